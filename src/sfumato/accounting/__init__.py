@@ -1,0 +1,1 @@
+"""What is promised: guarantees (proven, upper bounds) and how they add up."""

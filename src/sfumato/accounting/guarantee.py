@@ -1,0 +1,138 @@
+"""A guarantee: what is proven about an output, for whom, and what it leaves open.
+
+A guarantee is an upper bound and is proven. What an attack measures is a lower bound and has a
+type of its own; the two are never mixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from sfumato.accounting.wording import sentence
+from sfumato.core.checks import between, positive
+from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+
+
+class Notion(StrEnum):
+    """The definitions of privacy that sfumato can state."""
+
+    PURE_DP = "pure differential privacy"
+    APPROXIMATE_DP = "approximate differential privacy"
+    ZCDP = "zero-concentrated differential privacy"
+    METRIC_DP = "metric differential privacy"
+    SELECTIVE_DP = "selective differential privacy"
+    SELECTIVE_METRIC_DP = "selective metric differential privacy"
+    UTILITY_OPTIMISED_METRIC_LDP = "utility-optimised metric local differential privacy"
+    LDP_WITHIN_GROUPS = "local differential privacy within groups"
+    DIRECTIONAL = "directional privacy"
+    NONE = "no formal guarantee"
+
+
+SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """A proven statement. ``leaks`` and ``uncovered`` belong to it as much as ``epsilon``.
+
+    ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
+    lists the words the statement says nothing about.
+    """
+
+    notion: Notion
+    unit: str
+    neighbours: str
+    epsilon: float
+    delta: float = 0.0
+    metric: str = ""
+    scope: str = "every word"
+    leaks: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    for_release: bool = True
+
+    def __post_init__(self) -> None:
+        if self.epsilon != math.inf:
+            positive("epsilon", self.epsilon)
+        between("delta", self.delta, 0.0, 1.0)
+
+    def sentence(self) -> str:
+        """The guarantee in plain English, with what it does not say."""
+        return sentence(self)
+
+    def leaking(self, *leaks: str) -> Guarantee:
+        """The same guarantee, known to show more."""
+        return replace(self, leaks=_merged(self.leaks, leaks))
+
+    def not_covering(self, *uncovered: str) -> Guarantee:
+        """The same guarantee, known to leave more out."""
+        return replace(self, uncovered=_merged(self.uncovered, uncovered))
+
+    def reproducible(self) -> Guarantee:
+        """The same guarantee, stamped: whoever knows the seed can undo the noise."""
+        return replace(self.leaking(SEED_LEAK), for_release=False)
+
+    def then(self, other: Guarantee) -> Guarantee:
+        """Both outputs of the same data released together; the levels add up.
+
+        Statements about different things do not: that raises ``IncomparableGuarantees``.
+        """
+        for field in ("notion", "unit", "neighbours", "metric", "scope"):
+            mine, theirs = getattr(self, field), getattr(other, field)
+            if mine != theirs:
+                raise IncomparableGuarantees(
+                    f"guarantees with different {field} do not add up: {mine!s} and {theirs!s}"
+                )
+        return replace(
+            self,
+            epsilon=self.epsilon + other.epsilon,
+            delta=min(1.0, self.delta + other.delta),
+            leaks=_merged(self.leaks, other.leaks),
+            uncovered=_merged(self.uncovered, other.uncovered),
+            for_release=self.for_release and other.for_release,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; an infinite level is written as the text "inf"."""
+        values = asdict(self)
+        values["notion"] = self.notion.value
+        values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
+        return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
+        """The inverse of ``as_dict``."""
+        unknown = set(values) - {field.name for field in fields(cls)}
+        if unknown:
+            raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
+        given = dict(values)
+        given["notion"] = Notion(given["notion"])
+        given["epsilon"] = float(given["epsilon"])
+        given["leaks"] = tuple(given.get("leaks", ()))
+        given["uncovered"] = tuple(given.get("uncovered", ()))
+        return cls(**given)
+
+
+def metric_dp(*, epsilon: float, metric: str, unit: str = "word") -> Guarantee:
+    """Metric DP: any two inputs are told apart at most by ``epsilon`` times their distance."""
+    return Guarantee(
+        notion=Notion.METRIC_DP,
+        unit=unit,
+        neighbours=f"any two values of one {unit}",
+        epsilon=epsilon,
+        metric=metric,
+    )
+
+
+def no_guarantee(*, unit: str, scope: str = "every word") -> Guarantee:
+    """For baselines, for the policy that selects nothing, and for an infinite level."""
+    return Guarantee(
+        notion=Notion.NONE, unit=unit, neighbours="none", epsilon=math.inf, scope=scope
+    )
+
+
+def _merged(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

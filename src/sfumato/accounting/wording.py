@@ -1,0 +1,54 @@
+"""How a guarantee is said in plain English.
+
+One sentence for what is promised, with what is not promised in the same breath: a reader who
+stops at the full stop has read both halves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.accounting.guarantee import Guarantee
+
+_METRIC = (
+    "For {scope}, the original hides among similar ones: whatever is put in its place is at "
+    "most exp({epsilon:g}·d) times likelier for one original than for another at distance d "
+    "({metric}), and over a document this adds up across its privatized {unit}s"
+)
+_DIFFERENTIAL = (
+    "For {scope}, any output is at most exp({epsilon:g}) times likelier{delta} for one of two "
+    "neighbours than for the other, neighbours being {neighbours}"
+)
+_NONE = "Nothing is proven about this output: it is a baseline without a formal guarantee"
+
+
+def sentence(guarantee: Guarantee) -> str:
+    """The promise, then what it leaves out; never one without the other."""
+    parts = [_promise(guarantee)]
+    if guarantee.uncovered:
+        parts.append(f"not covered: {_listed(guarantee.uncovered)}")
+    if guarantee.leaks:
+        parts.append(f"still visible: {_listed(guarantee.leaks)}")
+    return "; ".join(parts) + "."
+
+
+def _promise(guarantee: Guarantee) -> str:
+    if guarantee.notion.name == "NONE":
+        return _NONE
+    delta = f" (up to a probability of {guarantee.delta:g})" if guarantee.delta else ""
+    template = _METRIC if guarantee.metric else _DIFFERENTIAL
+    return template.format(
+        scope=guarantee.scope,
+        unit=guarantee.unit,
+        epsilon=guarantee.epsilon,
+        metric=guarantee.metric,
+        delta=delta,
+        neighbours=guarantee.neighbours,
+    )
+
+
+def _listed(items: tuple[str, ...]) -> str:
+    if len(items) == 1:
+        return items[0]
+    return ", ".join(items[:-1]) + f" and {items[-1]}"

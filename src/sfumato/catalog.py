@@ -1,0 +1,100 @@
+"""The list of components: kind and name to the place where the class lives.
+
+Nothing is imported until a component is asked for. Other packages add theirs through the entry
+point groups ``sfumato.mechanisms``, ``sfumato.policies`` and so on, one group per kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from sfumato.core.errors import UnknownName
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One component: where it lives and what it does, in a line."""
+
+    kind: str
+    name: str
+    target: str
+    summary: str
+
+    def load(self) -> Any:
+        """Import the component."""
+        module, _, attribute = self.target.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+_BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
+    "mechanisms": {
+        "laplace": (
+            "sfumato.mechanisms.laplace:Laplace",
+            "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",
+        ),
+        "selective": (
+            "sfumato.mechanisms.selective:Selective",
+            "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
+        ),
+    },
+    "policies": {
+        "digits": ("sfumato.policies.patterns:Digits", "every word that holds a digit"),
+        "everything": ("sfumato.policies.patterns:Everything", "every word"),
+        "nothing": ("sfumato.policies.patterns:Nothing", "no word at all"),
+        "imperfect": (
+            "sfumato.policies.imperfect:Imperfect",
+            "another policy with a seeded share of its hits dropped, for experiments",
+        ),
+        "lexicon": ("sfumato.policies.lexicon:Lexicon", "the words and phrases of a file"),
+        "pii": (
+            "sfumato.policies.pii.detector:Pii",
+            "personal data: names, addresses, phones, e-mails, cards, accounts, dates, codes",
+        ),
+        "regex": ("sfumato.policies.patterns:Regex", "what a regular expression matches"),
+    },
+    "vectors": {
+        "glove-6b-50d": (
+            "sfumato.vectors.embedded:default_space",
+            "about 60,000 words of GloVe 6B in 50 dimensions, embedded in the package",
+        ),
+    },
+}
+
+KINDS = tuple(_BUILT_IN)
+_SINGULAR = {"policies": "policy", "mechanisms": "mechanism", "vectors": "vectors"}
+
+
+@cache
+def entries(kind: str) -> dict[str, Entry]:
+    """All components of a kind, built-in and third-party, by name."""
+    if kind not in _BUILT_IN:
+        raise UnknownName("kind of component", kind, KINDS)
+    found = {name: Entry(kind, name, *place) for name, place in _BUILT_IN[kind].items()}
+    for point in entry_points(group=f"sfumato.{kind}"):
+        # A third party may add a name, never take one: "laplace" means ours.
+        if point.name not in found:
+            found[point.name] = Entry(kind, point.name, point.value, f"from {point.module}")
+    return dict(sorted(found.items()))
+
+
+def find(kind: str, name: str) -> Entry:
+    """The component of that kind and name, or the nearest name in an error."""
+    known = entries(kind)
+    if name not in known:
+        raise UnknownName(_SINGULAR.get(kind, kind.removesuffix("s")), name, known)
+    return known[name]
+
+
+def search(name: str) -> list[Entry]:
+    """Every component called ``name``; ``KIND/NAME`` names just one."""
+    kind, slash, rest = name.partition("/")
+    if slash:
+        return [find(kind, rest)]
+    matches = [entries(kind)[name] for kind in KINDS if name in entries(kind)]
+    if not matches:
+        raise UnknownName("component", name, {known for kind in KINDS for known in entries(kind)})
+    return matches

@@ -1,0 +1,120 @@
+"""``sfumato data``: make test data, plant canaries, convert vectors."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import note, print_json
+
+app = typer.Typer(help="Make test data, plant canaries, convert vectors.", no_args_is_help=True)
+
+
+@app.command("customersim")
+def customersim(
+    output: options.OutputOption,
+    count: Annotated[int, typer.Option("-n", "--count", help="How many dialogues.")] = 1000,
+    overwrite: options.OverwriteOption = False,
+    seed: options.SeedOption = None,
+) -> None:
+    """Generate customer-service dialogues with gold spans, as JSON lines.
+
+    Every person, number and address in them is invented. Each line holds an id, a text and the
+    spans: name, address, phone, order and tracking number.
+    """
+    from sfumato.core.randomness import Randomness
+    from sfumato.corpora.customersim import generate
+    from sfumato.corpora.writing import written
+
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    dialogues = generate(count, randomness)
+    with written(output, overwrite=overwrite) as stream:
+        for dialogue in dialogues:
+            line = json_module.dumps(dialogue.as_record(), ensure_ascii=False)
+            stream.write(line.encode() + b"\n")
+    note(f"{count:,} dialogues written to {output}")
+
+
+@app.command("canaries")
+def canaries(  # noqa: PLR0913  # a command's options are its parameters
+    source: Annotated[str, typer.Argument(metavar="IN", help="The corpus.")],
+    output: options.OutputOption,
+    template: Annotated[
+        str, typer.Option("--template", help="The sentence; {} is the secret.")
+    ] = "My ID is {}.",
+    secret: Annotated[
+        list[str], typer.Option("--secret", help="The secret; repeat for several canaries.")
+    ] = [],  # noqa: B006
+    digits: Annotated[
+        int, typer.Option("--digits", help="Length of a drawn secret, if none is given.")
+    ] = 6,
+    repetitions: Annotated[
+        str,
+        typer.Option("-k", "--repetitions", help="How often; a comma list for several canaries."),
+    ] = "10",
+    field: options.FieldOption = "text",
+    overwrite: options.OverwriteOption = False,
+    seed: options.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Plant canaries such as "My ID is 145572." and remember where.
+
+    OUT.canaries.json says which, how often and where (character offsets); attacks read it.
+    """
+    from sfumato.core.randomness import Randomness
+    from sfumato.corpora.canaries import Canary, draw_secret
+    from sfumato.corpora.formats.layout import Layout
+    from sfumato.corpora.planting import plant
+    from sfumato.corpora.source import Source
+
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    counts = _counts(repetitions)
+    wanted = max(len(secret), len(counts))
+    secrets = secret or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
+    planted = [Canary(template, one) for one in secrets]
+    manifest = plant(
+        Source.of(source, Layout(field=field)),
+        output,
+        planted,
+        counts * wanted if len(counts) == 1 else counts,
+        randomness.stream(0),
+        overwrite=overwrite,
+    )
+    if json:
+        print_json(manifest.as_dict())
+    else:
+        note(f"{len(manifest.places):,} canaries planted; {output}.canaries.json says where")
+
+
+@app.command("vectors")
+def vectors(
+    source: Annotated[str, typer.Argument(metavar="IN", help="Word vectors in any format.")],
+    output: options.OutputOption,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=2, help="Keep the first words only.")
+    ] = None,
+    overwrite: options.OverwriteOption = False,
+) -> None:
+    """Convert word vectors to .npy and .vocab.txt, which load at once, memory-mapped."""
+    from sfumato.core.files import refuse_existing
+    from sfumato.vectors.loading import load, save
+
+    refuse_existing(output, overwrite=overwrite)
+    space = load(Path(source), limit)
+    save(space, output)
+    note(f"{len(space):,} words of {space.dimension} dimensions written to {output}")
+
+
+def _counts(text: str) -> list[int]:
+    from sfumato.core.errors import InvalidArgument
+
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidArgument(
+            f"repetitions={text!r} must be whole numbers, separated by commas"
+        ) from None

@@ -1,0 +1,80 @@
+"""``sfumato explain``: what would happen to a sentence, word by word."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import print_json, stdout
+
+if TYPE_CHECKING:
+    from sfumato.releases.explanation import Explanation
+
+
+def explain(  # noqa: PLR0913  # a command's options are its parameters
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for stdin.")],
+    epsilon: options.EpsilonOption,
+    policy: options.PolicyOption = ["everything"],  # noqa: B006
+    exclude: options.ExceptOption = [],  # noqa: B006
+    mechanism: options.MechanismOption = "laplace",
+    vectors: options.VectorsOption = None,
+    unknown: options.UnknownOption = "centroid",
+    case: options.CaseOption = "public",
+    settings: options.SetOption = [],  # noqa: B006
+    draws: Annotated[int, typer.Option("--draws", min=10, help="Draws per word.")] = 400,
+    seed: options.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Show what is selected in a sentence, by what it is replaced, and how likely it stays.
+
+    This prints the original beside the replacement: it is for your own eyes.
+    """
+    from sfumato.releases.explanation import explained
+    from sfumato.releases.privatizer import Privatizer
+
+    own, of_policies = options.settings_from(settings)
+    privatizer = Privatizer(
+        policy=options.policy_from(policy, exclude, of_policies),
+        mechanism=mechanism,
+        epsilon=epsilon,
+        vectors=vectors,
+        unknown=unknown,
+        case=case,
+        seed=seed,
+        settings=own,
+    )
+    given = sys.stdin.read() if text == "-" else text
+    explanation = explained(privatizer, given, draws=draws)
+    print_json(_as_dict(explanation)) if json else _print(explanation)
+
+
+def _as_dict(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "text": explanation.text,
+        "words": [word.as_dict() for word in explanation.words],
+        "guarantee": explanation.guarantee.as_dict(),
+        "sentence": explanation.guarantee.sentence(),
+    }
+
+
+def _print(explanation: Explanation) -> None:
+    from rich.table import Table
+
+    console = stdout()
+    table = Table("word", "found as", "because", "replaced by", "stays with probability", box=None)
+    for word in explanation.words:
+        kept = f"{word.kept.value:.2f} ({word.kept.low:.2f}–{word.kept.high:.2f})"
+        shown = kept if word.known else "0 (not in the vocabulary)"
+        table.add_row(*_plain(word.original, word.label, word.reason, word.replacement, shown))
+    console.print(table)
+    console.print(explanation.text, markup=False)
+    console.print(explanation.guarantee.sentence(), markup=False)
+
+
+def _plain(*cells: str) -> list[Any]:
+    from rich.text import Text
+
+    return [Text(cell) for cell in cells]

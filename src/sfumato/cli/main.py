@@ -1,0 +1,101 @@
+"""The ``sfumato`` command.
+
+Exit codes: 0 done, 1 a finding (a claim was refuted), 2 usage, 3 bad input, 4 input or output
+failed, 5 an extra is missing, 70 our own mistake, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from sfumato.cli import data, explain, listing, policy, privatize, scan, show
+from sfumato.core.errors import SfumatoError
+
+app = typer.Typer(
+    name="sfumato",
+    help="Private language: find what is sensitive in text, soften it, and say what is guaranteed.",
+    epilog="Exit codes: 0 done, 1 finding, 2 usage, 3 bad input, 4 input/output, "
+    "5 missing extra, 70 internal error, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("privatize")(privatize.privatize)
+app.command("scan")(scan.scan)
+app.command("explain")(explain.explain)
+app.command("list")(listing.list_components)
+app.command("show")(show.show)
+app.add_typer(data.app, name="data")
+app.add_typer(policy.app, name="policy")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(installed("sfumato"))
+        raise typer.Exit
+
+
+def run() -> NoReturn:
+    """The console script."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command and return its exit code."""
+    try:
+        result = app(arguments, prog_name="sfumato", standalone_mode=False)
+    except SfumatoError as error:
+        return _say(str(error), error.exit_code)
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our output has left; there is nobody to tell. (Typer turns a broken pipe
+        # into SystemExit, and raises that for nothing else here.)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except MemoryError:
+        return _say("out of memory; one document may be too long", 4)
+    except Exception as error:
+        return _unexpected(error)
+    code = result if isinstance(result, int) else 0
+    return _say("interrupted", code) if code == 130 else code
+
+
+def _unexpected(error: Exception) -> int:
+    show_message = getattr(error, "format_message", None)
+    if show_message is not None:  # click's complaint about the command line
+        return _say(f"{show_message()} (see 'sfumato --help')", getattr(error, "exit_code", 2))
+    if type(error).__name__ == "Abort":
+        return _say("interrupted", 130)
+    # The message of an unforeseen error may hold private text, so only its place is shown.
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
+    if os.environ.get("SFUMATO_DEBUG"):
+        traceback.print_exc()
+    return _say(
+        f"internal error: {type(error).__name__} at {places}; set SFUMATO_DEBUG=1 to see all "
+        "of it (that may print private text)",
+        70,
+    )
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write("sfumato: " + " ".join(message.split()) + "\n")
+    return code
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise KeyboardInterrupt

@@ -1,0 +1,124 @@
+"""Options that mean the same in every command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from sfumato.policies.policy import Policy
+
+PolicyOption = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="POLICY",
+        help="What is sensitive: a name (see 'sfumato list policies'), regex:PATTERN or "
+        "lexicon:FILE. Repeat for a union.",
+    ),
+]
+ExceptOption = Annotated[
+    list[str],
+    typer.Option("--except", metavar="POLICY", help="Do not touch what this policy finds."),
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the mechanism, or of a policy as POLICY.KEY=VALUE (pii.regions=DE,FR).",
+    ),
+]
+EpsilonOption = Annotated[
+    float,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="Privacy level per word and unit of distance; smaller is more private.",
+    ),
+]
+MechanismOption = Annotated[
+    str, typer.Option("--mechanism", "-m", help="A word mechanism: 'sfumato list mechanisms'.")
+]
+VectorsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--vectors",
+        metavar="PATH",
+        help="Public word vectors (.npy, .txt, .vec, .bin). [default: embedded GloVe 6B 50d]",
+    ),
+]
+UnknownOption = Annotated[
+    str,
+    typer.Option(
+        "--unknown",
+        metavar="centroid|keep|error",
+        help="Words outside the vocabulary: protect them like one shared word, keep them in "
+        "the clear (as the papers do), or stop.",
+    ),
+]
+CaseOption = Annotated[
+    str,
+    typer.Option(
+        "--case",
+        metavar="public|restore",
+        help="Replacements in their own spelling, or with the original's capitals (which leaks "
+        "the capitals).",
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", help="Make the output reproducible, and therefore not for release."),
+]
+FieldOption = Annotated[
+    str, typer.Option("--field", help="The field that holds the text (jsonl, csv, tsv, parquet).")
+]
+IdFieldOption = Annotated[str, typer.Option("--id-field", help="The field that names a record.")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="txt, jsonl, csv, tsv or parquet, if the name does not tell."),
+]
+EncodingOption = Annotated[str, typer.Option("--encoding", help="How the file is encoded.")]
+WholeFileOption = Annotated[
+    bool, typer.Option("--whole-file", help="A text file is one document, not one per line.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+OutputOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an output that exists.")
+]
+
+
+def settings_from(given: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """``--set`` values, split into the mechanism's and the policies'."""
+    mechanism: dict[str, object] = {}
+    policies: dict[str, object] = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise InvalidArgument("--set takes KEY=VALUE")
+        (policies if "." in key else mechanism)[key] = value
+    return mechanism, policies
+
+
+def policy_from(
+    policies: Sequence[str], excepts: Sequence[str], settings: dict[str, object]
+) -> Policy:
+    """The policy that a command line describes."""
+    from sfumato.policies.parsing import combine_policies
+
+    return combine_policies(policies, excepts, settings)
+
+
+def refuse_mechanism_settings(settings: dict[str, object]) -> None:
+    """For commands without a mechanism: only POLICY.KEY=VALUE makes sense there."""
+    for key in settings:
+        raise InvalidArgument(f"--set {key}=… names no policy; write POLICY.{key}=…")

@@ -1,0 +1,34 @@
+"""Results go to stdout, everything said along the way to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def stdout() -> Console:
+    """For results."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def stderr() -> Console:
+    """For notes."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def note(message: str) -> None:
+    """One line for the person watching."""
+    sys.stderr.write(message + "\n")
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """One JSON value on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")

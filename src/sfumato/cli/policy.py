@@ -1,0 +1,106 @@
+"""``sfumato policy``: how good is a policy?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import print_json, stdout
+
+if TYPE_CHECKING:
+    from sfumato.policies.scoring import Precision, Recall, Report
+
+app = typer.Typer(help="Measure policies.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Measure policies."""
+
+
+@app.command("score")
+def score(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines with gold spans.")],
+    policy: options.PolicyOption = ["pii"],  # noqa: B006
+    exclude: options.ExceptOption = [],  # noqa: B006
+    settings: options.SetOption = [],  # noqa: B006
+    json: options.JsonOption = False,
+) -> None:
+    """Recall, then precision, per type, on labelled spans.
+
+    Each line of FILE: {"text": …, "spans": [{"start", "end", "label"}]}. A gold span is found
+    when all its words are selected, whatever label the policy gave them.
+    """
+    from sfumato.corpora.labelled import read_labelled
+    from sfumato.policies.scoring import score as scored
+
+    mechanism_settings, of_policies = options.settings_from(settings)
+    options.refuse_mechanism_settings(mechanism_settings)
+    chosen = options.policy_from(policy, exclude, of_policies)
+    report = scored(chosen, read_labelled(source))
+    print_json(_as_dict(report), indent=2) if json else _print(report)
+
+
+def _as_dict(report: Report) -> dict[str, Any]:
+    return {
+        "policy": report.policy,
+        "documents": report.documents,
+        "words": report.words,
+        "selected": report.selected,
+        "recall": [_recall(row) for row in (*report.recall, report.overall_recall)],
+        "precision": [_precision(row) for row in (*report.precision, report.overall_precision)],
+    }
+
+
+def _recall(row: Recall) -> dict[str, Any]:
+    low, high = row.interval()
+    return {
+        "label": row.label,
+        "recall": row.share,
+        "low": low,
+        "high": high,
+        "found": row.found,
+        "partly": row.partly,
+        "gold": row.gold,
+    }
+
+
+def _precision(row: Precision) -> dict[str, Any]:
+    low, high = row.interval()
+    return {
+        "label": row.label,
+        "precision": row.share,
+        "low": low,
+        "high": high,
+        "right": row.right,
+        "predicted": row.predicted,
+    }
+
+
+def _print(report: Report) -> None:
+    from rich.table import Table
+
+    console = stdout()
+    recall = Table("gold type", "recall", "95 % interval", "found", "partly", "gold", box=None)
+    for row in (*report.recall, report.overall_recall):
+        counts = (row.found, row.partly, row.gold)
+        recall.add_row(row.label, *_shares(row), *(f"{count:,}" for count in counts))
+    precision = Table("found as", "precision", "95 % interval", "right", "found", box=None)
+    for found in (*report.precision, report.overall_precision):
+        counts = (found.right, found.predicted)
+        precision.add_row(found.label, *_shares(found), *(f"{count:,}" for count in counts))
+    console.print(recall)
+    console.print()
+    console.print(precision)
+    console.print(
+        f"\n{report.policy}: {report.selected:,} of {report.words:,} words selected "
+        f"in {report.documents:,} documents"
+    )
+
+
+def _shares(row: Recall | Precision) -> tuple[str, str]:
+    low, high = row.interval()
+    return ("–" if row.share is None else f"{row.share:.3f}", f"{low:.3f}–{high:.3f}")

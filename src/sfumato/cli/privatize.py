@@ -1,0 +1,126 @@
+"""``sfumato privatize``: soften what a policy selects in a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import note, print_json
+
+
+def privatize(  # noqa: PLR0913  # a command's options are its parameters
+    source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for stdin.")],
+    output: options.OutputOption,
+    epsilon: options.EpsilonOption,
+    policy: options.PolicyOption = ["pii"],  # noqa: B006
+    exclude: options.ExceptOption = [],  # noqa: B006
+    mechanism: options.MechanismOption = "laplace",
+    vectors: options.VectorsOption = None,
+    unknown: options.UnknownOption = "centroid",
+    case: options.CaseOption = "public",
+    settings: options.SetOption = [],  # noqa: B006
+    field: options.FieldOption = "text",
+    file_format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    whole_file: options.WholeFileOption = False,
+    guarantee: Annotated[
+        Path | None,
+        typer.Option("--guarantee", help="Where the guarantee goes. [default: OUT.guarantee.json]"),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Processes to use.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the finished parts of a stopped run.")
+    ] = False,
+    overwrite: options.OverwriteOption = False,
+    seed: options.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Replace what a policy selects; every other character stands as it was.
+
+    Reads and writes txt, jsonl, csv, tsv and parquet, also .gz and .zst. Beside OUT stands
+    OUT.guarantee.json, which says what is guaranteed and what is not.
+
+    Example: sfumato privatize notes.jsonl -o soft.jsonl --policy pii --epsilon 5
+    """
+    from sfumato.corpora.formats.layout import Layout
+    from sfumato.corpora.source import Source
+    from sfumato.releases.job import Job, run
+    from sfumato.releases.privatizer import Privatizer
+
+    own, of_policies = options.settings_from(settings)
+    privatizer = Privatizer(
+        policy=options.policy_from(policy, exclude, of_policies),
+        mechanism=mechanism,
+        epsilon=epsilon,
+        vectors=vectors,
+        unknown=unknown,
+        case=case,
+        seed=seed,
+        settings=own,
+    )
+    layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
+    job = Job(
+        source=Source.of(source, layout, file_format=file_format, like=output),
+        target=output,
+        guarantee=guarantee,
+        workers=workers,
+        resume=resume,
+        overwrite=overwrite,
+        private=_private(policy, exclude, settings, vectors, seed),
+    )
+    _check_formats(job.source.format.name, output, file_format)
+    summary = run(job, privatizer)
+    _report(summary, job.streams, json)
+
+
+def _private(
+    policy: list[str],
+    exclude: list[str],
+    settings: list[str],
+    vectors: str | None,
+    seed: int | None,
+) -> str:
+    """What must not change on resuming but may hold words of the user: kept as a digest only."""
+    files = [spec.partition(":")[2] for spec in (*policy, *exclude) if spec.startswith("lexicon:")]
+    stamps = []
+    for path in (Path(name) for name in (*files, *([vectors] if vectors else []))):
+        status = path.stat() if path.exists() else None
+        stamps.append((str(path), status and status.st_size, status and status.st_mtime_ns))
+    return repr((policy, exclude, settings, seed, stamps))
+
+
+def _check_formats(name: str, output: Path, file_format: str | None) -> None:
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.corpora.formats.choose import of_path
+
+    wanted = of_path(output)
+    if file_format is None and wanted is not None and wanted.name != name:
+        raise InvalidArgument(
+            f"the input is {name} but {output.name} looks like {wanted.name}; "
+            "privatize keeps the format (compression may change)"
+        )
+
+
+def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
+    if as_json and not streams:
+        print_json(summary)
+        return
+    counts = summary["counts"]
+    lines = [
+        f"{counts['documents']:,} documents, {counts['words']:,} words, "
+        f"{counts['privatized_words']:,} privatized",
+        summary["sentence"],
+    ]
+    if not summary["for_release"]:
+        lines.append("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
+    if as_json:
+        import json
+
+        lines = [json.dumps(summary, ensure_ascii=False)]
+    text = "\n".join(lines)
+    # With -o - the data own stdout.
+    note(text) if streams else sys.stdout.write(text + "\n")

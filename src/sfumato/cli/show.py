@@ -1,0 +1,58 @@
+"""``sfumato show``: one component in full."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.catalog import Entry, search
+from sfumato.cli.options import JsonOption
+from sfumato.cli.output import print_json, stdout
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME, or KIND/NAME.")],
+    json: JsonOption = False,
+) -> None:
+    """Show what a component does, its settings and its guarantee."""
+    described = [_described(entry) for entry in search(name)]
+    if json:
+        print_json(described if len(described) > 1 else described[0], indent=2)
+        return
+    console = stdout()
+    for one in described:
+        console.print(f"[bold]{one['kind']}/{one['name']}[/bold] — {one['summary']}")
+        for setting in one["settings"]:
+            default = "" if setting["default"] is None else f" = {setting['default']}"
+            console.print(f"  {setting['name']}: {setting['type']}{default}", markup=False)
+        console.print("\n" + one["description"] + "\n", markup=False)
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    component = entry.load()
+    module = sys.modules[component.__module__]
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "summary": entry.summary,
+        "settings": _settings(component),
+        "description": inspect.getdoc(module) or "",
+    }
+
+
+def _settings(component: Any) -> list[dict[str, Any]]:
+    if not is_dataclass(component):
+        return []
+    return [
+        {
+            "name": field.name.removesuffix("_"),
+            "type": str(field.type),
+            "default": None if field.default is MISSING else field.default,
+        }
+        for field in fields(component)
+        if field.init
+    ]

@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, argument checks, randomness, settings, progress."""

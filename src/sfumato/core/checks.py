@@ -1,0 +1,80 @@
+"""Argument checks that all say the same thing: what was given, what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+
+from sfumato.core.errors import InvalidArgument, MissingExtra, UnknownName
+
+
+def number(name: str, value: object) -> float:
+    """A finite number, given as a number.
+
+    >>> number("epsilon", "much")
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: epsilon='much' must be a number
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        try:
+            value = float(value)  # type: ignore[arg-type]  # numpy scalars and the like
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"{name}={value!r} must be a number") from None
+    if not math.isfinite(value):
+        raise InvalidArgument(f"{name}={value} must be a finite number")
+    return float(value)
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number greater than zero.
+
+    >>> positive("epsilon", 0)
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: epsilon=0 must be greater than 0
+    """
+    if number(name, value) <= 0:
+        raise InvalidArgument(f"{name}={value} must be greater than 0")
+    return float(value)  # type: ignore[arg-type]  # checked by ``number``
+
+
+def between(name: str, value: object, low: float, high: float) -> float:
+    """A finite number in the closed interval [low, high]."""
+    checked = number(name, value)
+    if not low <= checked <= high:
+        raise InvalidArgument(f"{name}={value} must lie between {low:g} and {high:g}")
+    return checked
+
+
+def at_least(name: str, value: object, low: int) -> int:
+    """A whole number no smaller than ``low``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidArgument(f"{name}={value!r} must be a whole number")
+    if value < low:
+        raise InvalidArgument(f"{name}={value} must be at least {low}")
+    return value
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
+    """One of a few names, with the nearest one suggested.
+
+    >>> one_of("unknown", "keeep", ["centroid", "error", "keep"])
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.UnknownName: unknown value for unknown 'keeep'; did you mean 'keep'? (centroid, error, keep)
+    """  # noqa: E501
+    known = list(allowed)
+    if value not in known:
+        raise UnknownName(f"value for {name}", str(value), known)
+    return value
+
+
+def extra(module: str, *, needed_for: str, extra: str) -> ModuleType:
+    """Import an optional module, or name the extra that brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(needed_for, extra) from None

@@ -1,0 +1,59 @@
+"""Building a component from settings that arrive as text.
+
+A component is a frozen dataclass, and its fields are its settings. A key that is not a field is
+an error with the nearest field named; a value is read as the field's type says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sfumato.core.errors import InvalidArgument, UnknownName
+
+
+def configured(component: type[Any], settings: Mapping[str, object], **given: object) -> Any:
+    """Make a component of the objects ``given`` and of ``settings`` (text or ready values)."""
+    allowed = settings_of(component, given)
+    values = {}
+    for key, value in settings.items():
+        if key.removesuffix("_") not in allowed:
+            raise UnknownName(f"setting of {component.__name__.lower()}", key, allowed)
+        field, kind = allowed[key.removesuffix("_")]
+        values[field] = read(key, value, kind) if isinstance(value, str) else value
+    return component(**given, **values)
+
+
+def settings_of(
+    component: type[Any], given: Mapping[str, object] | None = None
+) -> dict[str, tuple[str, Any]]:
+    """Each setting by the name a user types, with its field and type.
+
+    A field called ``lambda_`` because Python needs the word is the setting ``lambda``.
+    """
+    hints = get_type_hints(component)
+    return {
+        field.name.removesuffix("_"): (field.name, hints[field.name])
+        for field in fields(component)
+        if field.init and field.name not in (given or {})
+    }
+
+
+def read(key: str, text: str, kind: Any) -> Any:
+    """Text as a value of a simple type.
+
+    >>> read("regions", "DE,FR", tuple[str, ...]), read("limit", "7", int | None)
+    (('DE', 'FR'), 7)
+    """
+    if get_origin(kind) is tuple:
+        return tuple(read(key, part.strip(), get_args(kind)[0]) for part in text.split(","))
+    kinds = [option for option in get_args(kind) or (kind,) if option is not type(None)]
+    try:
+        if kinds[0] is bool:
+            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
+        return kinds[0](text)
+    except (KeyError, TypeError, ValueError):
+        name = getattr(kinds[0], "__name__", str(kinds[0]))
+        wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+        raise InvalidArgument(f"{key}={text!r} must be {wanted.get(name, name)}") from None

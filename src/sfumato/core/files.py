@@ -1,0 +1,40 @@
+"""Writing files whole: beside first, then renamed, so nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sfumato.core.errors import OutputExists, StorageFailed
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Whoever looks sees the old file or the new one."""
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of ``path`` when all went well."""
+    beside = path.with_name(path.name + ".unfinished")
+    try:
+        with beside.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Say no to writing over somebody's file."""
+    if path.exists() and not overwrite:
+        raise OutputExists(f"{path} exists already; --overwrite replaces it")
+    if not path.parent.is_dir():
+        raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")

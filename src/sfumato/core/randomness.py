@@ -1,0 +1,111 @@
+"""Where noise comes from.
+
+Guarantee
+    ``Randomness.secure()`` draws from ChaCha with 20 rounds under a key of 256 bits taken from
+    the operating system. Predicting a draw from other draws is as hard as breaking the cipher,
+    so the noise of a released text cannot be reconstructed from the part of it an observer can
+    guess. A statistical generator does not give that: from a few hundred outputs its state, and
+    with it all noise past and future, can be solved for.
+
+Why it holds
+    The key is passed as ``key=``, which sets the cipher's key directly; ``seed=`` would pass it
+    through a 64-bit mixer first. Each stream has a key of its own, a copy of an object never
+    carries its key along (pickling draws a fresh one), and a forked process that inherits a
+    generator is given a fresh key before its first draw.
+
+What does not hold
+    ``Randomness.reproducible(seed)`` exists for tests and studies. Whoever knows the seed can
+    subtract the noise, so everything made with it is stamped as not for release.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sfumato.core.checks import at_least
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_KEY_BITS = 256
+
+
+@dataclass(eq=False)
+class Randomness:
+    """A stream of random numbers; made by ``secure`` or ``reproducible``, never global."""
+
+    seed: int | None
+    path: tuple[int, ...] = ()
+    _generator: np.random.Generator | None = field(default=None, init=False, repr=False)
+    _owner: int = field(default=0, init=False, repr=False)
+
+    @classmethod
+    def secure(cls) -> Randomness:
+        """A cryptographic stream under a fresh key: the default everywhere."""
+        return cls(None)
+
+    @classmethod
+    def reproducible(cls, seed: int) -> Randomness:
+        """The same stream for the same seed: for tests and studies, never for release."""
+        return cls(at_least("seed", seed, 0))
+
+    @property
+    def for_release(self) -> bool:
+        """Whether output made with this stream may leave the house."""
+        return self.seed is None
+
+    def stream(self, index: int) -> Randomness:
+        """An independent stream; with a seed, the same one for the same index."""
+        return Randomness(self.seed, (*self.path, at_least("index", index, 0)))
+
+    def normal(self, rows: int, columns: int) -> NDArray[np.float64]:
+        """Independent standard normal numbers."""
+        return self._ready().standard_normal((rows, columns))
+
+    def gamma(self, shape: float, scale: float, count: int) -> NDArray[np.float64]:
+        """Independent Gamma numbers with the given shape and scale."""
+        return self._ready().gamma(shape, scale, count)
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        """Independent numbers, uniform on [0, 1)."""
+        return self._ready().random(count)
+
+    def integers(self, high: int, count: int) -> NDArray[np.int64]:
+        """Independent whole numbers, uniform on 0 … high − 1."""
+        return self._ready().integers(high, size=count)
+
+    def choose(self, population: int, count: int) -> NDArray[np.int64]:
+        """``count`` different whole numbers below ``population``, in increasing order."""
+        chosen = self._ready().choice(population, size=count, replace=False, shuffle=False)
+        chosen.sort()
+        return chosen
+
+    def _ready(self) -> np.random.Generator:
+        # A child process must not replay its parent's noise: two texts under the same noise give
+        # away their difference.
+        if self._generator is None or (self.for_release and self._owner != os.getpid()):
+            self._generator = _generator(self._key())
+            self._owner = os.getpid()
+        return self._generator
+
+    def _key(self) -> int:
+        if self.seed is None:
+            return secrets.randbits(_KEY_BITS)
+        import numpy as np
+
+        words = np.random.SeedSequence(self.seed, spawn_key=self.path).generate_state(4, np.uint64)
+        return sum(int(word) << (64 * place) for place, word in enumerate(words))
+
+    def __reduce__(self) -> tuple[type[Randomness], tuple[int | None, tuple[int, ...]]]:
+        return type(self), (self.seed, self.path)
+
+
+def _generator(key: int) -> np.random.Generator:
+    import numpy as np
+    from randomgen import ChaCha
+
+    return np.random.Generator(ChaCha(key=key, rounds=20))

@@ -1,0 +1,1 @@
+"""Documents, their words, spans over them, and the files they live in."""

@@ -1,0 +1,221 @@
+"""Canaries: made-up secrets planted in a corpus on purpose, to measure what a model leaks.
+
+A canary is a sentence such as "My ID is 145572.". The secret in it is no person's: it is drawn
+here, planted a known number of times at known places, and later looked for in a model's output
+(Carlini et al. 2019, "The secret sharer"). That is why it may stand in the manifest in the clear.
+
+Places are chosen in two steps, so that a corpus can be streamed: ``plan`` draws the documents and
+needs only their number, ``insert`` then passes over them once. A canary stands between sentences
+or lines, never in one. The rule for the end of a sentence is careful rather than complete: a full
+stop after an initial or a common abbreviation, or before a small letter, is not taken for one.
+The separators that an insertion brings along are remembered, so ``remove`` gives back the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.boundaries import boundaries
+from sfumato.corpora.documents import Document
+
+SCHEMA = 1
+_BLANK = "{}"
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A sentence with a planted secret in it; the secret is invented, not somebody's.
+
+    >>> Canary(secret="145572").text
+    'My ID is 145572.'
+    """
+
+    template: str = "My ID is {}."
+    secret: str = "145572"  # noqa: S105 - planted, see above
+
+    def __post_init__(self) -> None:
+        if self.template.count(_BLANK) != 1:
+            raise InvalidArgument(
+                f"template={self.template!r} must hold {_BLANK} exactly once, "
+                "where the secret is to stand"
+            )
+        if not self.secret:
+            raise InvalidArgument("the secret of a canary must not be empty")
+        if len(f"{self.text}|".splitlines()) > 1:
+            raise InvalidArgument("a canary must stand on one line: no line break in it")
+        Document(self.text)  # refuses half characters, which no file could hold
+
+    @property
+    def text(self) -> str:
+        """The sentence as it is inserted."""
+        return self.template.replace(_BLANK, self.secret)
+
+    @property
+    def secret_space(self) -> int | None:
+        """How many secrets were possible: 10^n for n digits, unknown for anything else."""
+        digits = self.secret.isascii() and self.secret.isdigit()
+        return 10 ** len(self.secret) if digits else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a canary went: ``text[start:end]`` of document number ``document`` (from 0).
+
+    Offsets count characters of the text with all its canaries in it. ``before`` and ``after``
+    are the separators that were added around it.
+    """
+
+    document: int
+    id: str | None
+    canary: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Planted(NamedTuple):
+    """A document after insertion, and the places in it, in reading order."""
+
+    document: Document
+    places: tuple[Place, ...]
+
+
+class Insertion(NamedTuple):
+    """One planned insertion: which canary, and where in the document as a part of one."""
+
+    canary: int
+    fraction: float
+
+
+@dataclass(frozen=True)
+class InsertionPlan:
+    """Which documents get which canaries; made by ``plan``."""
+
+    documents: int
+    repetitions: tuple[int, ...]
+    insertions: Mapping[int, Sequence[Insertion]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything an attack needs to know about the planted canaries."""
+
+    canaries: tuple[Canary, ...]
+    plan: InsertionPlan
+    places: tuple[Place, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the secrets in it were planted for measuring and are nobody's."""
+        planted = zip(self.canaries, self.plan.repetitions, strict=True)
+        return {
+            "schema": SCHEMA,
+            "documents": self.plan.documents,
+            "canaries": [
+                {
+                    "template": canary.template,
+                    "secret": canary.secret,
+                    "text": canary.text,
+                    "secret_space": canary.secret_space,
+                    "repetitions": repetitions,
+                }
+                for canary, repetitions in planted
+            ],
+            "places": [place.as_dict() for place in self.places],
+        }
+
+
+def draw_secret(digits: int, randomness: Randomness) -> str:
+    """A secret of that many digits, uniform over all 10^digits of them, leading zeros kept."""
+    return "".join(map(str, randomness.integers(10, at_least("digits", digits, 1))))
+
+
+def plan(documents: int, repetitions: Sequence[int], randomness: Randomness) -> InsertionPlan:
+    """Draw the documents for each canary; ``repetitions[i]`` is how often canary i is planted.
+
+    A canary goes into different documents, all sets equally likely, while there are enough of
+    them; beyond that every document gets it equally often, give or take one.
+    """
+    at_least("documents", documents, 0)
+    insertions: dict[int, list[Insertion]] = {}
+    for canary, count in enumerate(repetitions):
+        if at_least("repetitions", count, 0) and not documents:
+            raise InvalidArgument(f"repetitions={count} need at least one document to go into")
+        if not count:
+            continue
+        rounds, rest = divmod(count, documents)
+        chosen = [*range(documents)] * rounds + randomness.choose(documents, rest).tolist()
+        fractions = randomness.uniform(count).tolist()
+        for document, fraction in zip(chosen, fractions, strict=True):
+            insertions.setdefault(document, []).append(Insertion(canary, fraction))
+    return InsertionPlan(documents, tuple(repetitions), insertions)
+
+
+def insert(
+    documents: Iterable[Document], plan: InsertionPlan, canaries: Sequence[Canary]
+) -> Iterator[Planted]:
+    """The documents one by one, those of the plan with their canaries in them."""
+    if len(canaries) != len(plan.repetitions):
+        raise InvalidArgument(
+            f"the plan is for {len(plan.repetitions)} canaries, {len(canaries)} were given"
+        )
+    return _inserted(documents, plan, canaries)
+
+
+def remove(text: str, places: Iterable[Place]) -> str:
+    """The text as it was before the canaries at these places, all of one document, came in."""
+    for place in sorted(places, key=lambda place: place.start, reverse=True):
+        start, end = place.start - len(place.before), place.end + len(place.after)
+        text = text[:start] + text[end:]
+    return text
+
+
+def _inserted(
+    documents: Iterable[Document], plan: InsertionPlan, canaries: Sequence[Canary]
+) -> Iterator[Planted]:
+    seen = 0
+    for number, document in enumerate(documents):
+        seen = number + 1
+        if seen > plan.documents:
+            raise BadInput(f"the plan is for {plan.documents} documents, there are more")
+        if number in plan.insertions:
+            yield _planted(document, number, plan.insertions[number], canaries)
+        else:
+            yield Planted(document, ())
+    if seen < plan.documents:
+        raise BadInput(f"the plan is for {plan.documents} documents, there were only {seen}")
+
+
+def _planted(
+    document: Document, number: int, insertions: Sequence[Insertion], canaries: Sequence[Canary]
+) -> Planted:
+    text = document.text
+    possible = boundaries(text)
+    chosen = [(possible[int(fraction * len(possible))], canary) for canary, fraction in insertions]
+    pieces: list[str] = []
+    places: list[Place] = []
+    copied = length = 0
+    for boundary, index in sorted(chosen):
+        pieces.append(text[copied : boundary.position])
+        length += boundary.position - copied
+        before, canary = boundary.before, canaries[index].text
+        # Two canaries at a place that needs no separators must not run into each other.
+        if not before and copied == boundary.position and places and not places[-1].after:
+            before = " "
+        start = length + len(before)
+        end = start + len(canary)
+        places.append(Place(number, document.id, index, start, end, before, boundary.after))
+        pieces += (before, canary, boundary.after)
+        length = end + len(boundary.after)
+        copied = boundary.position
+    pieces.append(text[copied:])
+    return Planted(replace(document, text="".join(pieces)), tuple(places))

@@ -1,0 +1,35 @@
+"""A document: a text and what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.core.errors import UndecodableText
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with an optional id, author and labels; nothing here is ever changed in place."""
+
+    text: str
+    id: str | None = None
+    author: str | None = None
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            # A lone surrogate is half a character: it cannot be written back byte for byte.
+            if not self.text.isascii():
+                self.text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            # The original error quotes the text; ours must not, not even as its cause.
+            place = error.start
+        else:
+            return
+        raise UndecodableText(
+            f"the text is not valid Unicode: lone surrogate at character {place}"
+        ) from None
+
+    def __repr__(self) -> str:
+        # Documents turn up in logs and tracebacks; their text must not.
+        return f"Document({len(self.text)} characters)"

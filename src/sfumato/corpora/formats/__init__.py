@@ -1,0 +1,1 @@
+"""File formats: reading documents and writing them back with nothing else changed."""

@@ -1,0 +1,99 @@
+"""Chunks of a corpus: small enough to hold, large enough to be worth a call.
+
+A chunk knows the texts in it and how to write itself with other texts in their place. Chunks
+travel to worker processes, so they are plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sfumato.core.errors import MalformedRecord, UndecodableText
+from sfumato.corpora.documents import Document
+
+CHARACTERS = 1 << 18
+RECORDS = 4096
+
+
+class Chunk(Protocol):
+    """Some consecutive documents of a file."""
+
+    def documents(self) -> list[Document]:
+        """The documents, in order; records without text have none."""
+        ...
+
+    def rewritten(self, texts: Sequence[str]) -> bytes:
+        """The chunk with new texts, one per document, all else as it was read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it stands in a file: what is before the text, the text, what is after.
+
+    ``literal`` is the text as the file spells it (quoted, escaped); without a text the record is
+    copied as it is.
+    """
+
+    before: str
+    literal: str = ""
+    after: str = ""
+    text: str | None = None
+    id: str | None = None
+    line: int = 0
+
+    def __repr__(self) -> str:
+        return f"Record(line {self.line})"
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """Consecutive records of a text file and the function that spells a text as the file does."""
+
+    records: tuple[Record, ...]
+    spell: Callable[[str, str], str]
+    encoding: str
+
+    def documents(self) -> list[Document]:
+        """The documents; a lone surrogate is reported with its line."""
+        found = []
+        for record in self.records:
+            if record.text is not None:
+                try:
+                    found.append(Document(record.text, record.id))
+                except UndecodableText as error:
+                    raise MalformedRecord(f"line {record.line}: {error}") from None
+        return found
+
+    def rewritten(self, texts: Sequence[str]) -> bytes:
+        """Records joined again; a text that did not change keeps the spelling it had."""
+        pieces: list[str] = []
+        remaining = iter(texts)
+        for record in self.records:
+            literal = record.literal
+            if record.text is not None:
+                text = next(remaining)
+                if text != record.text:
+                    literal = self.spell(text, record.literal)
+            pieces += (record.before, literal, record.after)
+        # Whatever was decoded can be encoded again, so only a replacement can have a letter that
+        # this encoding lacks; a question mark stands for it.
+        return "".join(pieces).encode(self.encoding, "replace")
+
+
+def chunked(
+    records: Iterable[Record], spell: Callable[[str, str], str], encoding: str
+) -> Iterator[TextChunk]:
+    """Group records; where a chunk ends depends on the file alone, so that runs can resume."""
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        group.append(record)
+        size += len(record.before) + len(record.literal) + len(record.after)
+        if size >= CHARACTERS or len(group) >= RECORDS:
+            yield TextChunk(tuple(group), spell, encoding)
+            group, size = [], 0
+    if group:
+        yield TextChunk(tuple(group), spell, encoding)

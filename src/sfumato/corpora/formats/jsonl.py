@@ -1,0 +1,135 @@
+"""JSON lines: the one value is exchanged in the line, every other character of it stays.
+
+Parsing a record and writing it anew would round large numbers, drop repeated keys and change
+white space. So only the place of the text in the line is looked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, BinaryIO
+
+from sfumato.core.errors import MalformedRecord
+from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
+from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.formats.lines import decoded
+
+_SPACE = " \t\n\r"
+_MARK = "\ufeff"
+
+
+def read(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
+    """The documents of a file with one JSON object per line."""
+    return chunked(_records(stream, layout), spell, layout.encoding)
+
+
+def spell(text: str, literal: str) -> str:
+    """As a JSON string; escaped to ASCII where the original was."""
+    return json.dumps(text, ensure_ascii=literal.isascii())
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    value: Any
+    start: int
+    end: int
+
+
+def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
+    count = 0
+    for number, line in decoded(stream, layout.encoding):
+        if not line.strip(_SPACE + _MARK):
+            yield Record(line, line=number)
+            continue
+        count += 1
+        members = _members(line, number)
+        member = _single(members, layout.field, number)
+        if member.value is None:
+            yield Record(line, line=number)
+            continue
+        if type(member.value) is not str:
+            raise MalformedRecord(f"line {number}: the field {layout.field!r} is not text")
+        yield Record(
+            line[: member.start],
+            line[member.start : member.end],
+            line[member.end :],
+            member.value,
+            _identity(members, layout, count),
+            number,
+        )
+
+
+def _single(members: dict[str, list[_Member]], field: str, line: int) -> _Member:
+    found = members.get(field, [])
+    if not found:
+        raise missing_field(field, members, where=f"line {line}")
+    if len(found) > 1:
+        # Readers disagree on which of two equal keys counts; either could hold the secret.
+        raise MalformedRecord(f"line {line}: the field {field!r} stands there twice")
+    return found[0]
+
+
+def _identity(members: dict[str, list[_Member]], layout: Layout, count: int) -> str:
+    given = members.get(layout.id_field)
+    value = given[0].value if given else None
+    return str(value) if isinstance(value, str) else str(count)
+
+
+def _members(line: str, number: int) -> dict[str, list[_Member]]:
+    """The members of the object in a line with the places of their values."""
+    try:
+        return _parsed(line)
+    except json.JSONDecodeError as error:
+        problem, place = error.msg, error.pos
+    except RecursionError:
+        problem, place = "nested too deeply", 0
+    # Outside the except block: the original error carries the line along.
+    raise MalformedRecord(f"line {number} is not a JSON object: {problem} (character {place + 1})")
+
+
+def _parsed(line: str) -> dict[str, list[_Member]]:
+    members: dict[str, list[_Member]] = {}
+    place = _expect("{", line, _skip(line, 1 if line.startswith(_MARK) else 0))
+    place = _skip(line, place)
+    if line[place : place + 1] == "}":
+        place += 1
+    else:
+        while True:
+            _expect('"', line, place)
+            key, place = _decoder().raw_decode(line, place)
+            start = _skip(line, _expect(":", line, _skip(line, place)))
+            value, place = _decoder().raw_decode(line, start)
+            members.setdefault(key, []).append(_Member(value, start, place))
+            place = _skip(line, place)
+            if line[place : place + 1] != ",":
+                break
+            place = _skip(line, place + 1)
+        place = _expect("}", line, place)
+    if _skip(line, place) != len(line):
+        raise json.JSONDecodeError("Extra data", line, place)
+    return members
+
+
+def _skip(line: str, place: int) -> int:
+    while place < len(line) and line[place] in _SPACE:
+        place += 1
+    return place
+
+
+def _expect(character: str, line: str, place: int) -> int:
+    if line[place : place + 1] != character:
+        raise json.JSONDecodeError(f"Expecting '{character}'", line, place)
+    return place + 1
+
+
+class _Number(str):
+    """A number as it is spelled: it is never written anew, so it need not be converted."""
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(parse_float=_Number, parse_int=_Number)

@@ -1,0 +1,43 @@
+"""Where in a file the text stands, and how the file is encoded."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from encodings.aliases import aliases
+
+from sfumato.core.errors import InvalidArgument, UnknownName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """``field`` and ``id_field`` name columns or keys; plain text has neither."""
+
+    field: str = "text"
+    id_field: str = "id"
+    encoding: str = "utf-8"
+    whole_file: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoding", _usable(self.encoding))
+        if not self.field:
+            raise InvalidArgument("field='' must be the name of a column or key")
+
+
+def _usable(encoding: str) -> str:
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        raise UnknownName("encoding", encoding, {"utf-8", *set(aliases.values())}) from None
+    if codec.name == "utf-8-sig":
+        return "utf-8"  # a byte order mark is kept as it stands
+    try:
+        separate_lines = "\n".encode(codec.name) == b"\n"
+    except (LookupError, TypeError):
+        raise InvalidArgument(f"encoding={encoding!r} is not an encoding of text") from None
+    if not separate_lines:
+        raise InvalidArgument(
+            f"encoding={encoding!r} does not mark the end of a line by one byte; "
+            "convert the file to utf-8 first"
+        )
+    return codec.name

@@ -1,0 +1,127 @@
+"""Parquet, through pyarrow (the extra ``parquet``): one column is exchanged, the rest stays."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
+from sfumato.corpora.documents import Document
+from sfumato.corpora.formats.chunks import RECORDS
+from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class TableChunk:
+    """Some rows of a table, as Arrow's own bytes so that they can travel between processes."""
+
+    content: bytes
+    field: str
+    id_field: str
+    first: int
+
+    def documents(self) -> list[Document]:
+        """One per row that has a text."""
+        table = _table(self.content)
+        texts = table.column(self.field).to_pylist()
+        has_id = self.id_field in table.column_names
+        ids = table.column(self.id_field).to_pylist() if has_id else [None] * len(texts)
+        found = []
+        for number, (text, name) in enumerate(zip(texts, ids, strict=True), start=self.first):
+            if text is not None:
+                try:
+                    found.append(Document(text, str(number if name is None else name)))
+                except UndecodableText as error:
+                    raise MalformedRecord(f"row {number}: {error}") from None
+        return found
+
+    def rewritten(self, texts: Sequence[str]) -> bytes:
+        """The rows with new texts; nulls stay nulls, the schema stays the schema."""
+        arrow = _arrow()
+        table = _table(self.content)
+        place = table.column_names.index(self.field)
+        remaining = iter(texts)
+        values = [
+            None if old is None else next(remaining) for old in table.column(place).to_pylist()
+        ]
+        column = arrow.array(values, type=_plain(table.schema.field(place).type))
+        field = table.schema.field(place)
+        return _content(table.set_column(place, field, column.cast(field.type)))
+
+
+def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
+    """Groups of rows of a Parquet file."""
+    arrow = _arrow()
+    try:
+        source = _parquet().ParquetFile(_seekable(stream))
+        schema = source.schema_arrow
+    except arrow.ArrowInvalid:
+        raise BadInput("this is not a Parquet file, or it is cut short") from None
+    if layout.field not in schema.names:
+        raise missing_field(layout.field, schema.names, where="the table")
+    if not _is_text(schema.field(layout.field).type):
+        raise BadInput(f"the column {layout.field!r} is not text")
+    first = 1
+    for batch in source.iter_batches(batch_size=RECORDS):
+        table = arrow.Table.from_batches([batch], schema)
+        yield TableChunk(_content(table), layout.field, layout.id_field, first)
+        first += len(batch)
+    if first == 1:  # a file without rows still has a schema to give back
+        yield TableChunk(_content(schema.empty_table()), layout.field, layout.id_field, first)
+
+
+def assemble(parts: Iterable[Path], output: BinaryIO) -> None:
+    """One Parquet file out of finished parts, each a group of rows."""
+    writer: Any = None
+    try:
+        for part in parts:
+            table = _table(part.read_bytes())
+            if writer is None:
+                writer = _parquet().ParquetWriter(output, table.schema, compression="zstd")
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _seekable(stream: BinaryIO) -> BinaryIO:
+    # The directory of a Parquet file stands at its end, so a pipe has to be read whole.
+    return stream if stream.seekable() else io.BytesIO(stream.read())
+
+
+def _content(table: Any) -> bytes:
+    sink = io.BytesIO()
+    with _ipc().new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def _table(content: bytes) -> Any:
+    return _ipc().open_stream(content).read_all()
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if _arrow().types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: Any) -> bool:
+    types = _arrow().types
+    kind = _plain(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _arrow() -> Any:
+    return extra("pyarrow", needed_for="Parquet", extra="parquet")
+
+
+def _parquet() -> Any:
+    return extra("pyarrow.parquet", needed_for="Parquet", extra="parquet")
+
+
+def _ipc() -> Any:
+    return extra("pyarrow.ipc", needed_for="Parquet", extra="parquet")

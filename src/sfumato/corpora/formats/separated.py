@@ -1,0 +1,125 @@
+"""CSV and TSV: the one column is exchanged in each row, every other character of it stays.
+
+Quoting follows RFC 4180: a field that begins with a quotation mark runs to the next single one
+and may hold separators and line breaks; elsewhere a quotation mark is an ordinary character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import BinaryIO
+
+from sfumato.core.errors import MalformedRecord
+from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
+from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.formats.lines import decoded, split_terminator
+
+_MARK = "\ufeff"
+
+
+def read(stream: BinaryIO, layout: Layout, separator: str = ",") -> Iterator[TextChunk]:
+    """The documents of a file whose first row names the columns."""
+    records = _records(decoded(stream, layout.encoding), layout, separator)
+    return chunked(records, partial(spell, separator=separator), layout.encoding)
+
+
+def spell(text: str, literal: str, separator: str = ",") -> str:
+    """Quoted where the original was, and where it has to be."""
+    needed = any(character in text for character in (separator, '"', "\n", "\r"))
+    if literal.startswith('"') or needed:
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    text: str
+    fields: list[tuple[int, int]]
+    line: int
+
+    def value(self, column: int) -> str:
+        start, end = self.fields[column]
+        literal = self.text[start:end]
+        return literal[1:-1].replace('""', '"') if literal.startswith('"') else literal
+
+
+def _records(lines: Iterator[tuple[int, str]], layout: Layout, separator: str) -> Iterator[Record]:
+    rows = _rows(lines, separator)
+    header = next(rows, None)
+    if header is None:
+        return
+    names = [header.value(column) for column in range(len(header.fields))]
+    if layout.field not in names:
+        raise missing_field(layout.field, names, where="the first row, which names the columns")
+    if names.count(layout.field) > 1:
+        raise MalformedRecord(f"the first row names the column {layout.field!r} twice")
+    column = names.index(layout.field)
+    identity = names.index(layout.id_field) if layout.id_field in names else None
+    yield Record(header.text, line=header.line)
+    for count, row in enumerate(rows, start=1):
+        if len(row.fields) == 1 and not row.value(0) and len(names) > 1:
+            yield Record(row.text, line=row.line)  # an empty line
+            continue
+        if len(row.fields) != len(names):
+            raise MalformedRecord(
+                f"line {row.line} has {len(row.fields)} fields, the first row has {len(names)}"
+            )
+        start, end = row.fields[column]
+        name = str(count) if identity is None else row.value(identity)
+        yield Record(
+            row.text[:start], row.text[start:end], row.text[end:], row.value(column), name, row.line
+        )
+
+
+def _rows(lines: Iterator[tuple[int, str]], separator: str) -> Iterator[_Row]:
+    for number, line in lines:
+        text = line
+        fields: list[tuple[int, int]] = []
+        place = 1 if number == 1 and line.startswith(_MARK) else 0
+        while True:
+            if text.startswith('"', place):
+                text, end = _quoted(text, place, lines, number)
+            else:
+                end = _bare_end(text, place, separator)
+            fields.append((place, end))
+            if not text.startswith(separator, end):
+                break
+            place = end + 1
+        if end != len(split_terminator(text)[0]):
+            raise MalformedRecord(f"line {number}: something follows a closing quotation mark")
+        yield _Row(text, fields, number)
+
+
+def _quoted(
+    text: str, place: int, lines: Iterator[tuple[int, str]], number: int
+) -> tuple[str, int]:
+    """The row with as many lines as the field at ``place`` needs, and where that field ends."""
+    pieces, length = [text], len(text)
+    end = _closing(text, place + 1)
+    while end is None:
+        following = next(lines, None)
+        if following is None:
+            raise MalformedRecord(f"line {number}: a quotation mark is opened and never closed")
+        # The end is looked for in the new line only: a long field costs its length, not its square.
+        end = _closing(following[1], 0)
+        end = None if end is None else end + length
+        pieces.append(following[1])
+        length += len(following[1])
+    return "".join(pieces), end
+
+
+def _closing(text: str, place: int) -> int | None:
+    """Just after the quotation mark that closes a field, if it is in this text."""
+    while (mark := text.find('"', place)) >= 0:
+        if text[mark + 1 : mark + 2] != '"':
+            return mark + 1
+        place = mark + 2
+    return None
+
+
+def _bare_end(text: str, place: int, separator: str) -> int:
+    end = text.find(separator, place)
+    return end if end >= 0 else len(split_terminator(text)[0])

@@ -1,0 +1,113 @@
+"""Where documents come from: a file in some format, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
+from sfumato.corpora.compression import is_damage, reading
+from sfumato.corpora.documents import Document
+from sfumato.corpora.formats.choose import FORMATS, Format, named, of_path
+from sfumato.corpora.formats.chunks import Chunk
+from sfumato.corpora.formats.layout import Layout
+
+Place = Callable[[], int]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file (or standard input, when ``path`` is None), its format and its layout."""
+
+    path: Path | None
+    format: Format
+    layout: Layout
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Path,
+        layout: Layout,
+        *,
+        file_format: str | None = None,
+        like: Path | None = None,
+    ) -> Source:
+        """From what a user typed; for ``-`` the format is given, else the output's, else text."""
+        path = Path(path)
+        if path == Path("-"):
+            guessed = of_path(like) if like is not None else None
+            return cls(None, named(file_format) if file_format else guessed or FORMATS["txt"], layout)
+        known = named(file_format) if file_format else of_path(path)
+        if known is None:
+            raise InvalidArgument(
+                f"cannot tell the format of {path} by its name; --format is one of "
+                f"{', '.join(FORMATS)}"
+            )
+        return cls(path, known, layout)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk, if that can be known."""
+        return self.path.stat().st_size if self.path is not None and self.path.is_file() else None
+
+    def claims(self) -> dict[str, Any]:
+        """What must be the same for two readings to give the same chunks."""
+        kept = asdict(self.layout) | {"format": self.format.name}
+        if self.path is None:
+            return kept
+        status = self.path.stat()
+        return kept | {"input": [status.st_size, status.st_mtime_ns]}
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Iterator[Chunk], Place]]:
+        """The chunks, and a function that says how many bytes were read."""
+        try:
+            raw = sys.stdin.buffer if self.path is None else self.path.open("rb")
+        except OSError as error:
+            raise StorageFailed(f"cannot read {self.path}: {error.strerror}") from None
+        place = raw.tell if self.path is not None and raw.seekable() else lambda: 0
+        try:
+            with reading(raw, self.path.suffix if self.path else "") as stream:
+                yield self._chunks(stream), place
+        finally:
+            if self.path is not None:
+                raw.close()
+
+    def documents(self) -> Iterator[Document]:
+        """All documents, one at a time."""
+        with self.opened() as (chunks, _):
+            for chunk in chunks:
+                yield from chunk.documents()
+
+    def _chunks(self, stream: BinaryIO) -> Iterator[Chunk]:
+        chunks = self.format.read(stream, self.layout)
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except SfumatoError:
+                raise
+            except Exception as error:
+                problem = _problem(error)
+                if problem is None:
+                    raise
+            else:
+                if chunk is None:
+                    return
+                yield chunk
+                continue
+            # Outside the except block: a library's error may carry the content along.
+            raise BadInput(f"cannot read {self.path or 'standard input'}: {problem}")
+
+
+def _problem(error: Exception) -> str | None:
+    if is_damage(error):
+        return "the compressed file is damaged, cut short, or not compressed at all"
+    if type(error).__module__.startswith("pyarrow"):
+        return "the table is damaged"
+    if isinstance(error, OSError):
+        return error.strerror or "reading failed"
+    return None

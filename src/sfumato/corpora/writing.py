@@ -1,0 +1,43 @@
+"""Writing a corpus: compressed by its suffix, whole or not at all, or to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sfumato.core.errors import SfumatoError, StorageFailed
+from sfumato.core.files import refuse_existing, replacing
+from sfumato.corpora.compression import writing
+
+STDOUT = Path("-")
+
+
+def is_stream(path: Path) -> bool:
+    """Whether an output is a pipe or a device, which cannot be renamed into place."""
+    return path == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def opened_stream(path: Path) -> BinaryIO:
+    """Standard output or a device, for writing."""
+    return os.fdopen(os.dup(sys.stdout.fileno()), "wb") if path == STDOUT else path.open("wb")
+
+
+@contextmanager
+def written(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A stream whose content stands in ``path`` when all went well."""
+    try:
+        if is_stream(path):
+            with opened_stream(path) as stream:
+                yield stream
+        else:
+            refuse_existing(path, overwrite=overwrite)
+            with replacing(path) as raw, writing(raw, path.suffix) as stream:
+                yield stream
+    except (SfumatoError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise StorageFailed(f"cannot write {path}: {error.strerror}") from None

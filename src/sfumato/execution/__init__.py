@@ -1,0 +1,1 @@
+"""Running work: here, or in other processes."""

@@ -1,0 +1,1 @@
+"""Mechanisms: random maps from words to words, each with its guarantee."""

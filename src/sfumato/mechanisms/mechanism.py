@@ -1,0 +1,55 @@
+"""What every mechanism can do.
+
+A mechanism is seen at two heights. ``PointMechanism`` works on points of a public space: that is
+where its law and its proof live. ``Mechanism`` works on words as they are spelled;
+``OverVocabulary`` turns the first into the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.randomness import Randomness
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.vectors.space import Space
+
+
+@runtime_checkable
+class PointMechanism(Protocol):
+    """A random map from points of a space (the unknown one included) to its words."""
+
+    @property
+    def space(self) -> Space:
+        """The public space."""
+        ...
+
+    def guarantee(self) -> Guarantee:
+        """What is proven about one word."""
+        ...
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        """One independent draw per point."""
+        ...
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A random map from words to words, defined for every string."""
+
+    def guarantee(self) -> Guarantee:
+        """What is proven about one word."""
+        ...
+
+    def privatize(self, words: Sequence[str], randomness: Randomness) -> list[str]:
+        """One independent draw per word."""
+        ...
+
+    def uncovered(self, words: Sequence[str]) -> int:
+        """How many of these words the guarantee does not cover."""
+        ...

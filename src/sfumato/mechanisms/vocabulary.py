@@ -1,0 +1,109 @@
+"""From spelled words to points of a public space and back.
+
+Guarantee
+    That of the mechanism on points, for every string whatsoever. All strings outside the
+    vocabulary share one point, so they are indistinguishable from each other; at a high level the
+    output shows *that* a word was unknown, never which.
+
+Why it holds
+    Spelling to point is a fixed public map, so the distance between two strings is the distance
+    between their points (a pseudo-metric), and the mechanism sees nothing but the points.
+
+What weakens it
+    ``unknown="keep"`` leaves words outside the vocabulary as they are, as the thesis does: those
+    words, often the most identifying ones, are not covered, and are counted.
+    ``case="restore"`` copies the original's capitals onto the replacement: the statement then
+    compares only originals with the same pattern of capitals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.checks import one_of
+from sfumato.core.errors import UnknownWords
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+
+UNKNOWN = ("centroid", "error", "keep")
+CASE = ("public", "restore")
+
+CASE_LEAK = "the capitals of each privatized word"
+UNKNOWN_LEAK = "at a high epsilon, that a word was outside the vocabulary (never which one)"
+KEPT_UNKNOWN = "selected words outside the vocabulary, which stand unchanged"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverVocabulary:
+    """A word mechanism made of a mechanism on points and a rule for unknown words and case.
+
+    >>> from sfumato.mechanisms.laplace import Laplace
+    >>> from sfumato.vectors.embedded import default_space
+    >>> mechanism = OverVocabulary(points=Laplace(space=default_space(), epsilon=5))
+    >>> known = set(default_space().words)
+    >>> outputs = mechanism.privatize(["Aspirin", "xQ7-canary"], Randomness.secure())
+    >>> all(word in known for word in outputs)
+    True
+    """
+
+    points: PointMechanism
+    unknown: str = "centroid"
+    case: str = "public"
+
+    def __post_init__(self) -> None:
+        one_of("unknown", self.unknown, UNKNOWN)
+        one_of("case", self.case, CASE)
+
+    def guarantee(self) -> Guarantee:
+        """The guarantee on points, marked with what the two rules cost."""
+        guarantee = self.points.guarantee()
+        if self.unknown == "centroid":
+            guarantee = guarantee.leaking(UNKNOWN_LEAK)
+        if self.unknown == "keep":
+            guarantee = guarantee.not_covering(KEPT_UNKNOWN)
+        if self.case == "restore":
+            guarantee = guarantee.leaking(CASE_LEAK)
+        return guarantee
+
+    def uncovered(self, words: Sequence[str]) -> int:
+        """How many words stay because they are unknown (only with ``unknown="keep"``)."""
+        if self.unknown != "keep":
+            return 0
+        space = self.points.space
+        return sum(space.point_of(word) == space.unknown for word in words)
+
+    def privatize(self, words: Sequence[str], randomness: Randomness) -> list[str]:
+        """One independent draw per word."""
+        space = self.points.space
+        inputs = space.points(words)
+        unknown = inputs == space.unknown
+        if self.unknown == "error" and unknown.any():
+            # The count is safe to name; the words are what must be protected.
+            raise UnknownWords(
+                f"{int(unknown.sum())} selected words are outside the vocabulary of {space.name} "
+                "(unknown='centroid' protects them, unknown='keep' leaves them as they are)"
+            )
+        outputs = [space.words[point] for point in self.points.privatize(inputs, randomness)]
+        if self.case == "restore":
+            outputs = [restored(out, word) for out, word in zip(outputs, words, strict=True)]
+        if self.unknown == "keep":
+            outputs = [
+                word if stays else out
+                for word, out, stays in zip(words, outputs, unknown.tolist(), strict=True)
+            ]
+        return outputs
+
+
+def restored(replacement: str, original: str) -> str:
+    """The replacement with the original's pattern of capitals.
+
+    >>> restored("paris", "LONDON"), restored("paris", "London"), restored("paris", "london")
+    ('PARIS', 'Paris', 'paris')
+    """
+    if len(original) > 1 and original.isupper():
+        return replacement.upper()
+    if original[:1].isupper():
+        return replacement[:1].upper() + replacement[1:]
+    return replacement

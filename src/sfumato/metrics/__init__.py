@@ -1,0 +1,1 @@
+"""Measuring what a mechanism does."""

@@ -1,0 +1,153 @@
+"""Policies made of policies: all together, one without another, one before another."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.words import Words
+from sfumato.policies.policy import Policy
+
+
+@dataclass(frozen=True)
+class Union:
+    """What any of several policies finds."""
+
+    policies: tuple[Policy, ...]
+
+    def __post_init__(self) -> None:
+        _at_least_one(self.policies)
+
+    @property
+    def name(self) -> str:
+        """The names with plus signs between."""
+        return " + ".join(_name_inside(policy) for policy in self.policies)
+
+    def find(self, document: Document) -> Spans:
+        """All spans of all policies; they may overlap."""
+        return Spans.of(span for policy in self.policies for span in policy.find(document))
+
+
+@dataclass(frozen=True)
+class Minus:
+    """What one policy finds without the words that another covers from end to end.
+
+    A word that the second policy covers only in part stays protected: taking digits away does
+    not give up the word "B12". White space and punctuation are in no word and protect nothing.
+    """
+
+    policy: Policy
+    without: Policy
+
+    @property
+    def name(self) -> str:
+        """The names with a minus sign between."""
+        return f"{_name_inside(self.policy)} − {_name_inside(self.without)}"
+
+    def find(self, document: Document) -> Spans:
+        """The first policy's spans, cut where whole words are taken out."""
+        kept, removed = self.policy.find(document), self.without.find(document)
+        if not len(kept) or not len(removed):
+            return kept
+        words, taken = Words.of(document.text), _Stretches.of(removed)
+        return Spans.of(part for span in kept for part in _without(span, words, taken))
+
+
+@dataclass(frozen=True)
+class Priority:
+    """What any of several policies finds; of two that claim a stretch, the first names it."""
+
+    policies: tuple[Policy, ...]
+
+    def __post_init__(self) -> None:
+        _at_least_one(self.policies)
+
+    @property
+    def name(self) -> str:
+        """The names in order of rank."""
+        return " > ".join(_name_inside(policy) for policy in self.policies)
+
+    def find(self, document: Document) -> Spans:
+        """Spans of the first policy whole, of the others what nobody before them claimed.
+
+        The same characters are covered as by ``Union``.
+        """
+        found = Spans()
+        for policy in self.policies:
+            claimed = _Stretches.of(found)
+            rest = [part for span in policy.find(document) for part in claimed.outside(span)]
+            found = Spans.of((*found, *rest))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretches:
+    """Covered characters as disjoint stretches in increasing order."""
+
+    starts: list[int]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, spans: Spans) -> _Stretches:
+        starts: list[int] = []
+        ends: list[int] = []
+        for span in spans:
+            if ends and span.start <= ends[-1]:
+                ends[-1] = max(ends[-1], span.end)
+            else:
+                starts.append(span.start)
+                ends.append(span.end)
+        return cls(starts, ends)
+
+    def cover(self, start: int, end: int) -> bool:
+        """Whether every character from start to end is covered."""
+        before = bisect_right(self.starts, start)
+        return before > 0 and self.ends[before - 1] >= end
+
+    def outside(self, span: Span) -> Iterator[Span]:
+        """The parts of a span that are not covered."""
+        reached = span.start
+        for index in range(bisect_right(self.ends, span.start), len(self.starts)):
+            if self.starts[index] >= span.end:
+                break
+            if self.starts[index] > reached:
+                yield replace(span, start=reached, end=self.starts[index])
+            reached = self.ends[index]
+        if reached < span.end:
+            yield replace(span, start=reached)
+
+
+def _without(span: Span, words: Words, taken: _Stretches) -> Iterator[Span]:
+    """A span without the words that are taken whole; untouched when none is."""
+    first = bisect_left(words.ends, span.start + 1)
+    last = bisect_left(words.starts, span.end)
+    kept = [
+        index
+        for index in range(first, last)
+        if not taken.cover(words.starts[index], words.ends[index])
+    ]
+    if len(kept) == last - first:
+        yield span
+        return
+    start = 0
+    for place in range(1, len(kept) + 1):
+        if place == len(kept) or kept[place] != kept[place - 1] + 1:
+            yield replace(
+                span,
+                start=max(span.start, words.starts[kept[start]]),
+                end=min(span.end, words.ends[kept[place - 1]]),
+            )
+            start = place
+
+
+def _name_inside(policy: Policy) -> str:
+    return f"({policy.name})" if isinstance(policy, (Union, Minus, Priority)) else policy.name
+
+
+def _at_least_one(policies: tuple[Policy, ...]) -> None:
+    if not policies:
+        raise InvalidArgument("a combination needs at least one policy")

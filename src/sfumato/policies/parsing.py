@@ -1,0 +1,157 @@
+"""Policies from what a user types: ``pii``, ``pii:email,phone``, ``regex:…``, ``lexicon:FILE``.
+
+What stands after the first colon is the policy's argument; settings come as ``POLICY.KEY``. An
+argument may be private (a pattern, a name), so no message repeats it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+import regex
+
+from sfumato import catalog
+from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.policies.combine import Minus, Union
+from sfumato.policies.policy import Policy
+
+NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
+
+# The setting that the argument stands for.
+_ARGUMENTS = {"imperfect": "policy", "lexicon": "path", "pii": "types", "regex": "pattern"}
+_HOLDERS = ("imperfect",)  # their argument is a policy again
+
+
+def parse_policy(spec: str, settings: Mapping[str, object] = NO_SETTINGS) -> Policy:
+    """One policy from its spec; every setting must be one of its own.
+
+    >>> parse_policy("regex:[A-Z]{3}[0-9]+").name
+    'regex'
+    """
+    _check_owners(settings, _names(spec))
+    return _parsed(spec, settings)
+
+
+def combine_policies(
+    specs: Sequence[str],
+    excepts: Sequence[str] = (),
+    settings: Mapping[str, object] = NO_SETTINGS,
+) -> Policy:
+    """The union of some policies without the union of others."""
+    if not specs:
+        raise InvalidArgument("name at least one policy")
+    _check_owners(settings, {name for spec in (*specs, *excepts) for name in _names(spec)})
+    found = _together([_parsed(spec, settings) for spec in specs])
+    if not excepts:
+        return found
+    return Minus(found, _together([_parsed(spec, settings) for spec in excepts]))
+
+
+def _together(policies: list[Policy]) -> Policy:
+    return policies[0] if len(policies) == 1 else Union(tuple(policies))
+
+
+def _split(spec: str) -> tuple[str, str | None]:
+    name, colon, argument = spec.partition(":")
+    if not regex.fullmatch(r"[\w\-.]{1,64}", name):
+        # It may be a pattern or a path; it is not repeated.
+        raise InvalidArgument(
+            "a policy is written NAME or NAME:ARGUMENT, such as pii, regex:PATTERN or lexicon:FILE"
+        )
+    return name, argument if colon else None
+
+
+def _names(spec: str) -> set[str]:
+    """The policies that a spec names, one inside the other."""
+    name, argument = _split(spec)
+    inner = _names(argument) if name in _HOLDERS and argument else set()
+    return {name} | inner
+
+
+def _check_owners(settings: Mapping[str, object], names: set[str]) -> None:
+    for key in settings:
+        owner, dot, _ = key.partition(".")
+        if not dot:
+            raise InvalidArgument(f"the setting {key!r} must be written POLICY.KEY")
+        if owner not in names:
+            raise UnknownName("policy in a setting", owner, names)
+
+
+def _parsed(spec: str, settings: Mapping[str, object]) -> Policy:
+    name, argument = _split(spec)
+    build = catalog.find("policies", name).load()
+    if name == "lexicon":
+        build = build.from_file
+    own = {
+        key.removeprefix(f"{name}."): value
+        for key, value in settings.items()
+        if key.startswith(f"{name}.")
+    }
+    if argument is not None:
+        own = _with_argument(name, argument, own)
+        if name in _HOLDERS:
+            own["policy"] = _parsed(argument, settings)
+    policy = _built(name, build, own)
+    if not isinstance(policy, Policy):
+        raise InvalidArgument(f"{name!r} is not a policy: it has no name or no find")
+    return policy
+
+
+def _with_argument(name: str, argument: str, own: dict[str, object]) -> dict[str, object]:
+    setting = _ARGUMENTS.get(name)
+    if setting is None:
+        raise InvalidArgument(f"the policy {name!r} takes nothing after a colon")
+    if not argument:
+        raise InvalidArgument(f"the policy {name!r} needs something after the colon")
+    if setting in own:
+        raise InvalidArgument(f"{name}.{setting} is given twice: after the colon and as a setting")
+    return {**own, setting: argument}
+
+
+def _built(name: str, build: Any, own: dict[str, object]) -> object:
+    parameters = inspect.signature(build).parameters
+    for key in own:
+        if key not in parameters:
+            raise UnknownName(f"setting of {name}", key, parameters)
+    for key, parameter in parameters.items():
+        if parameter.default is parameter.empty and key not in own:
+            how = (
+                f"write {name}:{key.upper()}"
+                if _ARGUMENTS.get(name) == key
+                else f"set {name}.{key}"
+            )
+            raise InvalidArgument(f"the policy {name!r} needs {key}: {how}")
+    hints = get_type_hints(build.__init__ if inspect.isclass(build) else build)
+    return build(
+        **{key: _typed(f"{name}.{key}", value, hints.get(key)) for key, value in own.items()}
+    )
+
+
+def _typed(name: str, value: object, kind: object) -> object:
+    """A value as its setting wants it; text is read, and anything else is passed on."""
+    if isinstance(value, list):
+        return tuple(value)
+    if not isinstance(value, str):
+        return value
+    if kind == tuple[str, ...]:
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if kind is bool:
+        return _truth(name, value)
+    if kind in (int, float):
+        try:
+            return kind(value)  # type: ignore[operator]  # int or float
+        except ValueError:
+            raise InvalidArgument(f"{name} must be a number") from None
+    return value
+
+
+def _truth(name: str, value: str) -> bool:
+    lowered = value.lower()
+    if lowered in ("true", "yes", "on", "1"):
+        return True
+    if lowered in ("false", "no", "off", "0"):
+        return False
+    raise InvalidArgument(f"{name} must be true or false")

@@ -1,0 +1,99 @@
+"""Policies that look at characters alone: digits, everything, nothing, a regular expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import ClassVar
+
+import regex
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+
+# A pattern may be given by a user; one that backtracks for ever must not hang the job.
+SECONDS_PER_DOCUMENT = 60.0
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Every run of digits, in any script: the policy of both papers.
+
+    >>> [(span.start, span.end) for span in Digits().find(Document("My ID is 145572."))]
+    [(9, 15)]
+    """
+
+    name: ClassVar[str] = "digits"
+
+    def find(self, document: Document) -> Spans:
+        """Runs of numeric characters; the words they stand in are selected whole."""
+        return Spans(
+            tuple(
+                Span(match.start(), match.end(), "NUMBER", "digits", "a digit")
+                for match in _digits().finditer(document.text)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Every word: plain metric DP."""
+
+    name: ClassVar[str] = "everything"
+
+    def find(self, document: Document) -> Spans:
+        """One span over the whole text."""
+        end = len(document.text)
+        return Spans.of([Span(0, end, "ANY", "everything", "all words are protected")])
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """No word: for experiments without privacy."""
+
+    name: ClassVar[str] = "nothing"
+
+    def find(self, document: Document) -> Spans:
+        """No span."""
+        return Spans()
+
+
+@dataclass(frozen=True)
+class Regex:
+    """What a regular expression (of the ``regex`` module) matches."""
+
+    pattern: str
+    label: str = "MATCH"
+
+    name: ClassVar[str] = "regex"
+
+    def __post_init__(self) -> None:
+        try:
+            regex.compile(self.pattern)
+        except regex.error as error:
+            raise InvalidArgument(
+                f"the regular expression is not valid: {error.msg} at position {error.pos}"
+            ) from None
+
+    @cached_property
+    def _compiled(self) -> regex.Pattern[str]:
+        return regex.compile(self.pattern)
+
+    def find(self, document: Document) -> Spans:
+        """Every match, the overlapping ones among them left out."""
+        try:
+            return Spans.of(
+                Span(match.start(), match.end(), self.label, "regex", "matches the pattern")
+                for match in self._compiled.finditer(document.text, timeout=SECONDS_PER_DOCUMENT)
+            )
+        except TimeoutError:
+            raise InvalidArgument(
+                f"the regular expression took over {SECONDS_PER_DOCUMENT:g} seconds on one "
+                "document; simplify it (nested repetition is the usual cause)"
+            ) from None
+
+
+@cache
+def _digits() -> regex.Pattern[str]:
+    return regex.compile(r"\p{N}+")

@@ -1,0 +1,247 @@
+"""Street addresses in the orders in which people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, NamedTuple
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii import streets
+from sfumato.policies.pii.reading import Reading, cue
+
+_NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
+_STREET_BEFORE = 60
+_UNITS = """
+box psc cmr postfach postale correos apartado postbus apt apartment suite ste flat bag no
+"""
+_ORDINARY = """
+a about after and around as at before between by during early for from has have in january
+february march april may june july august september october november december is late least
+mid nearly of on only or over since some than that the then through to under until was were
+with
+"""
+
+
+class _Found(NamedTuple):
+    start: int
+    end: int
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where somebody lives or a parcel goes."""
+
+    label: ClassVar[str] = "ADDRESS"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """At every number: a house number before or after its street, a box, a town."""
+        reached = 0
+        for start in reading.starts:
+            if start < reached or _is_inside(reading.text, start):
+                continue
+            found = next((found for rule in _RULES if (found := rule(reading.text, start))), None)
+            if found:
+                reached = _tail(reading.text, found.end)
+                yield Span(found.start, reached, self.label, found.rule, found.reason)
+
+
+def _is_inside(text: str, start: int) -> bool:
+    """Whether the number is the end of a word, a price or the decimals of another number."""
+    return start > 0 and (text[start - 1].isalpha() or text[start - 1] in "$€£.,")
+
+
+def _tail(text: str, end: int) -> int:
+    """Where the unit, town, state and code end that follow a street."""
+    match = _unit().match(text, end)
+    end = match.end() if match else end
+    match = _rest().match(text, end) or _towns().match(text, end)
+    return match.end() if match else end
+
+
+def _number_then_street(text: str, start: int) -> _Found | None:
+    match = _number_first().match(text, start)
+    if not match:
+        return None
+    return _Found(start, match.end(), "address-street", "a number before a street")
+
+
+def _box(text: str, start: int) -> _Found | None:
+    floor = max(0, start - _STREET_BEFORE)
+    if _previous_word(text[floor:start]) not in _words(_UNITS):
+        return None
+    match = _box_before().search(text, floor, start)
+    end = _word_end().match(text, start)
+    if not match or not end:
+        return None
+    return _Found(match.start(), end.end(), "address-box", "a box or a unit")
+
+
+def _town(text: str, start: int) -> _Found | None:
+    floor = max(0, start - _STREET_BEFORE)
+    if _previous_word(text[floor:start]) not in _words(streets.US_STATES):
+        return None
+    match = _town_before().search(text, floor, start)
+    code = _zip().match(text, start)
+    if not match or not code:
+        return None
+    return _Found(match.start(), code.end(), "address-town", "a town, a state and a number")
+
+
+def _street_then_number(text: str, start: int) -> _Found | None:
+    floor = max(0, start - _STREET_BEFORE)
+    previous = _previous_word(text[floor:start])
+    # A quick look before a slow one: most numbers follow a word that ends no street.
+    if previous in _words(_ORDINARY) or not any(character.isalpha() for character in previous):
+        return None
+    house = _house().match(text, start)
+    match = _street_before().search(text, floor, start) if house else None
+    if not match or not house:
+        return None
+    return _Found(match.start(), house.end(), "address-street", "a street before a number")
+
+
+def _announced(text: str, start: int) -> _Found | None:
+    match = _line().match(text, start)
+    if not match or not _cue().search(text, max(0, start - 40), start):
+        return None
+    return _Found(start, match.end(), "address-context", "looks like an address, in context")
+
+
+_RULES = (_number_then_street, _box, _town, _street_then_number, _announced)
+
+
+def _previous_word(before: str) -> str:
+    return before.rstrip(" ,#.°º").rpartition(" ")[2].rpartition("\n")[2].casefold()
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.casefold().split())
+
+
+def _any(words: str) -> str:
+    return "|".join(regex.escape(word) for word in sorted(words.split(), key=len, reverse=True))
+
+
+@cache
+def _number_first() -> regex.Pattern[str]:
+    number = r"[0-9]{1,6}(?: ?[A-Za-z](?![\p{L}']))?(?:[\-/][0-9]{1,5}[A-Za-z]?)?,?"
+    direction = r"(?:(?:[NSEW]{1,2}\.?|North|South|East|West) )?"
+    english = rf"{direction}(?:{_NAME} ){{1,4}}?(?:{_any(streets.SUFFIXES)})(?![\p{{L}}])\.?"
+    plain = rf"(?i:{_any(streets.PLAIN_SUFFIXES)})(?![\p{{L}}])"
+    lower = (
+        r"(?!(?:the|a|an|of|on|in|to|down|along|per|more|miles?|from|at|by|different|main) )"
+        rf"\p{{L}}[\p{{L}}']*+ (?:(?!(?:the|a|of|on|in|to) )\p{{L}}++ )?{plain}"
+    )
+    main = rf"(?i:main|high|church|park|station) {plain}"
+    french = (
+        rf"(?:bis |ter |quater )?(?i:{_any(streets.FRENCH)}) "
+        r"(?:(?:de|du|des|la|le|les|l'|d'|aux?|et|saint|st|dr) ?){0,3}[\p{L}\p{M}'\-]++"
+        r"(?: \p{Lu}[\p{L}\p{M}'\-]*+){0,4}"
+    )
+    return regex.compile(rf"{number} (?:{english}|{main}|{lower}|{french})")
+
+
+@cache
+def _street_before() -> regex.Pattern[str]:
+    capital = r"\p{Lu}[\p{L}\p{M}'.\-]*+"
+    small = (
+        r"(?:de|da|do|dos|del|della|dei|di|du|des|la|le|les|el|los|las|der|den|dem|van|von|i|e|y)"
+    )
+    compound = rf"(?:{capital} ){{0,2}}[\p{{L}}\p{{M}}\-]{{2,40}}?(?:{_any(streets.JOINED)})"
+    split = rf"\p{{Lu}}[\p{{L}}\p{{M}}'\-]*+[ \-](?i:{_any(streets.ENDINGS)})"
+    leading = (
+        rf"(?:{_any(streets.LEADING)}) ?(?<=[ ./])(?:{small} ){{0,3}}{capital}"
+        rf"(?: (?:{small} ){{0,2}}{capital}){{0,4}}"
+    )
+    german = rf"(?:Am|Im|An de[rnm]|Auf de[rm]|Unter den|In de[rn]|Zu[rm]|Hinter de[rm]) {capital}"
+    named = rf"{_NAME} (?:{_any(streets.SUFFIXES)})"
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named})"
+        r",?(?: [nN][°ºr.]{1,2}|,? ?#)? ?\Z"
+    )
+
+
+@cache
+def _house() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?!(?:1[89]|20)[0-9]{2}(?![0-9]))[0-9]{1,5}(?: ?[A-Za-z](?![\p{L}']))?"
+        r"(?: ?[\-/] ?[0-9]{1,4}[A-Za-z]?)?(?![0-9\p{L}%:]|[.,][0-9])"
+    )
+
+
+@cache
+def _box_before() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?<![\p{L}\p{N}])(?i:p\.? ?o\.? ?box|post(?:al)? (?:office )?box|gpo box|postfach"
+        r"|bo[iî]te postale|apartado(?: de correos)?|casella postale|postbus|apt|apartment|suite|ste"
+        r"|flat|locked bag|psc|cmr|(?:psc|cmr|unit) [0-9]{1,5},? box)\.? ?(?:no\.? ?|#)?\Z"
+    )
+
+
+@cache
+def _word_end() -> regex.Pattern[str]:
+    return regex.compile(r"[\p{L}\p{N}\-]{1,12}+")
+
+
+@cache
+def _town_before() -> regex.Pattern[str]:
+    town = rf"(?:{_NAME}[ \n]){{0,5}}{_NAME},?[ \n]{{1,2}}"
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{_any(streets.US_STATES)})\.?,? \Z")
+
+
+@cache
+def _zip() -> regex.Pattern[str]:
+    return regex.compile(r"[0-9]{5}(?:-[0-9]{4})?(?![0-9\p{L}])")
+
+
+@cache
+def _unit() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?i)(?:,? ?\n? ?(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|appt|wohnung|piso)"
+        r"\.? ?#?[\p{L}\p{N}\-]{1,8}+|,? ?#[0-9]{1,6}){1,2}"
+    )
+
+
+@cache
+def _rest() -> regex.Pattern[str]:
+    """Up to a state and its code, which end an American address."""
+    return regex.compile(
+        rf"[,\s][^\n.;!?]{{0,48}}?(?:\n[^\n.;!?]{{0,32}}?)?(?<![\p{{L}}])"
+        rf"(?:{_any(streets.US_STATES)})[., ]{{1,2}}"
+        r"[0-9]{5}(?:-[0-9]{4})?(?![0-9])"
+    )
+
+
+@cache
+def _towns() -> regex.Pattern[str]:
+    name = r"\p{Lu}[\p{L}\p{M}'\-]*+"
+    names = rf"{name}(?: (?:(?:am|an|der|de|la|le|les|sur|upon|of) )?{name}){{0,3}}+"
+    code = r"[\p{Lu}0-9]{1,5}[0-9][\p{Lu}0-9]{0,3}(?:[ \-][\p{Lu}0-9]{2,4})?"
+    return regex.compile(
+        rf"(?:,? ?\n? ?(?:{code} {names}|{code}(?!\p{{L}})|(?<=[,\n] ?){names})){{1,4}}+"
+    )
+
+
+@cache
+def _line() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?!(?:1[89]|20)[0-9]{2}\b)[0-9]{1,6}\p{L}?"
+        r"(?:[,/\- ]{1,2}[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]*+){1,10}+"
+    )
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(
+        r"(?:shipping|home|billing|mailing|postal|street|delivery|my|your|new|old|his|her) address",
+        r"address(?:: | is)|live[sd]? at|living at|resid(?:es?|ing) at|located at",
+        r"(?:shipped|sent|deliver|ship) to",
+        r"adresse|direcci[óo]n|indirizzo|adres|endere[çc]o|wohnhaft|habite|anschrift|domicilio|r/o",
+    )

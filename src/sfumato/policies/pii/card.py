@@ -1,0 +1,81 @@
+"""Credit card numbers: 12 to 19 digits that pass Luhn's check, or that look the part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading, cue
+
+_SHORTEST, _LONGEST = 12, 19
+
+
+@dataclass(frozen=True)
+class Card:
+    """A payment card number."""
+
+    label: ClassVar[str] = "CREDIT_CARD"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Runs of digits with the right length; what looks right in context counts too."""
+        reached = -1
+        for first, start in enumerate(reading.starts):
+            if first <= reached:
+                continue
+            found = self._number(reading, first)
+            if found:
+                reached, rule, reason = found
+                yield Span(start, reading.ends[reached], self.label, rule, reason)
+
+    def _number(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
+        candidates = [
+            (last, digits)
+            for last, digits in reading.runs(first, _gap(), _LONGEST)
+            if len(digits) >= _SHORTEST
+        ]
+        if not candidates:
+            return None
+        from stdnum import luhn
+
+        for last, digits in reversed(candidates):
+            if digits[0] != "0" and luhn.is_valid(digits):
+                return last, "card-luhn", "digits that pass Luhn's check"
+        start = reading.starts[first]
+        grouped = _grouped().match(reading.text, start)
+        last, _ = candidates[-1]
+        if reading.near(start, reading.ends[last], _cue()):
+            return last, "card-context", "looks like a card number, in context"
+        if grouped:
+            end = grouped.end()
+            return next(
+                (last, "card-grouped", "grouped like a card number")
+                for last, _ in candidates
+                if reading.ends[last] == end
+            )
+        return None
+
+
+@cache
+def _gap() -> regex.Pattern[str]:
+    return regex.compile(r"[ \-.\u200b]{1,2}")
+
+
+@cache
+def _grouped() -> regex.Pattern[str]:
+    by_four = r"[0-9]{4}([ \-.])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
+    by_six = r"[0-9]{4}([ \-.])[0-9]{6}\2[0-9]{4,5}"
+    return regex.compile(rf"(?:{by_four}|{by_six})(?![0-9])")
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(
+        r"credit|debit|(?:bank|credit|debit|payment)?[ -]?cards?|visa|master ?card|amex|discover",
+        r"american express|maestro|diners|jcb|cc|kredit\w*|karten?\w*|kaart\w*|carte|tarjeta",
+        r"carta|cart[ãa]o|kort\w*|karta|pan|card ?holder",
+    )

@@ -1,0 +1,153 @@
+"""Words that announce a person's name, by the place where they stand.
+
+A phrase in small letters may also begin with a capital.
+"""
+
+from __future__ import annotations
+
+INTRODUCING = """
+my name(?: is|'s| was)
+his name(?: is|'s| was)
+her name(?: is|'s| was)
+their name(?: is|'s| was)
+name is
+am called
+is called
+mein Name ist
+ich hei(?:ß|ss)e
+je m'appelle
+mon nom est
+me llamo
+mi nombre es
+mi chiamo
+il mio nome è
+ik heet
+mijn naam is
+meu nome é
+chamo-me
+jag heter
+jeg he(?:dder|ter)
+nazywam się
+jmenuji se
+"""
+FIELDS = """
+name
+surname
+username
+vorname
+nachname
+pr[ée]nom
+nom
+nombre
+apellidos?
+cognome
+naam
+NAME
+"""
+TITLES = r"""
+Mr Mrs Ms Mx Miss Dr Prof Professor Doctor Sir Madam Lady Rev Capt Sgt Lt Herrn? Frau Fr\. Hr\.
+Fräulein Monsieur Madame Mademoiselle Mme Mlle M\. Señora? Sra? Srta Don Doña Signora? Sig
+Sig\.ra Dott Dott\.ssa Mevrouw Mevr Meneer Dhr Mw Pani? Shri Sri Smt MR MRS MS DR
+"""
+GREETINGS = """
+Dear Hi Hello Hey Hallo Lieber? Liebes Cher Chère Bonjour Estimad[oa] Querid[oa] Hola Car[oa]
+Gentile Ciao Beste Geachte Hej Hei Drog[ia] Dragă DEAR
+"""
+CLOSINGS = """
+regards
+sincerely
+cheers
+thanks
+thank you
+best
+best wishes
+yours(?: truly| faithfully)?
+love
+Gr[üu](?:ß|ss)en?
+MfG
+LG
+cordialement
+saludos
+atentamente
+saluti
+groeten?
+hälsningar
+signed(?: by)?
+"""
+ROLES = """
+patiente?
+client
+customer
+tenant
+employee
+attn
+attention
+c/o
+contact(?: person)?
+spoke (?:to|with)
+speak (?:to|with)
+talk(?:ed)? (?:to|with)
+ask(?:ed)? for
+met with
+author
+account holder
+beneficiary
+recipient
+sender
+written by
+sent by
+referred by
+seen by
+on behalf of
+Kund(?:e|in)
+"""
+
+# What people say before they answer.
+POLITE = """
+yes
+yea
+yeah
+yep
+sure
+ok
+okay
+of course
+it's
+it is
+i am
+i'm
+this is
+my name is
+here
+"""
+
+# What only people do, right after their name.
+ACTING = """
+said
+says
+lives
+lived
+wrote
+writes
+replied
+asked
+told
+explained
+phoned
+called
+emailed
+resides
+works (?:at|for|in|as)
+complained
+reported
+was (?:born|admitted|discharged|diagnosed|seen|hired|married)
+"""
+
+# Words that follow a cue without being a name.
+NOT_NAMES = """
+a about all am an and any are as at be but by can customer do dear everyone for from good have
+he hello here hi how i if in is it just like madam me my name no not of ok okay on or our
+please she sir so sorry still sure team thank thanks that the there they this to unknown very
+we well what when where which who will with yes you your back bot support looking trying going
+having calling writing
+"""

@@ -1,0 +1,131 @@
+"""Dates and times of day, in figures or with a month's name; a year alone counts too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading
+
+# Month names of several languages, cut where the endings begin to differ.
+_MONTHS = (
+    r"jan(?:uary|uar|uari|vier|uar[iy]|eiro)?|j[äa]nner|enero|gennaio|styczni\w+|ledn\w+",
+    r"feb(?:ruary|ruar|ruari|braio|rero)?|f[ée]v(?:rier|ereiro)?|lut\w+|únor\w*",
+    r"mar(?:ch|s|zo|ço|ca)?|m[äa]rz|maart|mrt|březn\w+",
+    r"apr(?:il|ile)?|avril|avr|abril|abr|kwie\w+|dubn\w+",
+    r"may|mai|mei|maj\w*|mayo|mag(?:gio)?|maio|květn\w+",
+    r"june?|juni|juin|junio|giugno|junho|czerw\w+|červn\w+",
+    r"july?|juli|juillet|julio|luglio|julho|lip\w+|července",
+    r"aug(?:ust|usti|ustus)?|ao[ûu]t|agosto|ago|sierpni\w+|srpn\w+",
+    r"sept?(?:ember|embre|tember|iembre|tiembre)?|set(?:embro|tembre)?|wrze\w+|září",
+    r"o[ck]t(?:ober|obre|tobre|ubre|ubro)?|outubro|ottobre|październik\w*|říjn\w+",
+    r"nov(?:ember|embre|iembre|embro)?|listopad\w*",
+    r"de[cz](?:ember|embre|iembre|embro)?|d[ée]c(?:embre)?|dici?(?:embre)?|grud\w+|prosin\w+",
+)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """When something happened."""
+
+    label: ClassVar[str] = "DATE_TIME"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """At every run of digits, the longest reading of it as a date, a time or a year."""
+        reached = 0
+        for start in reading.starts:
+            if start < reached:
+                continue
+            span = self._at(reading, start)
+            if span:
+                reached = span.end
+                yield span
+
+    def _at(self, reading: Reading, start: int) -> Span | None:
+        match = _figures().match(reading.text, start) or _worded().match(reading.text, start)
+        if match:
+            return Span(start, match.end(), self.label, "date", "written like a date")
+        month = _month_before().search(reading.text, max(0, start - 24), start)
+        if month and (match := _after_month().match(reading.text, start)):
+            return Span(month.start(), match.end(), self.label, "date", "a month and a number")
+        match = _clock().match(reading.text, start)
+        if match:
+            return Span(start, match.end(), self.label, "time", "written like a time of day")
+        match = _year().match(reading.text, start)
+        if match:
+            return Span(start, match.end(), self.label, "year", "a number that can be a year")
+        return None
+
+
+def date_end(text: str, start: int) -> int:
+    """Where a date in figures that starts here ends; ``start`` itself when there is none."""
+    match = _figures().match(text, start)
+    return match.end() if match else start
+
+
+_TIME = (
+    r"(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9}+)?)?"
+    r"(?: ?[AaPp]\.?[Mm]\b\.?)?(?: ?(?:Z|UTC|GMT|CES?T|[ECMP][SD]T|[+\-][0-9]{2}:?[0-9]{2})(?!\w))?"
+)
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_MONTH = r"(?:0?[1-9]|1[0-2])"
+
+
+@cache
+def _figures() -> regex.Pattern[str]:
+    year = r"(?:1[0-9]|2[01])[0-9]{2}"
+    short = r"(?:(?:1[0-9]|2[01])?[0-9]{2})"
+    year_first = rf"{year}(?P<a> ?[\-/.] ?){_MONTH}(?P=a){_DAY}"
+    day_first = rf"{_DAY}(?P<b> ?[\-/.] ?){_MONTH}(?P=b){short}"
+    month_first = rf"{_MONTH}(?P<c> ?[\-/.] ?){_DAY}(?P=c){short}"
+    east = r"[0-9]{2,4}(?: ?[年년])(?: ?[0-9]{1,2} ?[月월])?(?: ?[0-9]{1,2} ?[日일])?"
+    compact = rf"{year}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:T[0-9]{{4,6}}Z?)?"
+    then = rf"(?:(?:[ T]|, ?| at ){_TIME})?"
+    numeric = rf"(?:{year_first}|{day_first}|{month_first}|{compact})(?![0-9])"
+    return regex.compile(rf"(?<![0-9][.\-/])(?:{numeric}{then}(?![\-/]?[0-9])|{east})")
+
+
+@cache
+def _worded() -> regex.Pattern[str]:
+    month = "|".join(_MONTHS)
+    return regex.compile(
+        rf"(?i){_DAY}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de|di)| day of)?[ \-./]?(?:{month})\b\.?"
+        r"(?:,?(?: (?:de|del|do))?[ \-./]?'?(?:[0-9]{4}|[0-9]{2})(?![0-9]))?"
+        rf"(?:(?:,| at|,? um| à)? {_TIME})?"
+    )
+
+
+@cache
+def _month_before() -> regex.Pattern[str]:
+    return regex.compile(rf"(?i)(?<![\p{{L}}])(?:{'|'.join(_MONTHS)})\.?,?[ \-./]?(?:the )?'?\Z")
+
+
+@cache
+def _after_month() -> regex.Pattern[str]:
+    year = r"'?(?:1[0-9]|2[01])[0-9]{2}"
+    return regex.compile(
+        rf"(?i)(?:{year}|{_DAY}(?:st|nd|rd|th)?(?: ?(?:-|to|and|&) ?{_DAY}(?:st|nd|rd|th)?)?"
+        rf"(?:,? ?{year})?(?:,?(?: at)? {_TIME})?)(?![0-9])"
+    )
+
+
+@cache
+def _clock() -> regex.Pattern[str]:
+    short = r"(?:0?[0-9]|1[0-9]|2[0-4])(?:[.:][0-5][0-9])? ?(?:[AaPp]\.?[Mm]\b|o'clock|[Uu]hr\b)\.?"
+    french = r"(?:[01]?[0-9]|2[0-4]) ?h ?(?:[0-5][0-9])?"
+    return regex.compile(rf"(?<![0-9:.,])(?:{_TIME}|{short}|{french})(?![0-9\p{{L}}:])")
+
+
+@cache
+def _year() -> regex.Pattern[str]:
+    # Not a price, a decimal, a part of a longer number; but 1990s and 1914-18 are years.
+    return regex.compile(
+        r"(?<![0-9][.,]|[$€£¥#]|[$€£¥] |[\p{L}_])(?:1[5-9][0-9]{2}|20[0-9]{2})"
+        r"(?:[-/](?:1[5-9][0-9]{2}|20[0-9]{2}|[0-9]{2})(?![0-9]))?"
+        r"(?:'?s\b)?(?![0-9\p{L}%°]|[.,][0-9])"
+    )

@@ -1,0 +1,95 @@
+"""The policy ``pii``: all recognizers of personal data together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import ClassVar
+
+from sfumato.core.checks import one_of
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.recognizer import Recognizer
+from sfumato.policies.pii.regions import DEFAULT, known_regions
+
+# Where two kinds claim the same stretch, the one that stands first here names it.
+_RECOGNIZERS = {
+    "email": "Email",
+    "url": "Url",
+    "iban": "Iban",
+    "card": "Card",
+    "ssn": "Ssn",
+    "ip": "Ip",
+    "dates": "Dates",
+    "address": "Address",
+    "postcode": "Postcode",
+    "phone": "Phone",
+    "code": "Code",
+    "person": "Person",
+}
+TYPES = tuple(_RECOGNIZERS)
+_REGIONAL = ("phone", "postcode")
+
+
+@dataclass(frozen=True)
+class Pii:
+    """Personal data by pattern and context: no model, no list of names.
+
+    ``types`` says which recognizers look (email, url, iban, card, ssn, ip, dates, address,
+    postcode, phone, code, person; all of them unless told). ``regions`` says whose telephone
+    numbers and postcodes are known: US, CA, GB, IE, AU, NZ, IN, ZA, DE, AT, CH, FR, BE, NL, LU,
+    ES, PT, IT, SE, NO, DK, FI, IS, EE, LV, LT, PL, CZ, SK, HU, SI, HR, RO, BG, GR, CY, BR, MX
+    and JP unless told. International numbers are found whatever the regions.
+
+    >>> [span.label for span in Pii().find(Document("Mail zoe@example.org or call 020 7946 0958"))]
+    ['EMAIL', 'PHONE']
+    """
+
+    regions: tuple[str, ...] = DEFAULT
+    types: tuple[str, ...] = TYPES
+
+    name: ClassVar[str] = "pii"
+
+    def __post_init__(self) -> None:
+        for region in self.regions:
+            one_of("regions", region, known_regions())
+        for kind in self.types:
+            one_of("types", kind, TYPES)
+
+    def find(self, document: Document) -> Spans:
+        """What any recognizer finds; a span inside another one is left out."""
+        reading = Reading.of(document.text)
+        return _outermost(
+            (span, rank)
+            for rank, recognizer in enumerate(_recognizers(self.types, self.regions))
+            for span in recognizer.find(reading)
+        )
+
+
+def _outermost(ranked: Iterable[tuple[Span, int]]) -> Spans:
+    """Drop spans that lie inside another; of equal ones keep the first kind's.
+
+    No character that was covered is uncovered by this.
+    """
+    kept: list[Span] = []
+    reached = 0
+    for span, _ in sorted(ranked, key=lambda each: (each[0].start, -each[0].end, each[1])):
+        if span.end > reached:
+            kept.append(span)
+            reached = span.end
+    return Spans(tuple(kept))
+
+
+@cache
+def _recognizers(types: tuple[str, ...], regions: tuple[str, ...]) -> tuple[Recognizer, ...]:
+    return tuple(_recognizer(kind, regions) for kind in TYPES if kind in types)
+
+
+def _recognizer(kind: str, regions: tuple[str, ...]) -> Recognizer:
+    module = import_module(f"sfumato.policies.pii.{kind}")
+    recognizer = getattr(module, _RECOGNIZERS[kind])
+    made: Recognizer = recognizer(regions) if kind in _REGIONAL else recognizer()
+    return made

@@ -1,0 +1,64 @@
+"""E-mail addresses, with international domains, without a top-level domain, or spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading
+
+_REACH = 130  # how far around a spelled-out at sign an address is looked for
+
+
+@dataclass(frozen=True)
+class Email:
+    """Something@somewhere."""
+
+    label: ClassVar[str] = "EMAIL"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Addresses as written for machines, then those written to hide from them."""
+        if "@" in reading.text:
+            for match in _address().finditer(reading.text):
+                reason = "has a dot after the at sign" if match["dots"] else "has an at sign"
+                yield Span(match.start(), match.end(), self.label, "email", reason)
+        for hint in _hint().finditer(reading.text):
+            floor, ceiling = max(0, hint.start() - _REACH), hint.end() + _REACH
+            match = _spelled().search(reading.text, floor, ceiling)
+            if match:
+                reason = "an address with its at sign spelled out"
+                yield Span(match.start(), match.end(), self.label, "email-spelled", reason)
+
+
+@cache
+def _address() -> regex.Pattern[str]:
+    # A match may only start where a run of such characters starts, and no part gives back what
+    # it took: each run is read twice at most.
+    local = r"[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~\-\u200b]"
+    part = r"[\p{L}\p{M}\p{N}_\-\u200b]++"
+    quoted = r'"[^"\n]{1,64}+"'
+    literal = r"\[[0-9A-Fa-fIPv:.]{2,60}+\]"
+    return regex.compile(
+        rf"(?:(?<!{local}){local}++|{quoted})@(?:{part}(?P<dots>(?:\.{part})++)?|{literal})"
+    )
+
+
+@cache
+def _hint() -> regex.Pattern[str]:
+    return regex.compile(
+        r"[\[({<] ?(?i:at|@|arroba|chez) ?[\])}>]| (?:AT|at) (?=[^\s]{1,64}+ (?i:dot) )"
+    )
+
+
+@cache
+def _spelled() -> regex.Pattern[str]:
+    part = r"[\p{L}\p{N}_\-]{1,64}+"
+    name = rf"(?<![\p{{L}}\p{{N}}._\-]){part}(?:(?:\.| ?[\[(]dot[\])] ?){part}){{0,4}}+"
+    at = r"(?: ?[\[({<] ?(?i:at|@|arroba|chez) ?[\])}>] ?| (?:AT|at) )"
+    dot = r"(?:\.| ?[\[({<] ?(?i:dot|punkt|point|\.) ?[\])}>] ?| (?i:dot) )"
+    return regex.compile(rf"{name}{at}{part}(?:{dot}{part}){{1,4}}+")

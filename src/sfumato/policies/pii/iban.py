@@ -1,0 +1,69 @@
+"""International bank account numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading, cue
+
+_SHORTEST = 15
+
+
+@dataclass(frozen=True)
+class Iban:
+    """Two letters, two check digits and an account, written together or in fours."""
+
+    label: ClassVar[str] = "IBAN"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """The longest stretch whose check digits are right, else the one that looks right."""
+        for start in reading.starts:
+            match = _shape().match(reading.text, start - 2) if start >= 2 else None
+            if match:
+                end, rule, reason = _judged(match)
+                if end:
+                    yield Span(match.start(), end, self.label, rule, reason)
+                elif reading.near(match.start(), match.end(), _cue()):
+                    reason = "looks like an account number, in context"
+                    yield Span(match.start(), match.end(), self.label, "iban-context", reason)
+
+
+def _judged(match: regex.Match[str]) -> tuple[int, str, str]:
+    """Where the number ends (0 for: it is none), by which rule and why."""
+    from stdnum import iban
+
+    for end in reversed(_ends(match)):
+        number = match.string[match.start() : end].replace("\u200b", "")
+        if iban.is_valid(number.upper()):
+            return end, "iban", "its check digits are right"
+    first, *_ = match[0].split(" ")
+    digits = sum(character.isdigit() for character in first)
+    if len(first) >= _SHORTEST and digits >= 8:
+        return match.start() + len(first), "iban-shape", "looks like an account number"
+    if len(first) == 4 and sum(character.isdigit() for character in match[0]) >= 10:
+        return match.end(), "iban-shape", "grouped like an account number"
+    return 0, "", ""
+
+
+def _ends(match: regex.Match[str]) -> list[int]:
+    return [match.end("head"), *match.ends("part")]
+
+
+@cache
+def _shape() -> regex.Pattern[str]:
+    gap = r"[ \-\u200b]"
+    return regex.compile(
+        r"(?<![\p{L}\p{N}])(?P<head>[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{0,30}+)"
+        rf"(?:{gap}(?P<part>[A-Za-z0-9]{{1,7}}+)(?![A-Za-z0-9])){{0,9}}+"
+    )
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(r"iban\w*|account|konto\w*|compte|cuenta|conto|conta|rekening\w*|bank")

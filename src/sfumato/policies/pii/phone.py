@@ -1,0 +1,234 @@
+"""Telephone numbers, international or as people of a region write them.
+
+Which numbers a region has comes from phonenumbers. Its own matcher asks one region at a time and
+wants a number to be in service; here the number patterns of all regions form one expression, and
+a number that looks like one is found although no region has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.dates import date_end
+from sfumato.policies.pii.reading import Reading, cue
+
+_FEWEST, _MOST = 5, 17
+
+
+@dataclass(frozen=True)
+class Phone:
+    """A telephone or fax number."""
+
+    regions: tuple[str, ...]
+
+    label: ClassVar[str] = "PHONE"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """From every run of digits on, the longest stretch that can be a number."""
+        reached = -1
+        for first, start in enumerate(reading.starts):
+            if first <= reached:
+                continue
+            found = self._number(reading, first)
+            if found:
+                reached, rule, reason = found
+                begin = _lead(reading, start)
+                extension = _extension().match(reading.text, reading.ends[reached])
+                end = extension.end() if extension else reading.ends[reached]
+                yield Span(begin, end, self.label, rule, reason)
+
+    def _number(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
+        candidates = [
+            _Candidate(reading, first, last, digits)
+            for last, digits in reading.runs(first, _gap(), _MOST)
+            if len(digits) >= _FEWEST
+        ]
+        if not candidates:
+            return None
+        candidates.reverse()  # the longest first
+        for judge in (_international, self._regional, _shaped, _announced):
+            for candidate in candidates:
+                reason = judge(candidate)
+                if reason:
+                    return candidate.last, f"phone{judge.__name__.replace('_', '-')}", reason
+        return None
+
+    def _regional(self, candidate: _Candidate) -> str:
+        if len(candidate.digits) < 7 or candidate.is_something_else():
+            return ""
+        match = _numbers_of(self.regions).fullmatch(candidate.digits)
+        return f"a number of region {match.lastgroup}" if match else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """Some runs of digits that may be one number."""
+
+    reading: Reading
+    first: int
+    last: int
+    digits: str
+
+    @property
+    def start(self) -> int:
+        return self.reading.starts[self.first]
+
+    @property
+    def end(self) -> int:
+        return self.reading.ends[self.last]
+
+    def lengths(self) -> tuple[int, ...]:
+        """How many digits each run has."""
+        runs = range(self.first, self.last + 1)
+        return tuple(self.reading.ends[run] - self.reading.starts[run] for run in runs)
+
+    def gaps(self) -> list[str]:
+        """What stands between the runs."""
+        runs = range(self.first, self.last + 1)
+        text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
+        return [text[ends[one] : starts[other]] for one, other in pairwise(runs)]
+
+    def is_something_else(self) -> bool:
+        """Whether this is rather a part of a word, a date, years, a decimal or a quantity."""
+        text, lengths, gaps = self.reading.text, self.lengths(), self.gaps()
+        if self.start and (text[self.start - 1].isalpha() or text[self.start - 1] in "$€£¥"):
+            return True
+        if _continued().match(text, self.end) or _decimal().search(
+            text, max(0, self.start - 2), self.start
+        ):
+            return True
+        if len(lengths) == 1:
+            # Shorter bare numbers are too often something else; the code recognizer has them.
+            return len(self.digits) < 9
+        return (
+            date_end(text, self.start) > self.reading.ends[self.first]
+            or (set(lengths) == {4} and _all_years(self.digits))
+            or _is_quantity(self.digits, lengths, gaps)
+            or (max(lengths) < 3 and (len(set(gaps)) > 1 or len(lengths) < 4))
+        )
+
+
+def _all_years(digits: str) -> bool:
+    return all(
+        digits[place : place + 2] in ("17", "18", "19", "20") for place in range(0, len(digits), 4)
+    )
+
+
+def _is_quantity(digits: str, lengths: tuple[int, ...], gaps: list[str]) -> bool:
+    """12.345.678 and 1 234 567 are quantities, and 3.14159265 is one."""
+    if digits.startswith("0") and lengths[0] > 1:
+        return False
+    thousands = set(lengths[1:]) == {3} and len(set(gaps)) == 1
+    return (thousands and (gaps[0] == "." or (gaps[0] == " " and lengths[0] == 1))) or gaps == ["."]
+
+
+def _international(candidate: _Candidate) -> str:
+    import phonenumbers
+
+    digits = candidate.digits
+    plus = _plus().search(candidate.reading.before(candidate.start, 3))
+    if not plus and not (digits.startswith("00") and len(candidate.lengths()) > 1):
+        return ""
+    number = digits if plus else digits.removeprefix("00")
+    if not 7 <= len(number) <= 16:
+        return ""
+    try:
+        parsed = phonenumbers.parse(f"+{number}")
+    except phonenumbers.NumberParseException:
+        return "begins like an international number" if plus else ""
+    if phonenumbers.is_possible_number(parsed):
+        return "an international number"
+    return "begins like an international number" if plus else ""
+
+
+def _shaped(candidate: _Candidate) -> str:
+    """Groups that hardly anything but a telephone number has."""
+    lengths = candidate.lengths()
+    if lengths not in ((3, 3, 4), (1, 3, 3, 4), (3, 4)) or candidate.is_something_else():
+        return ""
+    return "grouped like a telephone number"
+
+
+def _announced(candidate: _Candidate) -> str:
+    reading, start, end = candidate.reading, candidate.start, candidate.end
+    if not candidate.lengths() or not reading.near(start, end, _cue()):
+        return ""
+    if date_end(reading.text, start) > start or (
+        len(candidate.digits) % 4 == 0
+        and set(candidate.lengths()) == {4}
+        and _all_years(candidate.digits)
+    ):
+        return ""
+    return "looks like a telephone number, in context"
+
+
+def _lead(reading: Reading, start: int) -> int:
+    """Where the number starts when a plus sign or a parenthesis leads it."""
+    match = _opening().search(reading.text, max(0, start - 3), start)
+    return match.start() if match else start
+
+
+@cache
+def _numbers_of(regions: tuple[str, ...]) -> regex.Pattern[str]:
+    """One expression for the national numbers of all regions, with or without their prefix."""
+    from phonenumbers import PhoneMetadata
+
+    parts = []
+    for region in dict.fromkeys(regions):
+        metadata = PhoneMetadata.metadata_for_region(region)
+        if metadata is None or metadata.general_desc is None:
+            continue
+        pattern = metadata.general_desc.national_number_pattern
+        prefix = f"(?:{metadata.national_prefix})?" if metadata.national_prefix else ""
+        parts.append(f"(?P<{region}>{prefix}(?:{pattern}))")
+    return regex.compile("|".join(parts) or r"(?!)")
+
+
+@cache
+def _gap() -> regex.Pattern[str]:
+    return regex.compile(r" {1,2}| ?[-/] ?|\.|--| ?\(|\) ?[-/.]? ?| ?\u200b ?|-\n")
+
+
+@cache
+def _plus() -> regex.Pattern[str]:
+    return regex.compile(r"\+[ (]?\Z")
+
+
+@cache
+def _opening() -> regex.Pattern[str]:
+    return regex.compile(r"(?:\(\+|\+ ?\(?|\()\Z")
+
+
+@cache
+def _extension() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?i)[ ,]{0,2}(?:x|ext\.?|extension|poste|#|durchwahl|dw) ?\.?[0-9]{1,6}(?![0-9\p{L}])"
+    )
+
+
+@cache
+def _continued() -> regex.Pattern[str]:
+    return regex.compile(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
+
+
+@cache
+def _decimal() -> regex.Pattern[str]:
+    return regex.compile(r"[0-9][.,:]\Z")
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(
+        r"(?:tele)?phones?|tel|t[ée]l|mob|mobiles?|cell|cellular|call(?:ed|ing)?|fax|ph|sms|text(?:ed)?",
+        r"dial|ring|rang|reach(?:ed)?|hotline|whats ?app|telegram|signal|pager|landline|contact",
+        r"voicemail|telefon\w*|handy\w*|mobil\w*|rufnummer|festnetz|t[ée]l[ée]phone|portable",
+        r"appel(?:er|ez)?|num[ée]ro|tel[ée]fono|m[óo]vil|celular|cellulare|telefone|telem[óo]vel",
+        r"telefoon\w*|gsm|puhelin|puh|tlf|numer|number",
+    )

@@ -1,0 +1,154 @@
+"""Postcodes by region: those that look like nothing else, and plain numbers in context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading, cue
+from sfumato.policies.pii.streets import US_STATES
+
+# Forms that are a postcode wherever they stand. Those with letters begin at most two characters
+# before their first digit.
+_FORMS = {
+    "US": r"[0-9]{5}-[0-9]{4}",
+    "GB": r"(?i:[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][ABD-HJLNP-UW-Z]{2})",
+    "CA": r"(?i:[ABCEGHJ-NPRSTVXY][0-9][A-Z][ -]?[0-9][A-Z][0-9])",
+    "IE": r"(?i:[AC-FHKNPRTV-Y](?:[0-9]{2}|6W) ?[0-9AC-FHKNPRTV-Y]{4})",
+    "NL": r"[1-9][0-9]{3} ?(?!AD|AM|BC|CE|CM|GB|HP|KG|KM|MB|MM|MW|PM|TV|UK|US)[A-Z]{2}",
+    "PT": r"[0-9]{4}-[0-9]{3}",
+    "PL": r"[0-9]{2}-[0-9]{3}",
+    "BR": r"[0-9]{5}-[0-9]{3}",
+    "JP": r"[0-9]{3}-[0-9]{4}",
+    "LV": r"LV-[0-9]{4}",
+    "LT": r"LT-[0-9]{5}",
+    "LU": r"L-[0-9]{4}",
+    "SE": r"(?:SE-|S-)?[1-9][0-9]{2} [0-9]{2}(?= \p{Lu})",
+    "CZ": r"(?:CZ-)?[1-7][0-9]{2} [0-9]{2}(?= \p{Lu})",
+    "SK": r"(?:SK-)?[089][0-9]{2} [0-9]{2}(?= \p{Lu})",
+    "GR": r"(?:GR-)?[1-8][0-9]{2} [0-9]{2}(?= \p{Lu})",
+    "IN": r"[1-9][0-9]{2} [0-9]{3}(?=\s*(?:[,.]|\n|India|$))",
+}
+# How many digits a plain postcode has.
+_LENGTHS = {
+    **dict.fromkeys(("US", "DE", "FR", "ES", "IT", "FI", "MX", "HR", "EE", "GR", "CZ", "SK"), 5),
+    **dict.fromkeys(("AU", "NZ", "ZA", "AT", "CH", "BE", "NL", "DK", "NO", "HU", "SI", "BG"), 4),
+    **dict.fromkeys(("CY", "LV", "LU", "PT"), 4),
+    **dict.fromkeys(("IN", "RO"), 6),
+    **dict.fromkeys(("SE", "LT", "PL"), 5),
+    "IS": 3,
+}
+
+
+@dataclass(frozen=True)
+class Postcode:
+    """A postal code."""
+
+    regions: tuple[str, ...]
+
+    label: ClassVar[str] = "POSTCODE"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Around every run of digits."""
+        reached = 0
+        for first, start in enumerate(reading.starts):
+            if start < reached:
+                continue
+            match = self._form(reading, start)
+            if match:
+                reached = match.end()
+                reason = f"written like a postcode of region {match.lastgroup}"
+                yield Span(match.start(), reached, self.label, "postcode", reason)
+                continue
+            reason = self._plain(reading, first)
+            if reason:
+                yield Span(start, reading.ends[first], self.label, "postcode-context", reason)
+
+    def _form(self, reading: Reading, start: int) -> regex.Match[str] | None:
+        for back in (3, 2, 1, 0):
+            if back <= start:
+                match = _forms(self.regions).match(reading.text, start - back)
+                if match:
+                    return match
+        return None
+
+    def _plain(self, reading: Reading, first: int) -> str:
+        start, end = reading.starts[first], reading.ends[first]
+        text = reading.text
+        if not 3 <= end - start <= 6 or _joined().match(text, end):
+            return ""
+        if start and (text[start - 1].isalnum() or text[start - 1] in "$€£¥.,#"):
+            return ""
+        if _cue().search(reading.before(start, 30)):
+            return "a number, announced as a postcode"
+        return _placed(reading, start, end) if end - start in _lengths(self.regions) else ""
+
+
+def _placed(reading: Reading, start: int, end: int) -> str:
+    """Why a number is a postcode by the place where it stands."""
+    if _state_before().search(reading.before(start, 6)):
+        return "a number after a state"
+    if _named_line().search(reading.before(start)) and _line_end().match(reading.text, end):
+        return "a number after a name, alone on a line"
+    if _line_start().search(reading.before(start, 5)) and _town().match(reading.text, end):
+        return "a number before a name, where a line of an address begins"
+    return ""
+
+
+@cache
+def _lengths(regions: tuple[str, ...]) -> frozenset[int]:
+    # Three digits are too few to tell a postcode by its place.
+    return frozenset(_LENGTHS[region] for region in regions if region in _LENGTHS) - {3}
+
+
+@cache
+def _forms(regions: tuple[str, ...]) -> regex.Pattern[str]:
+    forms = "|".join(f"(?P<{code}>{_FORMS[code]})" for code in regions if code in _FORMS)
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}]|[0-9][\-. ])(?:{forms or '(?!)'})(?![\p{{L}}\p{{N}}]|-[0-9])"
+    )
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(
+        r"zip(?: ?code)?|post(?:al)? ?codes?|postcode|plz|postleitzahl|code postal|cp|pin ?code",
+        r"cap(?=:? ?[0-9])|c[óo]digo postal|postnummer|postinumero|irányítószám|kod pocztowy|psč|cep|eircode",
+    )
+
+
+@cache
+def _state_before() -> regex.Pattern[str]:
+    states = "|".join((*US_STATES.split(), "NSW", "VIC", "QLD", "TAS", "ACT"))
+    return regex.compile(rf"(?<!\p{{L}})(?:{states})\.?,? \Z")
+
+
+@cache
+def _line_start() -> regex.Pattern[str]:
+    return regex.compile(r"(?:^|[\n;|\t]\s*|,\s|\b[A-Z]{1,2}-|\b(?:à|en|nach) )\Z")
+
+
+@cache
+def _named_line() -> regex.Pattern[str]:
+    name = r"\p{Lu}[\p{L}\p{M}'\-]++"
+    return regex.compile(rf"[\n>] {{0,4}}(?:{name} ){{1,3}}\Z")
+
+
+@cache
+def _line_end() -> regex.Pattern[str]:
+    return regex.compile(r"[ \t]*+(?:\n|\Z)")
+
+
+@cache
+def _town() -> regex.Pattern[str]:
+    return regex.compile(r" \p{Lu}[\p{L}\p{M}'\-]++")
+
+
+@cache
+def _joined() -> regex.Pattern[str]:
+    return regex.compile(r"[0-9\p{L}%°]|[.,:\-/][0-9]| ?[€$£%]")

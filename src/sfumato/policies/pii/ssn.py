@@ -1,0 +1,63 @@
+"""United States social security numbers, issued or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading, cue
+
+
+@dataclass(frozen=True)
+class Ssn:
+    """Three, two and four digits; nine digits after a word that announces them."""
+
+    label: ClassVar[str] = "US_SSN"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Numbers that were never issued are found too: a typing error is no disguise."""
+        for first, start in enumerate(reading.starts):
+            match = _grouped().match(reading.text, start)
+            if match:
+                rule, reason = _judged(match[0])
+                yield Span(start, match.end(), self.label, rule, reason)
+            elif _is_bare(reading, first):
+                reason = "nine digits, announced as a social security number"
+                yield Span(start, reading.ends[first], self.label, "ssn-context", reason)
+        for match in _masked().finditer(reading.text):
+            reason = "the last digits of a number that is masked in part"
+            yield Span(match.start(), match.end(), self.label, "ssn-masked", reason)
+
+
+def _judged(number: str) -> tuple[str, str]:
+    from stdnum.us import ssn
+
+    digits = "".join(character for character in number if character.isdigit())
+    if ssn.is_valid(digits):
+        return "ssn", "a number that can have been issued"
+    return "ssn-shape", "looks like a social security number, though never issued"
+
+
+def _is_bare(reading: Reading, first: int) -> bool:
+    start, end = reading.starts[first], reading.ends[first]
+    return end - start == 9 and reading.near(start, end, _cue())
+
+
+@cache
+def _grouped() -> regex.Pattern[str]:
+    return regex.compile(r"[0-9]{3}([\-. /_]| - )[0-9]{2}\1[0-9]{4}(?![0-9])")
+
+
+@cache
+def _masked() -> regex.Pattern[str]:
+    return regex.compile(r"[xX*•#]{3}[\- ]?[xX*•#]{2}[\- ]?[0-9]{4}(?![0-9])")
+
+
+@cache
+def _cue() -> regex.Pattern[str]:
+    return cue(r"ssn|s\.s\.n\.|ss ?#|social|social security|itin|tax(?:payer)? ?id\w*|tin")

@@ -1,0 +1,97 @@
+"""Web addresses, and bare domains such as www.example.org/page or example.org."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii.reading import Reading
+
+# Endings that are seldom anything but a domain; py, rs, md, so and the like are file names and
+# words more often, so they count only after a scheme or www.
+_ENDINGS = (
+    "com org net edu gov mil info biz name museum online shop store site tech app dev cloud blog "
+    "xyz club live news eu us uk ca au nz ie in za de at ch fr be nl lu es pt it se no dk fi is "
+    "pl cz sk hu gr cy si hr ee lt lv ro bg rs ua ru tr il br mx ar cl jp kr cn tw hk sg io co ai "
+    "me tv cc ws int onion local"
+)
+_LONGEST = 253
+_CLOSING = ".,;:!?)]}>'\"”»*_|"
+
+
+@dataclass(frozen=True)
+class Url:
+    """A place on the web."""
+
+    label: ClassVar[str] = "URL"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Addresses with a scheme, with www, and bare domains."""
+        yield from self._marked(reading)
+        yield from self._bare(reading)
+
+    def _marked(self, reading: Reading) -> Iterator[Span]:
+        for match in _mark().finditer(reading.text):
+            scheme = _scheme().search(reading.text, max(0, match.start() - 16), match.start())
+            start = scheme.start() if scheme else match.start()
+            end = _trimmed(reading.text, match.end(), match.start())
+            yield Span(start, end, self.label, "url", "begins like a web address")
+
+    def _bare(self, reading: Reading) -> Iterator[Span]:
+        reached = 0
+        for ending in _ending().finditer(reading.text):
+            if ending.start() < reached:
+                continue
+            floor = max(reached, ending.start() - _LONGEST)
+            name = _name_before().search(reading.text, floor, ending.start())
+            if not name or _is_word(name[0], ending[0]):
+                continue
+            rest = _rest().match(reading.text, ending.end())
+            reached = rest.end() if rest else ending.end()
+            end = _trimmed(reading.text, reached, ending.end())
+            yield Span(name.start(), end, self.label, "domain", "a name with a domain's ending")
+
+
+def _is_word(name: str, ending: str) -> bool:
+    # "he left.In March" is a missing space, and "U.S.me" is no domain.
+    return (not ending[1:].islower() and not (name + ending).isupper()) or len(name) < 2
+
+
+def _trimmed(text: str, end: int, start: int) -> int:
+    """Without the punctuation that belongs to the sentence around."""
+    while end > start and text[end - 1] in _CLOSING:
+        end -= 1
+    return end
+
+
+@cache
+def _mark() -> regex.Pattern[str]:
+    return regex.compile(r"(?:://|[Ww][Ww][Ww][0-9]?\.)(?=[\p{L}\p{N}\[])[^\s<>\"`]++")
+
+
+@cache
+def _scheme() -> regex.Pattern[str]:
+    return regex.compile(r"(?i)[a-z][a-z0-9+.\-]{1,15}\Z")
+
+
+@cache
+def _ending() -> regex.Pattern[str]:
+    endings = "|".join(_ENDINGS.split())
+    return regex.compile(rf"\.(?i:{endings}|xn--[a-z0-9\-]{{2,59}}+)(?![\p{{L}}\p{{N}}_\-@])")
+
+
+@cache
+def _name_before() -> regex.Pattern[str]:
+    # The domain may not be the second half of an e-mail address; that has its own recognizer.
+    part = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}\-]*+"
+    return regex.compile(rf"(?<![\p{{L}}\p{{M}}\p{{N}}\-@.]){part}(?:\.{part})*+\Z")
+
+
+@cache
+def _rest() -> regex.Pattern[str]:
+    return regex.compile(r"(?::[0-9]{1,5}+)?(?:[/?#][^\s<>\"`]*+)?")

@@ -1,0 +1,194 @@
+"""How good is a policy? Recall first: what it misses stands in the clear.
+
+A gold span counts as found when all its words are selected, whatever label the policy gave them,
+because selection is what protects. ``partly`` counts spans of which only some words are: the rest
+can be read, so they are misses too. Precision says how much was selected without need.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from sfumato.core.errors import InvalidArgument, MalformedRecord
+from sfumato.core.intervals import wilson
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.words import Words
+from sfumato.policies.policy import Policy
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Of the gold spans of one label: how many are found whole, and how many in part."""
+
+    label: str
+    gold: int
+    found: int
+    partly: int
+
+    @property
+    def share(self) -> float | None:
+        """Found among gold; nothing when there is no gold."""
+        return self.found / self.gold if self.gold else None
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Wilson's interval for the share."""
+        return wilson(self.found, self.gold, confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Of the spans a policy gave one label: how many touch a gold span."""
+
+    label: str
+    predicted: int
+    right: int
+
+    @property
+    def share(self) -> float | None:
+        """Right among predicted; nothing when there is no prediction."""
+        return self.right / self.predicted if self.predicted else None
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Wilson's interval for the share."""
+        return wilson(self.right, self.predicted, confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What scoring a policy gave: one row per label, and one over all."""
+
+    policy: str
+    documents: int
+    words: int
+    selected: int
+    recall: tuple[Recall, ...]
+    precision: tuple[Precision, ...]
+
+    @property
+    def overall_recall(self) -> Recall:
+        """All gold spans together."""
+        rows = self.recall
+        return Recall(
+            OVERALL,
+            sum(row.gold for row in rows),
+            sum(row.found for row in rows),
+            sum(row.partly for row in rows),
+        )
+
+    @property
+    def overall_precision(self) -> Precision:
+        """All predicted spans together."""
+        rows = self.precision
+        return Precision(
+            OVERALL, sum(row.predicted for row in rows), sum(row.right for row in rows)
+        )
+
+
+def score(policy: Policy, documents: Iterable[tuple[Document, Spans]]) -> Report:
+    """Compare what a policy finds with labelled spans.
+
+    A gold span without any word (an emoji, say) is left out: there is nothing to select in it.
+    """
+    gold_counts: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    partly: Counter[str] = Counter()
+    predicted_counts: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    texts = words_read = words_selected = 0
+    for document, gold in documents:
+        words = Words.of(document.text)
+        predicted = policy.find(document)
+        selected = predicted.select(words)
+        texts, words_read = texts + 1, words_read + len(words)
+        words_selected += len(selected)
+        for span, count, total in _selected_in(gold, words, selected):
+            gold_counts[span.label] += 1
+            found[span.label] += count == total
+            partly[span.label] += 0 < count < total
+        reaches = _Reaches.of(gold)
+        for span in predicted:
+            predicted_counts[span.label] += 1
+            right[span.label] += reaches.touch(span)
+    return Report(
+        policy=policy.name,
+        documents=texts,
+        words=words_read,
+        selected=words_selected,
+        recall=tuple(
+            Recall(label, gold_counts[label], found[label], partly[label])
+            for label in sorted(gold_counts)
+        ),
+        precision=tuple(
+            Precision(label, predicted_counts[label], right[label])
+            for label in sorted(predicted_counts)
+        ),
+    )
+
+
+def labelled(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[Document, Spans]]:
+    """Records with ``text`` and ``spans`` (each with start, end and label) as score takes them."""
+    for number, record in enumerate(records, start=1):
+        pair = _pair(record)
+        if pair is None:
+            raise MalformedRecord(
+                f"record {number}: needs a text and a list of spans, each with whole numbers "
+                "start and end inside the text and a label"
+            )
+        yield pair
+
+
+def _pair(record: Mapping[str, object]) -> tuple[Document, Spans] | None:
+    text, listed = record.get("text"), record.get("spans")
+    if not isinstance(text, str) or not isinstance(listed, list):
+        return None
+    spans = [_span(entry, len(text)) for entry in listed]
+    if None in spans:
+        return None
+    return Document(text), Spans.of(span for span in spans if span is not None)
+
+
+def _span(entry: object, length: int) -> Span | None:
+    if not isinstance(entry, Mapping):
+        return None
+    start, end, label = entry.get("start"), entry.get("end"), entry.get("label")
+    if type(start) is not int or type(end) is not int or not isinstance(label, str):
+        return None
+    try:
+        return Span(start, end, label, "gold", "labelled by hand") if end <= length else None
+    except InvalidArgument:
+        return None
+
+
+def _selected_in(gold: Spans, words: Words, selected: list[int]) -> Iterator[tuple[Span, int, int]]:
+    """Each gold span that has words, with how many of them are selected and how many it has."""
+    for span in gold:
+        first = bisect_left(words.ends, span.start + 1)
+        last = bisect_left(words.starts, span.end)
+        if first < last:
+            count = bisect_left(selected, last) - bisect_left(selected, first)
+            yield span, count, last - first
+
+
+@dataclass(frozen=True, slots=True)
+class _Reaches:
+    """Spans by their starts, with how far any span up to here reaches."""
+
+    starts: list[int]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, spans: Spans) -> _Reaches:
+        starts = [span.start for span in spans]
+        return cls(starts, list(accumulate((span.end for span in spans), max)))
+
+    def touch(self, span: Span) -> bool:
+        """Whether any of the spans shares a character with this one."""
+        before = bisect_right(self.starts, span.end - 1)
+        return before > 0 and self.ends[before - 1] > span.start

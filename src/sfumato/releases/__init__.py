@@ -1,0 +1,1 @@
+"""Releasing text: the Privatizer for texts in memory, the job for files."""

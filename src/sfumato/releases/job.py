@@ -1,0 +1,208 @@
+"""The file job: read, privatize in chunks, write beside, rename.
+
+Memory does not grow with the corpus; an interrupted run goes on from its finished parts; bad
+input never leaves a partial output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, CannotResume, OutputExists, SfumatoError, StorageFailed
+from sfumato.core.files import write_whole
+from sfumato.core.progress import progress
+from sfumato.corpora.compression import writing
+from sfumato.corpora.formats.chunks import Chunk
+from sfumato.corpora.source import Place, Source
+from sfumato.corpora.writing import is_stream, opened_stream
+from sfumato.execution.local import in_order
+from sfumato.releases.parts import Parts
+from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.sidefile import side_file, spelled
+from sfumato.releases.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to read, where to write, and how.
+
+    ``private`` names settings that must be the same on resuming but may not be written down.
+    """
+
+    source: Source
+    target: Path
+    guarantee: Path | None = None
+    workers: int = 1
+    resume: bool = False
+    overwrite: bool = False
+    private: str = ""
+
+    def __post_init__(self) -> None:
+        at_least("workers", self.workers, 1)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the output is a pipe or a device, which cannot be renamed into place."""
+        return is_stream(self.target)
+
+    @property
+    def side(self) -> Path | None:
+        """Where the guarantee goes."""
+        if self.guarantee is not None or self.streams:
+            return self.guarantee
+        return self.target.with_name(self.target.name + ".guarantee.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One privatized chunk."""
+
+    index: int
+    content: bytes
+    tally: Tally
+
+
+def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    """Do the job and return what the side file says."""
+    privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
+    try:
+        _refuse(job)
+        if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
+            return _already_finished(job, privatizer)
+        return _streamed(job, privatizer) if job.streams else _in_parts(job, privatizer)
+    except (SfumatoError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise StorageFailed(_reason(error, job)) from None
+
+
+def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    tally = Tally()
+    with opened_stream(job.target) as output, job.source.opened() as (chunks, place):
+        for part in _privatized(job, privatizer, enumerate(chunks), place):
+            output.write(part.content)
+            tally.add(part.tally)
+    summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+    if job.side is not None:
+        write_whole(job.side, spelled(summary))
+    return summary
+
+
+def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    parts = Parts.beside(job.target)
+    if job.overwrite and not job.resume:
+        parts.remove()
+    claims = privatizer.public_settings() | job.source.claims()
+    with parts.opened(claims, job.private):
+        try:
+            tally = _finish_parts(job, privatizer, parts)
+        except BadInput:
+            # The input has to be mended, and then these parts belong to another input.
+            parts.remove()
+            raise
+        summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+        _put_together(job, parts, summary)
+    parts.remove()
+    return summary
+
+
+def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    """Resuming a finished job does nothing, unless it would now be another job."""
+    try:
+        summary: dict[str, Any] = json.loads(job.side.read_bytes()) if job.side else {}
+    except (OSError, ValueError):
+        summary = {}
+    if summary.get("settings") != privatizer.public_settings():
+        raise CannotResume(
+            f"{job.target} is finished, but with other settings; --overwrite starts again"
+        )
+    if job.source.path and job.source.path.stat().st_mtime > job.target.stat().st_mtime:
+        raise CannotResume(
+            f"{job.target} is finished, but the input is newer; --overwrite starts again"
+        )
+    return summary
+
+
+def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> Tally:
+    """Privatize every chunk whose part is not there yet, and count them all."""
+    tally = Tally()
+
+    def missing(chunks: Iterator[Chunk]) -> Iterator[tuple[int, Chunk]]:
+        for index, chunk in enumerate(chunks):
+            finished = parts.finished(index)
+            if finished is None:
+                yield index, chunk
+            else:
+                tally.add(finished)
+
+    with job.source.opened() as (chunks, place):
+        for part in _privatized(job, privatizer, missing(chunks), place):
+            parts.finish(part.index, part.content, part.tally)
+            tally.add(part.tally)
+    return tally
+
+
+def _privatized(
+    job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: Place
+) -> Iterator[Part]:
+    with progress("privatizing", job.source.size) as advance:
+        for part in in_order(_privatize_chunk, privatizer, chunks, job.workers):
+            yield part
+            advance(place())
+
+
+def _privatize_chunk(privatizer: Privatizer, item: tuple[int, Chunk]) -> Part:
+    index, chunk = item
+    # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
+    results = privatizer.selective.privatize(chunk.documents(), privatizer.randomness.stream(index))
+    return Part(index, chunk.rewritten([one.text for one in results]), Tally.of(results))
+
+
+def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
+    whole = parts.folder / "whole"
+    with whole.open("wb") as raw:
+        with writing(raw, job.target.suffix) as output:
+            job.source.format.assemble(parts.paths(), output)
+        raw.flush()
+        os.fsync(raw.fileno())
+    # The guarantee first: an output must never stand there without it.
+    if job.side is not None:
+        write_whole(job.side, spelled(summary))
+    whole.replace(job.target)
+
+
+def _refuse(job: Job) -> None:
+    """Say no before anything is written."""
+    target, source = job.target, job.source
+    if job.resume and (job.streams or source.path is None):
+        raise StorageFailed("--resume needs an input file and an output file, not a pipe")
+    if target.is_dir():
+        raise OutputExists(f"{target} is a folder, not a file")
+    if job.streams and source.format.name == "parquet":
+        raise StorageFailed("Parquet cannot be written to a pipe; name an output file")
+    if source.path is not None and not source.path.exists():
+        raise StorageFailed(f"cannot read {source.path}: no such file")
+    if source.path is not None and target.exists() and target.samefile(source.path):
+        raise OutputExists(f"{target} is the input; write to another file")
+    if job.overwrite or job.resume or job.streams:
+        return
+    for path in (target, job.guarantee):
+        if path is not None and path.exists():
+            raise OutputExists(f"{path} exists already; --overwrite replaces it")
+    if Parts.beside(target).folder.exists():
+        raise OutputExists(
+            f"an unfinished run for {target} was found; --resume continues it, "
+            "--overwrite starts again"
+        )
+
+
+def _reason(error: OSError, job: Job) -> str:
+    finished = 0 if job.streams else Parts.beside(job.target).count()
+    kept = f"; {finished} finished parts are kept, --resume continues" if finished else ""
+    return f"cannot write {job.target}: {error.strerror or 'writing failed'}{kept}"

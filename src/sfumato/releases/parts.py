@@ -1,0 +1,109 @@
+"""Finished parts of a job, so that a killed run can go on and no half file is ever seen.
+
+Beside the output stands a folder ``OUT.parts``: one file per finished chunk (privatized text only)
+and its counts. A part is written under another name and then renamed, so what is there is whole.
+When all parts are there they are put together in the same folder, and the result is renamed to
+its place.
+
+To tell whether a run may be resumed the folder remembers the input's size and time of change,
+never a digest of it: with a digest, whoever finds the folder could test guesses about the text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from sfumato.core.errors import CannotResume
+from sfumato.core.files import write_whole
+from sfumato.releases.tally import Tally
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The folder with the finished parts of one output."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, target: Path) -> Parts:
+        """The folder for an output file."""
+        return cls(target.with_name(target.name + ".parts"))
+
+    @contextlib.contextmanager
+    def opened(self, claims: dict[str, Any], private: str) -> Iterator[Parts]:
+        """Hold the folder for one run; refuse if it belongs to other settings or another input.
+
+        ``claims`` are kept as they are, ``private`` (say, a pattern) only as a slow salted digest.
+        """
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            _hold(lock, self.folder)
+            self._compare(claims, private)
+            yield self
+
+    def finished(self, index: int) -> Tally | None:
+        """The counts of a part if it is finished."""
+        if not self._part(index).exists():
+            return None
+        return Tally.from_dict(json.loads(self._counts(index).read_bytes()))
+
+    def finish(self, index: int, content: bytes, tally: Tally) -> None:
+        """Write a part; its counts first, so that a part that is there has them."""
+        write_whole(self._counts(index), json.dumps(tally.as_dict()).encode())
+        write_whole(self._part(index), content)
+
+    def paths(self) -> list[Path]:
+        """The finished parts in order."""
+        return sorted(self.folder.glob("*.part"))
+
+    def count(self) -> int:
+        """How many parts are finished."""
+        return len(self.paths())
+
+    def remove(self) -> None:
+        """Delete the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _part(self, index: int) -> Path:
+        return self.folder / f"{index:08d}.part"
+
+    def _counts(self, index: int) -> Path:
+        return self.folder / f"{index:08d}.json"
+
+    def _compare(self, claims: dict[str, Any], private: str) -> None:
+        record = self.folder / "run.json"
+        if not record.exists():
+            salt = secrets.token_hex(16)
+            kept = {"claims": claims, "salt": salt, "digest": _digest(private, salt)}
+            write_whole(record, json.dumps(kept).encode())
+            return
+        kept = json.loads(record.read_bytes())
+        changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
+        if kept["digest"] != _digest(private, kept["salt"]):
+            changed.append("policy or settings")
+        if changed:
+            raise CannotResume(
+                f"cannot resume: {', '.join(changed)} changed since the run began; "
+                "--overwrite starts again"
+            )
+
+
+def _digest(private: str, salt: str) -> str:
+    # Slow on purpose: a pattern or word list is short enough to be guessed.
+    return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1).hex()
+
+
+def _hold(lock: IO[str], folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise CannotResume(f"another run is writing to {folder}") from None

@@ -1,0 +1,60 @@
+"""The shapes in which texts come: lists, pandas Series, numpy arrays, columns of a dataset.
+
+None of those libraries is imported: what something is is told by what it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from sfumato.releases.privatizer import Privatizer
+
+
+def texts_of(texts: Any) -> list[str | None]:
+    """The texts in order, None for missing ones."""
+    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise BadInput("privatize takes many texts: a list, a Series or an array of them")
+    return [_text(item, number) for number, item in enumerate(texts)]
+
+
+def like(original: Any, texts: list[str | None]) -> Any:
+    """The texts in the shape of the original."""
+    if hasattr(original, "index") and hasattr(original, "to_list"):  # a pandas Series
+        return type(original)(texts, index=original.index, name=original.name, dtype=original.dtype)
+    if hasattr(original, "dtype") and hasattr(original, "reshape"):  # a numpy array
+        import numpy as np
+
+        return np.array(texts, dtype=object)
+    return texts
+
+
+@dataclass(frozen=True)
+class ColumnMapper:
+    """Privatizes one column of a Hugging Face dataset, batched or row by row."""
+
+    privatizer: Privatizer
+    name: str
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The new column, for a batch or for one row."""
+        if self.name not in row:
+            raise BadInput(f"there is no column {self.name!r}")
+        value = row[self.name]
+        if isinstance(value, str):
+            return {self.name: self.privatizer(value)}
+        return {self.name: self.privatizer.privatize(list(value))}
+
+
+def _text(item: Any, number: int) -> str | None:
+    if isinstance(item, str):
+        return str(item)
+    # NaN is how pandas spells a missing text; it is the one value unequal to itself.
+    missing = item is None or type(item).__name__ == "NAType" or item != item  # noqa: PLR0124
+    if missing is True or (not isinstance(missing, bool) and bool(missing)):
+        return None
+    raise BadInput(f"item {number} is not a text but a {type(item).__name__}")

@@ -1,0 +1,78 @@
+"""Counting what was privatized, with memory that does not grow with the corpus.
+
+Everything counted here can be seen in the output, given the policy's decisions, which count as
+public. How many words were unknown or came out unchanged depends on the private words and is
+counted nowhere, except that words kept because they are unknown stand in the output anyway.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.mechanisms.selective import Privatized
+
+
+@dataclass
+class Tally:
+    """Documents and words so far; ``per_document`` maps a number of words to documents."""
+
+    documents: int = 0
+    words: int = 0
+    uncovered: int = 0
+    per_document: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, privatized: Iterable[Privatized]) -> Tally:
+        """Count some documents."""
+        tally = cls()
+        for one in privatized:
+            tally.documents += 1
+            tally.words += one.words
+            tally.uncovered += one.uncovered
+            tally.per_document[one.selected] += 1
+        return tally
+
+    def add(self, other: Tally) -> None:
+        """Count further documents."""
+        self.documents += other.documents
+        self.words += other.words
+        self.uncovered += other.uncovered
+        self.per_document.update(other.per_document)
+
+    @property
+    def selected(self) -> int:
+        """How many words were privatized."""
+        return sum(words * documents for words, documents in self.per_document.items())
+
+    @property
+    def median(self) -> int:
+        """Privatized words in the median document (the lower one of two)."""
+        below = 0
+        for words in sorted(self.per_document):
+            below += self.per_document[words]
+            if 2 * below >= self.documents:
+                return words
+        return 0
+
+    @property
+    def largest(self) -> int:
+        """Privatized words in the document that has most of them."""
+        return max(self.per_document, default=0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "documents": self.documents,
+            "words": self.words,
+            "uncovered": self.uncovered,
+            "per_document": {str(words): n for words, n in sorted(self.per_document.items())},
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Tally:
+        """The inverse of ``as_dict``."""
+        per_document = Counter({int(words): n for words, n in values["per_document"].items()})
+        return cls(values["documents"], values["words"], values["uncovered"], per_document)

@@ -1,0 +1,117 @@
+"""A public embedding space: words, their vectors, and where every other word is placed.
+
+The vocabulary is public. Every surface form, known or not, is mapped to one point of the space
+by a fixed public rule (``point_of``), so that a mechanism on points is a total function on words.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import MalformedVectors
+from sfumato.vectors.search import NearestSearch
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Public words and their vectors, most frequent first.
+
+    Points 0 … n − 1 are the words; point n is the centroid, which stands for all words outside
+    the vocabulary and is never an output.
+    """
+
+    name: str
+    words: Sequence[str]
+    vectors: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or len(self.words) != len(self.vectors):
+            raise MalformedVectors(
+                f"{self.name}: {len(self.words)} words do not fit vectors "
+                f"of shape {self.vectors.shape}"
+            )
+        if len(self.words) < 2 or self.vectors.shape[1] < 1:
+            raise MalformedVectors(f"{self.name}: a space needs at least two words")
+        if not np.isfinite(self.vectors).all():
+            raise MalformedVectors(f"{self.name}: the vectors hold a value that is not finite")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a vector has."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def unknown(self) -> int:
+        """The point that all words outside the vocabulary share."""
+        return len(self.words)
+
+    @property
+    def metric(self) -> str:
+        """The distance in which guarantees over this space are stated."""
+        return f"Euclidean distance between word vectors in {self.name}"
+
+    @cached_property
+    def centroid(self) -> NDArray[np.float64]:
+        """The unweighted mean of the public vectors."""
+        return self.vectors.mean(axis=0, dtype=np.float64)
+
+    @cached_property
+    def search(self) -> NearestSearch:
+        """Nearest-word search over the public vectors; it is given noisy vectors only."""
+        return NearestSearch(self.vectors)
+
+    def point_of(self, word: str) -> int:
+        """The point for any surface form: as spelled, else without case, else the centroid.
+
+        >>> from sfumato.vectors.space import Space
+        >>> import numpy as np
+        >>> space = Space("toy", ["rome", "paris"], np.eye(2, dtype=np.float32))
+        >>> [space.point_of(word) for word in ("rome", "PARIS", "Atlantis")]
+        [0, 1, 2]
+        """
+        point = self._exact.get(word)
+        if point is None:
+            point = self._folded.get(_folded(word), self.unknown)
+        return point
+
+    def points(self, words: Iterable[str]) -> NDArray[np.intp]:
+        """The points of many words."""
+        return np.fromiter((self.point_of(word) for word in words), dtype=np.intp)
+
+    def at(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The vectors at some points, the centroid for the unknown one."""
+        known = points < self.unknown
+        vectors = self.vectors[np.where(known, points, 0)].astype(np.float64)
+        vectors[~known] = self.centroid
+        return vectors
+
+    def distances_from(self, point: int) -> NDArray[np.float64]:
+        """Distance from a point (the unknown one included) to every word."""
+        here = self.at(np.array([point], dtype=np.intp))[0]
+        return np.sqrt(np.square(self.vectors - here).sum(axis=1))
+
+    @cached_property
+    def _exact(self) -> dict[str, int]:
+        # Reversed, so that the most frequent of equal spellings wins.
+        size = len(self.words)
+        return dict(zip(reversed(self.words), range(size - 1, -1, -1), strict=True))
+
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        size = len(self.words)
+        folded = (_folded(word) for word in reversed(self.words))
+        return dict(zip(folded, range(size - 1, -1, -1), strict=True))
+
+
+def _folded(word: str) -> str:
+    # Curly apostrophes and composed letters are spellings of the same word; vectors know one.
+    return unicodedata.normalize("NFC", word).casefold().replace("\u2019", "'")

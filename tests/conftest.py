@@ -1,0 +1,52 @@
+"""What many tests share: a space small enough to reason about, and the folder of real resources."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from sfumato.vectors.space import Space
+
+# Speed is measured in benchmarks, never asserted in a test: no example has a deadline.
+settings.register_profile("sfumato", deadline=None, max_examples=60)
+settings.load_profile("sfumato")
+
+# Seven near-duplicates, one of them shut in by the six others; two pairs; one word far from all.
+SMALL_SPACE = {
+    "paris": (1.0, 1.0, 1.0),
+    "rome": (1.125, 1.0, 1.0),
+    "berlin": (0.875, 1.0, 1.0),
+    "madrid": (1.0, 1.125, 1.0),
+    "vienna": (1.0, 0.875, 1.0),
+    "lisbon": (1.0, 1.0, 1.125),
+    "athens": (1.0, 1.0, 0.875),
+    "cat": (-0.5, 0.5, 0.0),
+    "dog": (-0.5, 0.75, 0.0),
+    "12": (0.0, -1.0, 0.5),
+    "7": (0.0, -1.0, 1.0),
+    "quark": (-2.5, -2.0, -2.5),
+}
+
+
+@pytest.fixture(scope="session")
+def small_space() -> Space:
+    """Twelve words in three dimensions; every coordinate is exact in float32."""
+    vectors = np.array(list(SMALL_SPACE.values()), dtype=np.float32)
+    return Space("small", list(SMALL_SPACE), vectors)
+
+
+@pytest.fixture(scope="session")
+def resources() -> Path:
+    """The folder of real vectors, models and data; without it the test is skipped, and says so."""
+    default = Path(__file__).parents[1].parent / "shared"
+    folder = Path(os.environ.get("SFUMATO_RESOURCES", default))
+    if not folder.is_dir():
+        pytest.skip(
+            f"SKIPPED WITHOUT RESOURCES: {folder} is not a folder, so nothing was checked against "
+            "real vectors, models or data; set SFUMATO_RESOURCES to the folder that holds them"
+        )
+    return folder

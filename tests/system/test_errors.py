@@ -1,0 +1,183 @@
+"""Whatever goes wrong is one clear line with the documented exit code, and nothing is left behind."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from system.conftest import EXECUTABLE, Command, environment, write_jsonl
+
+SECRET = "Zyxquorthane"
+
+
+def one_line(result: subprocess.CompletedProcess[bytes]) -> str:
+    text = result.stderr.decode()
+    assert text.count("\n") == 1, text
+    assert text.startswith("sfumato: ")
+    assert "Traceback" not in text
+    assert SECRET not in text
+    assert result.stdout == b""
+    return text
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "in.jsonl", [f"{SECRET} has 12 cats", "nothing here"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--epsilon", "0"], 2, "epsilon=0.0 must be greater than 0"),
+        (["--epsilon", "-1"], 2, "epsilon=-1.0 must be greater than 0"),
+        (["--epsilon", "nan"], 2, "epsilon=nan must be a finite number"),
+        (["--epsilon", "inf"], 2, "epsilon=inf must be a finite number"),
+        (["--epsilon", "1e-30"], 2, "must be at least"),
+        (["--epsilon", "much"], 2, "'much' is not a valid float"),
+        (["--epsilon", "5", "--policy", "digit"], 2, "did you mean 'digits'"),
+        (["--epsilon", "5", "--mechanism", "laplase"], 2, "did you mean 'laplace'"),
+        (["--epsilon", "5", "--mechanism", "selective"], 2, "wraps a word mechanism"),
+        (["--epsilon", "5", "--unknown", "kep"], 2, "did you mean 'keep'"),
+        (["--epsilon", "5", "--case", "restored"], 2, "did you mean 'restore'"),
+        (["--epsilon", "5", "--set", "lambda=1"], 2, "unknown setting of laplace 'lambda'"),
+        (["--epsilon", "5", "--set", "lambda"], 2, "--set takes KEY=VALUE"),
+        (["--epsilon", "5", "--field", "txt"], 3, "there is no field 'txt'; did you mean 'text'"),
+        (["--epsilon", "5", "--format", "jsonk"], 2, "did you mean 'jsonl'"),
+        (["--epsilon", "5", "--encoding", "latin-2000"], 2, "unknown encoding"),
+        (["--epsilon", "5", "--workers", "0"], 2, "workers=0 must be at least 1"),
+        (["--epsilon", "5", "--seed", "-3"], 2, "seed=-3 must be at least 0"),
+        (["--epsilon", "5", "--vectors", "no.npy"], 4, "cannot read vectors from no.npy"),
+        (["--epsilon", "5", "--vectors", "no.pickle"], 2, "unknown format of vectors"),
+        (["--epsilon", "5", "--policy", "regex:("], 2, "regular expression is not valid"),
+        (["--epsilon", "5", "--policy", "lexicon:none.txt"], 4, "none.txt"),
+        (["--epsilon", "5", "--unknown", "error"], 3, "outside the vocabulary"),
+        (["--epsilon", "5", "--polcy", "pii"], 2, "--policy"),
+        ([], 2, "--epsilon"),
+    ],
+)
+def test_wrong_arguments(
+    sfumato: Command, corpus: Path, arguments: list[str], code: int, complaint: str
+) -> None:
+    policy = [] if "--policy" in arguments or "--polcy" in arguments else ["--policy", "everything"]
+    result = sfumato("privatize", corpus, "-o", "out.jsonl", *policy, *arguments, cwd=corpus.parent)
+    assert complaint in one_line(result)
+    assert result.returncode == code
+    assert sorted(path.name for path in corpus.parent.iterdir()) == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "complaint"),
+    [
+        (b'{"text": "%s"}\n{"text": ', 3, "line 2 is not a JSON object"),
+        (b'{"text": "ok"}\n{"text": "%s \xff"}', 3, "not valid utf-8 at byte"),
+        (b'{"text": "%s \\udc00"}', 3, "line 1: the text is not valid Unicode: lone surrogate"),
+        (b'{"body": "%s"}', 3, "line 1: there is no field 'text'"),
+    ],
+)
+def test_bad_input(
+    sfumato: Command, tmp_path: Path, content: bytes, code: int, complaint: str
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(content.replace(b"%s", SECRET.encode()))
+    result = sfumato("privatize", source, "-o", tmp_path / "out.jsonl", "-e", "5")
+    assert complaint in one_line(result)
+    assert result.returncode == code
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_missing_input_and_folder_and_unreadable_file(sfumato: Command, tmp_path: Path) -> None:
+    result = sfumato("privatize", tmp_path / "no.txt", "-o", tmp_path / "out.txt", "-e", "5")
+    assert "no such file" in one_line(result)
+    assert result.returncode == 4
+    (tmp_path / "folder.txt").mkdir()
+    result = sfumato("privatize", tmp_path / "folder.txt", "-o", tmp_path / "out.txt", "-e", "5")
+    assert result.returncode == 4
+    one_line(result)
+
+
+def test_an_output_folder_that_is_not_there(sfumato: Command, corpus: Path) -> None:
+    result = sfumato("privatize", corpus, "-o", corpus.parent / "no" / "out.jsonl", "-e", "5")
+    assert result.returncode == 4
+    one_line(result)
+
+
+def test_an_existing_output_is_not_overwritten_silently(sfumato: Command, corpus: Path) -> None:
+    output = corpus.with_name("out.jsonl")
+    output.write_text("precious")
+    result = sfumato("privatize", corpus, "-o", output, "-e", "5")
+    assert result.returncode == 4
+    assert "--overwrite" in one_line(result)
+    assert output.read_text() == "precious"
+    assert sfumato("privatize", corpus, "-o", output, "-e", "5", "--overwrite").returncode == 0
+    assert output.read_text() != "precious"
+
+
+def test_the_input_is_never_the_output(sfumato: Command, corpus: Path) -> None:
+    before = corpus.read_bytes()
+    result = sfumato("privatize", corpus, "-o", corpus, "-e", "5", "--overwrite")
+    assert result.returncode == 4
+    assert "is the input" in one_line(result)
+    assert corpus.read_bytes() == before
+
+
+def test_another_format_of_the_output_is_refused(sfumato: Command, corpus: Path) -> None:
+    result = sfumato("privatize", corpus, "-o", corpus.with_name("out.csv"), "-e", "5")
+    assert result.returncode == 2
+    assert "looks like csv" in one_line(result)
+
+
+def test_a_full_disk_says_so_and_leaves_no_output(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", ["word " * 200] * 300)
+    command = [*EXECUTABLE, "privatize", str(source), "-o", str(tmp_path / "out.jsonl"), "-e", "5"]
+    result = subprocess.run(
+        [*command, "--policy", "digits"],
+        capture_output=True,
+        env=environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+        check=False,
+    )
+    assert result.returncode == 4
+    assert "cannot write" in one_line(result)
+    assert not (tmp_path / "out.jsonl").exists()
+    assert not list(tmp_path.rglob("*.unfinished"))
+
+
+def test_a_device_that_is_full(sfumato: Command, corpus: Path) -> None:
+    result = sfumato("privatize", corpus, "-o", "/dev/full", "-e", "5")
+    assert result.returncode == 4
+    assert "No space left" in one_line(result)
+    assert Path("/dev/full").is_char_device()
+
+
+def test_an_unforeseen_error_shows_no_private_text(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", [f"{SECRET} 12"])
+    program = (
+        "import sys\n"
+        "from sfumato.policies import patterns\n"
+        "def explode(self, document): raise KeyError(document.text)\n"
+        "patterns.Digits.find = explode\n"
+        "from sfumato.cli.main import main\n"
+        f"sys.exit(main(['privatize', {str(source)!r}, '-o', {str(tmp_path / 'o.jsonl')!r}, "
+        "'-e', '5', '--policy', 'digits']))"
+    )
+    result = subprocess.run(
+        [*EXECUTABLE[:2], program], capture_output=True, env=environment(), check=False
+    )
+    assert result.returncode == 70
+    assert "internal error: KeyError" in one_line(result)
+    assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_mistyped_commands_and_names_are_guessed(sfumato: Command) -> None:
+    for arguments, guess in (
+        (["privatise", "x"], "privatize"),
+        (["show", "laplas"], "laplace"),
+        (["list", "mechanism"], "mechanisms"),
+        (["show", "policies/digit"], "digits"),
+    ):
+        result = sfumato(*arguments)
+        assert result.returncode == 2
+        assert guess in one_line(result)

@@ -1,0 +1,137 @@
+"""A run that is killed goes on: no document lost, none twice, none half-written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from system.conftest import EXECUTABLE, Command, environment, write_jsonl
+
+TEXTS = [f"Order {number} came with {number % 97} parts and " + "many words " * 60 for number in range(3000)]
+OPTIONS = ["--policy", "digits", "--epsilon", "5"]
+
+
+def corpus_at(path: Path) -> Path:
+    if path.suffix == ".parquet":
+        rows = {"id": list(range(len(TEXTS))), "text": TEXTS}
+        pq.write_table(pa.table(rows), path)
+        return path
+    write_jsonl(path.with_name("in.jsonl"), TEXTS)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(path.with_name("in.jsonl").read_bytes()))
+    return path
+
+
+def texts_in(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return [str(text) for text in pq.read_table(path).column("text").to_pylist()]
+    content = path.read_bytes()
+    plain = gzip.decompress(content) if path.suffix == ".gz" else content
+    return [json.loads(line)["text"] for line in plain.decode().splitlines()]
+
+
+def killed_in_the_middle(arguments: list[str], output: Path) -> int:
+    """Start a run, kill it once a part is finished, return how many parts there are."""
+    parts = output.with_name(output.name + ".parts")
+    with subprocess.Popen(
+        [*EXECUTABLE, *arguments], env=environment({"OPENBLAS_NUM_THREADS": "1"})
+    ) as process:
+        until = time.monotonic() + 120
+        while not list(parts.glob("*.part")) and process.poll() is None:
+            assert time.monotonic() < until, "no part was ever finished"
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not output.exists()
+    return len(list(parts.glob("*.part")))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".parquet"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_killed_and_resumed_equals_never_killed(
+    sfumato: Command, tmp_path: Path, suffix: str, workers: str
+) -> None:
+    source = corpus_at(tmp_path / f"in{suffix}")
+    output = tmp_path / f"out{suffix}"
+    options = [*OPTIONS, "--seed", "11", "--workers", workers]
+    finished = killed_in_the_middle(["privatize", str(source), "-o", str(output), *options], output)
+    assert finished >= 1
+    plain = sfumato("privatize", source, "-o", output, *options)
+    assert plain.returncode == 4
+    assert b"--resume" in plain.stderr
+    assert not output.exists()
+    resumed = sfumato("privatize", source, "-o", output, *options, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    whole = tmp_path / f"whole{suffix}"
+    assert sfumato("privatize", source, "-o", whole, *OPTIONS, "--seed", "11").returncode == 0
+    assert texts_in(output) == texts_in(whole)
+    assert len(texts_in(output)) == len(TEXTS)
+    assert not output.with_name(output.name + ".parts").exists()
+    sides = [path.with_name(path.name + ".guarantee.json") for path in (output, whole)]
+    assert sides[0].read_bytes() == sides[1].read_bytes()
+
+
+def test_resume_refuses_other_settings_another_input_and_another_pattern(
+    sfumato: Command, tmp_path: Path
+) -> None:
+    source = corpus_at(tmp_path / "in.jsonl")
+    output = tmp_path / "out.jsonl"
+    base = ["privatize", str(source), "-o", str(output), "--policy", r"regex:\d+"]
+    killed_in_the_middle([*base, "--epsilon", "5"], output)
+    for change, what in (
+        (["--epsilon", "6"], b"epsilon"),
+        (["--epsilon", "5", "--unknown", "keep"], b"unknown"),
+        (["--epsilon", "5", "--policy", "regex:[a-z]+"], b"policy"),
+    ):
+        refused = sfumato(*base, *change, "--resume")
+        assert refused.returncode == 4
+        assert what in refused.stderr
+        assert not output.exists()
+    source.write_text(source.read_text() + '{"text": "one more"}\n')
+    refused = sfumato(*base, "--epsilon", "5", "--resume")
+    assert refused.returncode == 4
+    assert b"input changed" in refused.stderr
+    again = sfumato(*base, "--epsilon", "5", "--overwrite")
+    assert again.returncode == 0
+    assert len(texts_in(output)) == len(TEXTS) + 1
+
+
+def test_resuming_a_finished_run_changes_nothing_and_other_settings_are_refused(
+    sfumato: Command, tmp_path: Path
+) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", TEXTS[:3])
+    output = tmp_path / "out.jsonl"
+    assert sfumato("privatize", source, "-o", output, *OPTIONS).returncode == 0
+    before = output.read_bytes()
+    assert sfumato("privatize", source, "-o", output, *OPTIONS, "--resume").returncode == 0
+    assert output.read_bytes() == before
+    other = sfumato("privatize", source, "-o", output, *OPTIONS, "--epsilon", "6", "--resume")
+    assert other.returncode == 4
+    assert output.read_bytes() == before
+
+
+def test_an_interrupted_run_says_so_and_can_go_on(sfumato: Command, tmp_path: Path) -> None:
+    source = corpus_at(tmp_path / "in.jsonl")
+    output = tmp_path / "out.jsonl"
+    arguments = ["privatize", str(source), "-o", str(output), *OPTIONS]
+    parts = output.with_name("out.jsonl.parts")
+    with subprocess.Popen(
+        [*EXECUTABLE, *arguments], env=environment(), stderr=subprocess.PIPE
+    ) as process:
+        while not list(parts.glob("*.part")) and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert process.returncode == 130
+    assert errors.decode().strip().endswith("interrupted")
+    assert b"Traceback" not in errors
+    assert sfumato(*arguments, "--resume").returncode == 0
+    assert len(texts_in(output)) == len(TEXTS)

@@ -1,0 +1,94 @@
+"""The sentence: it holds the promise and, in the same breath, what the promise leaves out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp, no_guarantee
+
+HAS_A_DISTANCE = {
+    Notion.METRIC_DP,
+    Notion.SELECTIVE_METRIC_DP,
+    Notion.UTILITY_OPTIMISED_METRIC_LDP,
+    Notion.DIRECTIONAL,
+}
+
+phrases = st.lists(st.text("abcdefghij ", min_size=1), max_size=4, unique=True).map(tuple)
+
+
+def stated(notion: Notion, **changes: object) -> Guarantee:
+    guarantee = Guarantee(
+        notion=notion,
+        unit="word",
+        neighbours="texts that differ in one word",
+        epsilon=2.5,
+        metric="Euclidean distance between the toy word vectors"
+        if notion in HAS_A_DISTANCE
+        else "",
+        scope="every word that the policy 'digits' selects",
+        leaks=("which words were selected",),
+        uncovered=("whatever the policy does not select",),
+    )
+    return replace(guarantee, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("notion", [notion for notion in Notion if notion is not Notion.NONE])
+def test_every_notion_is_said_with_its_level_scope_leaks_and_gaps(notion: Notion) -> None:
+    sentence = stated(notion).sentence()
+    assert "2.5" in sentence
+    assert "every word that the policy 'digits' selects" in sentence
+    assert "still visible: which words were selected" in sentence
+    assert "not covered: whatever the policy does not select" in sentence
+    assert sentence.endswith(".")
+    assert sentence.count(".") == 2, "one sentence; the other full stop is the level's"
+
+
+@pytest.mark.parametrize("notion", sorted(HAS_A_DISTANCE))
+def test_a_level_per_distance_names_the_distance(notion: Notion) -> None:
+    sentence = stated(notion).sentence()
+    assert "exp(2.5·d)" in sentence
+    assert "Euclidean distance between the toy word vectors" in sentence
+    assert "adds up across its privatized words" in sentence
+
+
+@pytest.mark.parametrize("notion", [Notion.PURE_DP, Notion.APPROXIMATE_DP, Notion.SELECTIVE_DP])
+def test_a_level_between_neighbours_names_the_neighbours(notion: Notion) -> None:
+    sentence = stated(notion).sentence()
+    assert "exp(2.5) times" in sentence
+    assert "texts that differ in one word" in sentence
+
+
+def test_a_delta_is_said_and_no_delta_is_not() -> None:
+    assert "1e-05" in stated(Notion.APPROXIMATE_DP, delta=1e-5).sentence()
+    assert "probability" not in stated(Notion.PURE_DP).sentence()
+
+
+def test_the_baseline_says_that_nothing_is_proven_and_promises_no_factor() -> None:
+    sentence = no_guarantee(unit="word").not_covering("every word").sentence()
+    assert sentence.startswith("Nothing is proven")
+    assert "not covered: every word" in sentence
+    assert "exp(" not in sentence
+    assert math.isinf(no_guarantee(unit="word").epsilon)
+
+
+@given(phrases, phrases)
+def test_no_leak_and_no_gap_is_ever_left_out(leaks: tuple[str, ...], gaps: tuple[str, ...]) -> None:
+    sentence = replace(
+        metric_dp(epsilon=1.0, metric="distance"), leaks=leaks, uncovered=gaps
+    ).sentence()
+    assert all(phrase in sentence for phrase in (*leaks, *gaps))
+    assert ("still visible" in sentence) or not leaks
+    assert ("not covered" in sentence) or not gaps
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 8, 123456.0, 1e6])
+def test_the_level_in_the_sentence_is_the_level_of_the_guarantee(epsilon: float) -> None:
+    sentence = metric_dp(epsilon=epsilon, metric="distance").sentence()
+    said = float(sentence.split("exp(")[1].split("·")[0])
+    assert said >= epsilon * (1 - 1e-5)
+    assert said == pytest.approx(epsilon, rel=1e-5)

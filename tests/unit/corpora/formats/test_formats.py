@@ -1,0 +1,215 @@
+"""Whatever is not exchanged comes back byte for byte, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
+from sfumato.corpora.formats import jsonl, separated, text
+from sfumato.corpora.formats.layout import Layout
+
+Read = Callable[..., Any]
+READERS: dict[str, Read] = {
+    "txt": text.read,
+    "jsonl": jsonl.read,
+    "csv": separated.read,
+    "tsv": partial(separated.read, separator="\t"),
+}
+UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+def rewritten(
+    read: Read, content: bytes, change: Callable[[str], str] = str, layout: Layout | None = None
+) -> bytes:
+    chunks = read(io.BytesIO(content), layout or Layout())
+    return b"".join(
+        chunk.rewritten([change(document.text) for document in chunk.documents()])
+        for chunk in chunks
+    )
+
+
+def texts(read: Read, content: bytes, layout: Layout | None = None) -> list[str]:
+    chunks = read(io.BytesIO(content), layout or Layout())
+    return [document.text for chunk in chunks for document in chunk.documents()]
+
+
+@given(content=st.binary(max_size=80))
+def test_any_bytes_are_given_back_or_refused_with_the_place(content: bytes) -> None:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        with pytest.raises(UndecodableText, match=f"at byte {error.start} "):
+            rewritten(text.read, content)
+    else:
+        assert rewritten(text.read, content) == content
+
+
+@given(UNICODE)
+def test_a_whole_file_is_one_document(content: str) -> None:
+    layout = Layout(whole_file=True)
+    assert texts(text.read, content.encode(), layout) == [content]
+    assert rewritten(text.read, content.encode(), layout=layout) == content.encode()
+
+
+def test_every_kind_of_line_end_stays() -> None:
+    content = b"\xef\xbb\xbfone\r\ntwo\rstill two\n\n\x85three\xe2\x80\xa8".replace(b"\x85", b"")
+    assert rewritten(text.read, content) == content
+    assert rewritten(text.read, b"a\r\nb\nc", str.upper) == b"A\r\nB\nC"
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(max_size=4).filter(lambda key: key != "text"),
+            st.none() | st.integers() | st.floats() | UNICODE | st.lists(st.booleans()),
+            max_size=3,
+        ),
+        max_size=4,
+    ),
+    UNICODE,
+    st.booleans(),
+)
+def test_json_records_keep_everything_but_the_text(
+    records: list[dict[str, Any]], new: str, ascii_only: bool
+) -> None:
+    lines = [json.dumps(record | {"text": "old"}, ensure_ascii=ascii_only) for record in records]
+    content = "\n".join(lines).encode()
+    assert rewritten(jsonl.read, content) == content
+    replaced = rewritten(jsonl.read, content, lambda _: new).decode()
+    # "old" stands in each line once as the last value, so this is what must have happened.
+    expected = "\n".join(line[: line.rindex('"old"')] + json.dumps(new) + "}" for line in lines)
+    same_spelling = replaced == expected
+    same_meaning = [json.loads(line, parse_float=str) for line in replaced.split("\n") if line] == [
+        json.loads(line, parse_float=str) for line in expected.split("\n") if line
+    ]
+    assert same_spelling or same_meaning
+
+
+def test_json_numbers_keep_all_their_digits_and_white_space_stays() -> None:
+    content = b'{ "n" : 1.00000000000000000001e-400 ,\t"text":"a 1", "big": 12345678901234567890123 }\r\n'
+    assert rewritten(jsonl.read, content, str.upper) == content.replace(b"a 1", b"A 1")
+
+
+def test_json_text_that_did_not_change_keeps_its_escapes() -> None:
+    content = b'{"text": "caf\\u00e9 \\/ \\ud83d\\ude00"}\n'
+    assert rewritten(jsonl.read, content) == content
+    assert json.loads(rewritten(jsonl.read, content, lambda text: text + "!"))["text"] == "café / 😀!"
+
+
+def test_json_null_text_and_empty_lines_pass() -> None:
+    content = b'\n{"text": null}\n  \n{"text": "zz"}'
+    assert rewritten(jsonl.read, content, str.upper) == content.replace(b"zz", b"ZZ")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (b'{"text": "secret"', "line 2 is not a JSON object"),
+        (b'["secret"]', "line 2 is not a JSON object"),
+        (b'{"text": "secret"} more', "Extra data"),
+        (b'{"txt": "secret"}', "line 2: there is no field 'text'; did you mean 'txt'"),
+        (b'{"secret": 1}', "line 2: there is no field 'text'; --field names another"),
+        (b'{"text": 5, "a": "secret"}', "line 2: the field 'text' is not text"),
+        (b'{"text": "secret", "text": "b"}', "line 2: the field 'text' stands there twice"),
+        (b'{"text": "secret \\ud800"}', "line 2: the text is not valid Unicode"),
+        (b'{"text": "secret \xff"}', "not valid utf-8 at byte 32 [(]line 2[)]"),
+        (b'{"text": ' + b"[" * 100_000 + b'"secret"', "line 2 is not a JSON object"),
+    ],
+)
+def test_a_malformed_json_line_is_named_and_not_quoted(line: bytes, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint) as caught:
+        rewritten(jsonl.read, b'{"text": "ok"}\n' + line)
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(caught.value.__cause__) + repr(caught.value.__context__)
+
+
+ROWS = st.lists(st.tuples(UNICODE, UNICODE, UNICODE), min_size=1, max_size=4)
+
+
+@given(ROWS, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.sampled_from([",", "\t"]))
+def test_rows_read_as_the_standard_library_reads_them(
+    rows: list[tuple[str, str, str]], quoting: int, separator: str
+) -> None:
+    cleaned = [
+        tuple(cell.replace("\0", "").replace("\r", "").lstrip("\ufeff") for cell in row)
+        for row in rows
+    ]
+    stream = io.StringIO()
+    writer = csv.writer(stream, quoting=quoting, delimiter=separator)  # type: ignore[arg-type]
+    writer.writerow(["id", "text", "note"])
+    writer.writerows(cleaned)
+    content = stream.getvalue().encode()
+    read = partial(separated.read, separator=separator)
+    assert rewritten(read, content) == content
+    assert texts(read, content) == [row[1] for row in cleaned]
+    marked = rewritten(read, content, lambda text: f'<{text}>,"\t').decode()
+    parsed = list(csv.reader(io.StringIO(marked, newline=""), delimiter=separator))
+    expected = [[a, f'<{b}>,"\t', c] for a, b, c in cleaned]
+    assert parsed[1:] == expected
+
+
+def test_quotes_inside_a_bare_field_are_ordinary() -> None:
+    content = b'id,text\n1,5" pipe\n2,"six"" pipe"\n'
+    assert texts(separated.read, content) == ['5" pipe', 'six" pipe']
+    assert rewritten(separated.read, content) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"id,txt\n1,secret", "did you mean 'txt'"),
+        (b"secret,other\n1,2", "there is no field 'text'"),
+        (b"id,text\n1,a\nsecret", "line 3 has 1 fields, the first row has 2"),
+        (b'id,text\n1,"secret', "line 2: a quotation mark is opened and never closed"),
+        (b'id,text\n1,"secret"x', "line 2: something follows a closing quotation mark"),
+        (b"text,text\na,secret", "names the column 'text' twice"),
+    ],
+)
+def test_a_malformed_table_is_named_and_not_quoted(content: bytes, complaint: str) -> None:
+    with pytest.raises(MalformedRecord, match=complaint) as caught:
+        rewritten(separated.read, content)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_empty_file_is_an_empty_corpus(name: str) -> None:
+    assert rewritten(READERS[name], b"") == b""
+
+
+def test_other_encodings_come_back_in_their_encoding() -> None:
+    layout = Layout(encoding="cp1252")
+    content = "café 12 €\r\n".encode("cp1252")
+    assert rewritten(text.read, content, layout=layout) == content
+    replaced = rewritten(text.read, content, lambda text: text.replace("12", "ł"), layout)
+    assert replaced == "café ? €\r\n".encode("cp1252")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "complaint"),
+    [
+        ("utf-9", "did you mean 'utf_7'|did you mean 'utf-8'"),
+        ("utf-16", "convert the file"),
+        ("rot13", "not an encoding of text"),
+        ("base64", "not an encoding of text"),
+    ],
+)
+def test_encodings_that_do_not_work_are_refused(encoding: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Layout(encoding=encoding)
+
+
+def test_chunks_end_in_the_same_places_whatever_is_done_with_them() -> None:
+    content = b"".join(b"%d some words here\n" % number for number in range(20_000))
+    first = [len(chunk.records) for chunk in text.read(io.BytesIO(content), Layout())]
+    second = [len(chunk.records) for chunk in text.read(io.BytesIO(content), Layout())]
+    assert first == second
+    assert len(first) > 1

@@ -1,0 +1,84 @@
+"""Parquet: one column is exchanged; types, nulls and the other columns stay."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.core.errors import BadInput, MissingExtra
+from sfumato.corpora.formats import parquet
+from sfumato.corpora.formats.layout import Layout
+
+
+def stored(table: Any) -> io.BytesIO:
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    stream.seek(0)
+    return stream
+
+
+def upper(table: Any, folder: Path) -> Any:
+    parts = []
+    for number, chunk in enumerate(parquet.read(stored(table), Layout())):
+        part = folder / f"{number}.part"
+        part.write_bytes(chunk.rewritten([one.text.upper() for one in chunk.documents()]))
+        parts.append(part)
+    output = io.BytesIO()
+    parquet.assemble(parts, output)
+    return pq.read_table(output)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+)
+def test_only_the_text_changes(tmp_path: Path, kind: Any) -> None:
+    table = pa.table(
+        {
+            "n": pa.array([1.5, None, 3e300]),
+            "text": pa.array(["a", None, "é\r\n😀"], type=pa.string()).cast(kind),
+            "when": pa.array([0, 1, 2], type=pa.timestamp("us")),
+        }
+    ).replace_schema_metadata({"made": "by hand"})
+    result = upper(table, tmp_path)
+    assert result.schema.equals(table.schema, check_metadata=True)
+    assert result.column("text").to_pylist() == ["A", None, "É\r\n😀"]
+    assert result.drop_columns(["text"]).equals(table.drop_columns(["text"]))
+
+
+def test_many_rows_come_in_chunks_and_in_order(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"row {number}" for number in range(10_000)]})
+    assert upper(table, tmp_path).column("text").to_pylist()[-1] == "ROW 9999"
+    assert len(list(parquet.read(stored(table), Layout()))) > 1
+
+
+def test_a_table_without_rows_keeps_its_schema(tmp_path: Path) -> None:
+    table = pa.schema([("text", pa.string()), ("n", pa.int8())]).empty_table()
+    assert upper(table, tmp_path).schema.equals(table.schema)
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        (pa.table({"txt": ["a"]}), "did you mean 'txt'"),
+        (pa.table({"text": [1]}), "the column 'text' is not text"),
+    ],
+)
+def test_a_missing_or_wrong_column_is_named(table: Any, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        list(parquet.read(stored(table), Layout()))
+
+
+def test_something_else_is_not_a_table() -> None:
+    with pytest.raises(BadInput, match="not a Parquet file"):
+        list(parquet.read(io.BytesIO(b"secret" * 100), Layout()))
+
+
+def test_a_missing_extra_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[parquet\]'"):
+        list(parquet.read(io.BytesIO(), Layout()))

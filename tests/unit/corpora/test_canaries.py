@@ -1,0 +1,282 @@
+"""Canaries are found where the manifest says, and taking them out gives the text back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import count, islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.canaries import (
+    Canary,
+    Insertion,
+    InsertionPlan,
+    Manifest,
+    Place,
+    Planted,
+    draw_secret,
+    insert,
+    plan,
+    remove,
+)
+from sfumato.corpora.documents import Document
+
+CANARIES = (Canary(), Canary("USR: the code is {} 🙂", "007"), Canary("PIN {}", "é x"))
+TEXTS = st.lists(
+    st.text()
+    | st.text(st.sampled_from("ab. \r\n!🙂\u0301"))
+    | st.lists(st.sampled_from(["One.", "Two", "3."])).map("\r\n".join),
+    min_size=1,
+    max_size=6,
+)
+REPETITIONS = st.lists(st.integers(0, 15), min_size=3, max_size=3)
+
+
+def planted(texts: list[str], repetitions: list[int], seed: int) -> list[Planted]:
+    documents = [Document(text, f"d{number}") for number, text in enumerate(texts)]
+    made = plan(len(texts), repetitions, Randomness.reproducible(seed))
+    return list(insert(documents, made, CANARIES))
+
+
+@given(TEXTS, REPETITIONS, st.integers(0, 99))
+def test_every_place_holds_its_canary(texts: list[str], repetitions: list[int], seed: int) -> None:
+    for number, (document, places) in enumerate(planted(texts, repetitions, seed)):
+        for place in places:
+            assert document.text[place.start : place.end] == CANARIES[place.canary].text
+            assert (place.document, place.id) == (number, f"d{number}")
+        assert [place.start for place in places] == sorted(place.start for place in places)
+
+
+@given(TEXTS, REPETITIONS, st.integers(0, 99))
+def test_removal_gives_the_text_back(texts: list[str], repetitions: list[int], seed: int) -> None:
+    restored = [remove(*pair) for pair in _texts_and_places(planted(texts, repetitions, seed))]
+    assert [text.encode() for text in restored] == [text.encode() for text in texts]
+
+
+@given(TEXTS, REPETITIONS, st.integers(0, 99))
+def test_neighbouring_canaries_never_touch(
+    texts: list[str], repetitions: list[int], seed: int
+) -> None:
+    for document, places in planted(texts, repetitions, seed):
+        for place in places:
+            around = document.text[: place.start][-1:] + document.text[place.end :][:1]
+            # Only a full stop of the East may stand right before a canary; here there is none.
+            assert around.isspace() or not around
+
+
+def _texts_and_places(made: list[Planted]) -> list[tuple[str, tuple[Place, ...]]]:
+    return [(document.text, places) for document, places in made]
+
+
+@given(st.integers(1, 30), st.lists(st.integers(0, 70), max_size=3), st.integers(0, 99))
+def test_canaries_are_spread_as_evenly_as_can_be(
+    documents: int, repetitions: list[int], seed: int
+) -> None:
+    made = plan(documents, repetitions, Randomness.reproducible(seed))
+    for canary, wanted in enumerate(repetitions):
+        each = [
+            sum(insertion.canary == canary for insertion in made.insertions.get(number, ()))
+            for number in range(documents)
+        ]
+        assert sum(each) == wanted
+        assert max(each) - min(each) <= 1
+
+
+def unevenness(counts: list[int]) -> float:
+    """The probability that fair draws are at least this uneven."""
+    expected = sum(counts) / len(counts)
+    statistic = sum((seen - expected) ** 2 for seen in counts) / expected
+    return float(chi2.sf(statistic, len(counts) - 1))
+
+
+def test_every_document_is_equally_likely() -> None:
+    seen: Counter[int] = Counter()
+    randomness = Randomness.reproducible(11)
+    for _ in range(3000):
+        seen.update([*plan(12, [3], randomness).insertions])
+    assert unevenness([seen[number] for number in range(12)]) > 1e-6
+    # The twin: a plan that never reaches the last document but takes the first instead.
+    twin = seen + Counter({0: seen.pop(11)})
+    assert unevenness([twin[number] for number in range(12)]) < 1e-6
+
+
+def test_every_boundary_is_equally_likely_and_a_twin_that_prefers_the_start_is_caught() -> None:
+    documents = [Document("One. Two. Three. Four.")] * 2000
+    fair = plan(2000, [2000], Randomness.reproducible(3))
+    squared = {
+        number: [made[0]._replace(fraction=made[0].fraction ** 2)]
+        for number, made in fair.insertions.items()
+    }
+    twin = InsertionPlan(2000, (2000,), squared)
+
+    def starts(made: InsertionPlan) -> list[int]:
+        found = Counter(p.places[0].start for p in insert(documents, made, [Canary()]))
+        return list(found.values())
+
+    assert len(starts(fair)) == 5
+    assert unevenness(starts(fair)) > 1e-6
+    assert unevenness(starts(twin)) < 1e-6
+
+
+def test_secrets_are_uniform_over_the_whole_space_and_a_twin_without_zeros_is_caught() -> None:
+    randomness = Randomness.reproducible(5)
+    secrets = [draw_secret(2, randomness) for _ in range(20_000)]
+    counts = Counter(secrets)
+    assert unevenness([counts[f"{number:02}"] for number in range(100)]) > 1e-6
+    without = Counter(secret for secret in secrets if secret[0] != "0")
+    assert unevenness([without[f"{number:02}"] for number in range(100)]) < 1e-6
+
+
+@pytest.mark.parametrize("digits", [1, 6, 40])
+def test_a_secret_has_as_many_digits_as_asked(digits: int) -> None:
+    secret = draw_secret(digits, Randomness.secure())
+    assert len(secret) == digits
+    assert secret.isascii()
+    assert secret.isdigit()
+    assert Canary(secret=secret).secret_space == 10**digits
+
+
+def test_the_space_of_a_secret_that_is_no_number_is_unknown() -> None:
+    assert Canary(secret="swordfish").secret_space is None
+    assert Canary(secret="١٢٣").secret_space is None
+
+
+def only(text: str, canary: Canary, fraction: float) -> str:
+    """The text with the canary put at that part of it."""
+    made = InsertionPlan(1, (1,), {0: [Insertion(0, fraction)]})
+    return next(insert([Document(text)], made, [canary])).document.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ["<1>"]),
+        ("One", ["<1> One", "One <1>"]),
+        ("One. Two.", ["<1> One. Two.", "One. <1> Two.", "One. Two. <1>"]),
+        ("A\r\nB\r\n", ["<1>\r\nA\r\nB\r\n", "A\r\n<1>\r\nB\r\n", "A\r\nB\r\n<1>\r\n"]),
+        ("A\nB", ["<1>\nA\nB", "A\n<1>\nB", "A\nB\n<1>"]),
+    ],
+)
+def test_a_canary_stands_between_sentences_or_lines(text: str, expected: list[str]) -> None:
+    fractions = [(place + 0.5) / len(expected) for place in range(len(expected))]
+    assert [only(text, Canary("<{}>", "1"), fraction) for fraction in fractions] == expected
+
+
+def test_zero_repetitions_change_nothing() -> None:
+    documents = [Document("a"), Document("", "x", "me", ("l",))]
+    made = list(insert(documents, plan(2, [0], Randomness.secure()), [Canary()]))
+    assert made == [Planted(documents[0], ()), Planted(documents[1], ())]
+    assert list(insert([], plan(0, [0], Randomness.secure()), [Canary()])) == []
+
+
+def test_all_repetitions_go_into_a_single_document() -> None:
+    (document, places), *rest = insert(
+        [Document("")], plan(1, [4], Randomness.secure()), [Canary(secret="1")]
+    )
+    assert (document.text, len(places), rest) == (" ".join(["My ID is 1."] * 4), 4, [])
+
+
+def test_author_labels_and_id_are_kept() -> None:
+    original = Document("Text.", "7", "me", ("good",))
+    (document, places), *_ = insert([original], plan(1, [1], Randomness.secure()), [Canary()])
+    assert (document.id, document.author, document.labels) == ("7", "me", ("good",))
+    assert places[0].id == "7"
+
+
+def test_documents_are_read_one_at_a_time() -> None:
+    endless = (Document(f"Document {number}.") for number in count())
+    made = insert(endless, plan(10**6, [3], Randomness.secure()), [Canary()])
+    assert len(list(islice(made, 5))) == 5
+
+
+@pytest.mark.parametrize(("there", "words"), [(2, "there were only 2"), (4, "there are more")])
+def test_a_plan_for_another_number_of_documents_is_refused(there: int, words: str) -> None:
+    made = insert([Document("a")] * there, plan(3, [1], Randomness.secure()), [Canary()])
+    with pytest.raises(BadInput, match=f"the plan is for 3 documents, {words}"):
+        list(made)
+
+
+def test_a_plan_for_other_canaries_is_refused_at_once() -> None:
+    with pytest.raises(InvalidArgument, match="the plan is for 2 canaries, 1 were given"):
+        insert([], plan(3, [1, 1], Randomness.secure()), [Canary()])
+
+
+@pytest.mark.parametrize(
+    ("documents", "repetitions", "words"),
+    [(0, [1], "at least one document"), (-1, [0], "documents=-1"), (3, [-2], "repetitions=-2")],
+)
+def test_a_plan_that_cannot_be_is_refused(
+    documents: int, repetitions: list[int], words: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        plan(documents, repetitions, Randomness.secure())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"template": "My ID is 5."}, "exactly once"),
+        ({"template": "{} and {}"}, "exactly once"),
+        ({"secret": ""}, "must not be empty"),
+        ({"template": "a\n{}"}, "on one line"),
+        ({"secret": "1\u2028"}, "on one line"),
+        ({"secret": "1\r"}, "on one line"),
+    ],
+)
+def test_a_canary_that_cannot_be_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        Canary(**settings)
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(BadInput, match="lone surrogate"):
+        Canary(secret="\ud800")
+
+
+def test_other_braces_in_a_template_are_left_alone() -> None:
+    assert Canary('{"id": {}}', "5").text == '{"id": 5}'
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    one, other, third = (plan(50, [5, 2], Randomness.reproducible(seed)) for seed in (1, 1, 2))
+    assert one == other
+    assert one != third
+
+
+def test_the_manifest_says_everything_and_fits_into_json() -> None:
+    canaries = (Canary(secret="0042"), Canary("The word is {}.", "swordfish"))
+    made = plan(3, [2, 1], Randomness.reproducible(1))
+    documents = [Document("One. Two.", "a"), Document("B\r\nC"), Document("")]
+    results = list(insert(documents, made, canaries))
+    manifest = Manifest(canaries, made, tuple(p for result in results for p in result.places))
+    read = json.loads(json.dumps(manifest.as_dict()))
+    assert read == manifest.as_dict()
+    assert (read["schema"], read["documents"]) == (1, 3)
+    assert read["canaries"] == [
+        {
+            "template": "My ID is {}.",
+            "secret": "0042",
+            "text": "My ID is 0042.",
+            "secret_space": 10_000,
+            "repetitions": 2,
+        },
+        {
+            "template": "The word is {}.",
+            "secret": "swordfish",
+            "text": "The word is swordfish.",
+            "secret_space": None,
+            "repetitions": 1,
+        },
+    ]
+    assert len(read["places"]) == 3
+    places = [Place(**place) for place in read["places"]]
+    for number, original in enumerate(documents):
+        own = [place for place in places if place.document == number]
+        assert remove(results[number].document.text, own) == original.text

@@ -1,0 +1,110 @@
+"""The nearest word equals what a naive search in double precision finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sfumato.core.randomness import Randomness
+from sfumato.vectors import search as module
+from sfumato.vectors.search import NearestSearch
+
+
+def naive(vectors: NDArray[np.float32], queries: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distance of every query to every word, one by one and in double precision."""
+    words = vectors.astype(np.float64)
+    distances = np.empty((len(queries), len(words)))
+    for row, query in zip(distances, queries, strict=True):
+        row[:] = np.sqrt(np.square(words - query).sum(axis=1))
+    return distances
+
+
+def assert_nearest(vectors: NDArray[np.float32], queries: NDArray[np.float64]) -> None:
+    found = NearestSearch(vectors).nearest(queries)
+    distances = naive(vectors, queries)
+    chosen = distances[np.arange(len(queries)), found]
+    # Two words may be closer to a tie than float32 can tell: then either of them will do.
+    size = np.abs(distances).max(axis=1) + np.abs(vectors).max()
+    assert (chosen - distances.min(axis=1) <= 1e-5 * size).all()
+
+
+def sample(words: int, dimension: int, seed: int) -> NDArray[np.float32]:
+    return Randomness.reproducible(seed).normal(words, dimension).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("words", "dimension", "queries"),
+    [
+        (2, 1, 1),
+        (13, 3, 700),
+        (module.WORDS, 5, module.QUERIES),
+        (module.WORDS + 1, 5, module.QUERIES + 1),
+        (2 * module.WORDS + 77, 8, 2 * module.QUERIES - 1),
+        (500, 300, 40),
+        (7, 4, 0),
+    ],
+)
+def test_the_nearest_word_is_the_naive_one(words: int, dimension: int, queries: int) -> None:
+    vectors = sample(words, dimension, seed=1)
+    assert_nearest(vectors, 2 * sample(queries, dimension, seed=2).astype(np.float64))
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1000.0])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+def test_the_scale_of_the_queries_and_the_origin_do_not_matter(offset: float, scale: float) -> None:
+    vectors = sample(300, 6, seed=3) + np.float32(offset)
+    assert_nearest(vectors, scale * sample(300, 6, seed=4).astype(np.float64) + offset)
+
+
+def test_blocks_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, queries = sample(100, 4, seed=5), sample(90, 4, seed=6).astype(np.float64)
+    whole = NearestSearch(vectors).nearest(queries)
+    monkeypatch.setattr(module, "WORDS", 7)
+    monkeypatch.setattr(module, "QUERIES", 11)
+    assert (NearestSearch(vectors).nearest(queries) == whole).all()
+
+
+def test_a_word_is_nearest_to_itself_in_every_block() -> None:
+    vectors = sample(2 * module.WORDS + 5, 20, seed=7)
+    places = np.array([0, module.WORDS - 1, module.WORDS, 2 * module.WORDS, len(vectors) - 1])
+    found = NearestSearch(vectors).nearest(vectors[places].astype(np.float64))
+    assert (found == places).all()
+
+
+def test_of_words_at_one_place_the_first_is_found() -> None:
+    vectors = np.array([[5, 5], [1, 2], [1, 2], [1, 2]], dtype=np.float32)
+    assert NearestSearch(vectors).nearest(np.array([[1.0, 2.0]])).tolist() == [1]
+
+
+def test_a_search_that_forgets_the_lengths_of_the_words_is_caught() -> None:
+    # The twin: by inner product alone, long words win.
+    vectors, queries = sample(50, 3, seed=8), sample(200, 3, seed=9).astype(np.float64)
+    twin = NearestSearch(vectors)
+    twin._table[-1] = 0
+    distances = naive(vectors, queries)
+    chosen = distances[np.arange(200), twin.nearest(queries)]
+    assert (chosen - distances.min(axis=1) > 0.1).any()
+
+
+def test_queries_are_not_changed() -> None:
+    queries = sample(10, 3, seed=10).astype(np.float64)
+    before = queries.copy()
+    NearestSearch(sample(20, 3, seed=11)).nearest(queries)
+    assert (queries == before).all()
+
+
+@given(
+    st.integers(2, 40),
+    st.integers(1, 6),
+    st.integers(0, 30),
+    st.integers(0, 2**32),
+    st.floats(0, 9),
+)
+def test_the_nearest_word_is_the_naive_one_for_any_shape(
+    words: int, dimension: int, queries: int, seed: int, spread: float
+) -> None:
+    vectors = sample(words, dimension, seed)
+    assert_nearest(vectors, spread * sample(queries, dimension, seed + 1).astype(np.float64))
