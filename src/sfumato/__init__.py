@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.selective import Selective as Selective
     from sfumato.policies.policy import Policy as Policy
     from sfumato.releases.privatizer import Privatizer as Privatizer
-    from sfumato.vectors.loading import load as load_vectors
+    from sfumato.vectors.loading import load as load_vectors  # noqa: F401
     from sfumato.vectors.space import Space as Space
 
 _PLACES = {

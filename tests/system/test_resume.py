@@ -15,7 +15,10 @@ import pytest
 
 from system.conftest import EXECUTABLE, Command, environment, write_jsonl
 
-TEXTS = [f"Order {number} came with {number % 97} parts and " + "many words " * 60 for number in range(3000)]
+TEXTS = [
+    f"Order {number} came with {number % 97} parts and " + "many words " * 60
+    for number in range(3000)
+]
 OPTIONS = ["--policy", "digits", "--epsilon", "5"]
 
 

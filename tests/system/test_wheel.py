@@ -52,7 +52,11 @@ def test_the_wheel_privatizes_with_the_core_only(tmp_path: Path) -> None:
     venv.create(clean, with_pip=False)
     python = clean / "bin" / "python"
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = Path(subprocess.run([python, "-c", code], capture_output=True, check=True, text=True).stdout.strip())
+    site = Path(
+        subprocess.run(
+            [python, "-c", code], capture_output=True, check=True, text=True
+        ).stdout.strip()
+    )
     for name in core_distributions():
         copy_distribution(name, site)
     shutil.unpack_archive(wheel, site, "zip")

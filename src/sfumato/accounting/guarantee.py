@@ -109,11 +109,14 @@ class Guarantee:
         if unknown:
             raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
         given = dict(values)
-        given["notion"] = Notion(given["notion"])
-        given["epsilon"] = float(given["epsilon"])
-        given["leaks"] = tuple(given.get("leaks", ()))
-        given["uncovered"] = tuple(given.get("uncovered", ()))
-        return cls(**given)
+        try:
+            given["notion"] = Notion(given["notion"])
+            given["epsilon"] = float(given["epsilon"])
+            given["leaks"] = tuple(given.get("leaks", ()))
+            given["uncovered"] = tuple(given.get("uncovered", ()))
+            return cls(**given)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidArgument(f"this is not a guarantee: {error}") from None
 
 
 def metric_dp(*, epsilon: float, metric: str, unit: str = "word") -> Guarantee:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from importlib import import_module
+from numbers import Real
 from types import ModuleType
 
 from sfumato.core.errors import InvalidArgument, MissingExtra, UnknownName
@@ -18,11 +19,8 @@ def number(name: str, value: object) -> float:
         ...
     sfumato.core.errors.InvalidArgument: epsilon='much' must be a number
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        try:
-            value = float(value)  # type: ignore[arg-type]  # numpy scalars and the like
-        except (TypeError, ValueError):
-            raise InvalidArgument(f"{name}={value!r} must be a number") from None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidArgument(f"{name}={value!r} must be a number")
     if not math.isfinite(value):
         raise InvalidArgument(f"{name}={value} must be a finite number")
     return float(value)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from sfumato.core.errors import BadInput
 
 SUFFIXES = (".gz", ".zst")
 
@@ -30,10 +33,10 @@ def reading(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     """A stream that gives the uncompressed content of ``raw``."""
     if suffix.lower() == ".gz":
         # GzipFile reads line by line slowly; a buffer on top makes it ten times faster.
-        with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
+        with _damage_named(), gzip.GzipFile(fileobj=raw, mode="rb") as stream:
             yield cast("BinaryIO", io.BufferedReader(stream, 1 << 17))
     elif suffix.lower() == ".zst":
-        with _zstd().ZstdFile(raw, "rb") as stream:
+        with _damage_named(), _zstd().ZstdFile(raw, "rb") as stream:
             yield cast("BinaryIO", stream)
     else:
         yield raw
@@ -53,12 +56,15 @@ def writing(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
         yield raw
 
 
-def is_damage(error: BaseException) -> bool:
-    """Whether an error says that a compressed file is cut short or damaged."""
-    kind = type(error).__name__
-    return kind in ("BadGzipFile", "EOFError", "ZstdError") or str(type(error)) == (
-        "<class 'zlib.error'>"
-    )
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd().ZstdError):
+        pass
+    else:
+        return
+    raise BadInput("the compressed file is damaged, cut short, or not compressed at all")
 
 
 def _zstd() -> Any:

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
-from sfumato.corpora.compression import is_damage, reading
+from sfumato.core.errors import InvalidArgument, SfumatoError, StorageFailed
+from sfumato.corpora.compression import reading
 from sfumato.corpora.documents import Document
 from sfumato.corpora.formats.choose import FORMATS, Format, named, of_path
 from sfumato.corpora.formats.chunks import Chunk
@@ -40,7 +40,9 @@ class Source:
         path = Path(path)
         if path == Path("-"):
             guessed = of_path(like) if like is not None else None
-            return cls(None, named(file_format) if file_format else guessed or FORMATS["txt"], layout)
+            return cls(
+                None, named(file_format) if file_format else guessed or FORMATS["txt"], layout
+            )
         known = named(file_format) if file_format else of_path(path)
         if known is None:
             raise InvalidArgument(
@@ -84,30 +86,13 @@ class Source:
                 yield from chunk.documents()
 
     def _chunks(self, stream: BinaryIO) -> Iterator[Chunk]:
-        chunks = self.format.read(stream, self.layout)
-        while True:
-            try:
-                chunk = next(chunks, None)
-            except SfumatoError:
-                raise
-            except Exception as error:
-                problem = _problem(error)
-                if problem is None:
-                    raise
-            else:
-                if chunk is None:
-                    return
-                yield chunk
-                continue
-            # Outside the except block: a library's error may carry the content along.
-            raise BadInput(f"cannot read {self.path or 'standard input'}: {problem}")
-
-
-def _problem(error: Exception) -> str | None:
-    if is_damage(error):
-        return "the compressed file is damaged, cut short, or not compressed at all"
-    if type(error).__module__.startswith("pyarrow"):
-        return "the table is damaged"
-    if isinstance(error, OSError):
-        return error.strerror or "reading failed"
-    return None
+        try:
+            yield from self.format.read(stream, self.layout)
+        except SfumatoError:
+            raise
+        except OSError as error:
+            problem = error.strerror or "reading failed"
+        else:
+            return
+        # Outside the except block: a library's error may carry the content along.
+        raise StorageFailed(f"cannot read {self.path or 'standard input'}: {problem}")

@@ -23,4 +23,6 @@ def build(
             "'selective' wraps a word mechanism: name that one (for example 'laplace') and say "
             "with a policy what is selected"
         )
-    return cast("PointMechanism", configured(component, settings or {}, space=space, epsilon=epsilon))
+    return cast(
+        "PointMechanism", configured(component, settings or {}, space=space, epsilon=epsilon)
+    )

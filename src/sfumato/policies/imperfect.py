@@ -49,36 +49,50 @@ class Imperfect:
             span
             for number, hit in enumerate(hits)
             if not _draw(key, number) < self.misses
-            for span in hit
+            for span in hit.spans
         )
 
-    def _document_key(self, document: Document, hits: list[list[Span]]) -> bytes:
+    def _document_key(self, document: Document, hits: list[_Hit]) -> bytes:
         key = blake2b(str(self.seed).encode(), digest_size=64).digest()
         digest = blake2b(key=key)
         digest.update(_framed(document.id or ""))
         reached = 0
         for hit in hits:
-            digest.update(_framed(document.text[reached : hit[0].start]))
-            reached = max(span.end for span in hit)
+            digest.update(_framed(document.text[reached : hit.start]))
+            reached = hit.end
         digest.update(_framed(document.text[reached:]))
         return digest.digest()
 
 
-def _hits(spans: Spans, words: Words) -> list[list[Span]]:
+@dataclass(slots=True)
+class _Hit:
+    """Spans that share words, from the first of these words to the last."""
+
+    start: int
+    end: int
+    spans: list[Span]
+
+
+def _hits(spans: Spans, words: Words) -> list[_Hit]:
     """Spans grouped so that no two groups overlap or share a word."""
-    hits: list[list[Span]] = []
-    reached = 0
+    hits: list[_Hit] = []
     for span in spans:
-        last = bisect_left(words.starts, span.end) - 1
-        first = bisect_left(words.ends, span.start + 1)
-        end = max(span.end, words.ends[last] if first <= last else 0)
-        start = min(span.start, words.starts[first]) if first <= last else span.start
-        if hits and start < reached:
-            hits[-1].append(span)
+        start, end = _extent(span, words)
+        if hits and start < hits[-1].end:
+            hits[-1].spans.append(span)
+            hits[-1].end = max(hits[-1].end, end)
         else:
-            hits.append([span])
-        reached = max(reached, end)
+            hits.append(_Hit(start, end, [span]))
     return hits
+
+
+def _extent(span: Span, words: Words) -> tuple[int, int]:
+    """The span widened to whole words, since whole words are what gets selected."""
+    first = bisect_left(words.ends, span.start + 1)
+    last = bisect_left(words.starts, span.end) - 1
+    if first > last:
+        return span.start, span.end
+    return min(span.start, words.starts[first]), max(span.end, words.ends[last])
 
 
 def _draw(key: bytes, number: int) -> float:

@@ -142,7 +142,7 @@ def _typed(name: str, value: object, kind: object) -> object:
         return _truth(name, value)
     if kind in (int, float):
         try:
-            return kind(value)  # type: ignore[operator]  # int or float
+            return kind(value)
         except ValueError:
             raise InvalidArgument(f"{name} must be a number") from None
     return value

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from importlib.metadata import version
 from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.wording import exact
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.tally import Tally
 
@@ -49,23 +51,21 @@ def spelled(content: dict[str, Any]) -> bytes:
 
 
 def _per_word(guarantee: Guarantee) -> dict[str, Any]:
-    values = guarantee.as_dict()
-    if values["epsilon"] == "inf":
+    if math.isinf(guarantee.epsilon):
         return {"epsilon": "inf", "statement": "nothing is proven"}
     return {
-        "epsilon": values["epsilon"],
-        "statement": f"exp({guarantee.epsilon:g}·d) bounds how much likelier any replacement is "
-        "for one original word than for another at distance d",
+        "epsilon": guarantee.epsilon,
+        "statement": f"exp({exact(guarantee.epsilon)}·d) bounds how much likelier any "
+        "replacement is for one original word than for another at distance d",
     }
 
 
 def _per_document(guarantee: Guarantee, tally: Tally) -> dict[str, Any]:
-    values = guarantee.as_dict()
     level = "nothing is proven"
-    if values["epsilon"] != "inf":
+    if not math.isinf(guarantee.epsilon):
         level = (
-            f"the exponent adds up to {guarantee.epsilon:g} times the sum of the distances over "
-            "all privatized words that differ; a word that stands twice counts twice"
+            f"the exponent adds up to {exact(guarantee.epsilon)} times the sum of the distances "
+            "over all privatized words that differ; a word that stands twice counts twice"
         )
     return {
         "privatized_words_in_median_document": tally.median,

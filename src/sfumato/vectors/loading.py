@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import MalformedVectors, StorageFailed, UnknownName
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, MalformedVectors, StorageFailed, UnknownName
 from sfumato.core.files import replacing, write_whole
 from sfumato.corpora.compression import reading, without_compression
 from sfumato.vectors.space import Space
@@ -33,6 +34,10 @@ def load(path: str | Path, limit: int | None = None) -> Space:
     """Read a space from a file, at most its first ``limit`` words."""
     path = Path(path)
     plain = without_compression(path)
+    if limit is not None:
+        at_least("limit", limit, 2)
+    if plain != path and plain.suffix in (".npy", ".bin"):
+        raise MalformedVectors(f"{path.name}: only text may be compressed; unpack it first")
     try:
         if plain.suffix == ".npy":
             words, vectors = _from_npy(path, limit)
@@ -42,10 +47,13 @@ def load(path: str | Path, limit: int | None = None) -> Space:
             words, vectors = _from_text(path, limit)
         else:
             raise UnknownName("format of vectors", plain.suffix or plain.name, FORMATS)
-    except EOFError:
-        raise MalformedVectors(f"{path.name} is cut short") from None
+    except (MalformedVectors, UnknownName):
+        raise
+    except BadInput as error:
+        raise MalformedVectors(f"{path.name}: {error}") from None
     except OSError as error:
-        raise StorageFailed(f"cannot read vectors from {path}: {error.strerror}") from None
+        reason = error.strerror or "reading failed"
+        raise StorageFailed(f"cannot read vectors from {path}: {reason}") from None
     return Space(plain.stem, words, vectors)
 
 
@@ -61,9 +69,7 @@ def save(space: Space, path: Path) -> None:
     if any("\n" in word for word in space.words):
         raise MalformedVectors(f"{space.name}: a word holds a line break")
     try:
-        write_whole(
-            vocabulary_path(path), "".join(f"{word}\n" for word in space.words).encode()
-        )
+        write_whole(vocabulary_path(path), "".join(f"{word}\n" for word in space.words).encode())
         with replacing(path) as stream:
             np.save(stream, np.asarray(space.vectors, dtype=np.float32))
     except OSError as error:
@@ -71,13 +77,16 @@ def save(space: Space, path: Path) -> None:
 
 
 def _from_npy(path: Path, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
-    words = vocabulary_path(path).read_bytes().decode("utf-8", "replace").split("\n")
+    listed = vocabulary_path(path).read_bytes().decode("utf-8-sig", "replace")
+    words = [word.removesuffix("\r") for word in listed.split("\n")]
     if words[-1] == "":
         words.pop()
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         raise MalformedVectors(f"{path.name} is not a matrix: {error}") from None
+    if matrix.dtype.kind not in "fiu":
+        raise MalformedVectors(f"{path.name} holds {matrix.dtype} values, not real numbers")
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise MalformedVectors(
             f"{path.name} has shape {matrix.shape}, but {vocabulary_path(path).name} "
@@ -102,13 +111,14 @@ def _from_text(path: Path, limit: int | None) -> tuple[list[str], NDArray[np.flo
 
 def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArray[np.float32]]]:
     columns: int | None = None
+    promised, number = 0, 0
     for number, line in enumerate(stream, start=1):
         fields = line.rstrip(b"\r\n ").split(b" ")
         if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
-            columns = int(fields[1])
+            promised, columns = int(fields[0]), max(1, int(fields[1]))
             continue
         if columns is None:
-            columns = len(fields) - 1
+            columns = max(1, len(fields) - 1)
         # A few GloVe entries hold spaces, so the numbers are counted from the right.
         try:
             row = np.array(fields[-columns:], dtype=np.float32)
@@ -117,6 +127,8 @@ def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArr
         if len(fields) <= columns:
             raise MalformedVectors(f"{name}: line {number} has fewer than {columns} numbers")
         yield number, b" ".join(fields[:-columns]).decode("utf-8", "replace"), row
+    if 1 < number <= promised:
+        raise MalformedVectors(f"{name} promises {promised} words and has {number - 1}")
 
 
 def _from_word2vec_binary(path: Path, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:

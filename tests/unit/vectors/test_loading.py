@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
+from backports import zstd
 from numpy.typing import NDArray
 
 from sfumato.core.errors import MalformedVectors, StorageFailed, UnknownName
@@ -61,7 +61,7 @@ def test_text_is_read_with_or_without_a_header(
 
 def test_compressed_text_is_read(tmp_path: Path) -> None:
     (tmp_path / "one.txt.gz").write_bytes(gzip.compress(as_text()))
-    (tmp_path / "two.vec.zst").write_bytes(zstandard.compress(as_text(header=True)))
+    (tmp_path / "two.vec.zst").write_bytes(zstd.compress(as_text(header=True)))
     assert_loaded(load(tmp_path / "one.txt.gz"))
     assert_loaded(load(tmp_path / "two.vec.zst"))
     assert load(tmp_path / "one.txt.gz").name == "one"
@@ -237,3 +237,39 @@ def test_the_real_glove_matrices_load(resources: Path) -> None:
     space = load(resources / "vectors" / "glove-840b-300d-34k.npy", limit=1000)
     assert (len(space), space.dimension) == (1000, 300)
     assert space.point_of("London") < space.unknown or space.point_of("the") < space.unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.txt.zst", b"not packed at all", "damaged, cut short"),
+        ("a.txt.gz", b"not packed at all", "damaged, cut short"),
+        ("a.txt.gz", gzip.compress(b"a 1 2\nb 3 4\n")[:-6], "damaged, cut short"),
+        ("a.vec", b"3 2\na 1 2\nb 3 4\n", "promises 3 words and has 2"),
+        ("a.txt", b"1\n2\n", "line 1 has fewer than 1 numbers"),
+        ("a.npy.gz", b"", "only text may be compressed"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(MalformedVectors, match=complaint):
+        load(tmp_path / name)
+
+
+def test_a_word_list_from_another_system_is_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.eye(2, dtype=np.float32))
+    (tmp_path / "a.vocab.txt").write_bytes("\ufeffone\r\ntwo\r\n".encode())
+    assert load(tmp_path / "a.npy").words == ["one", "two"]
+
+
+def test_a_matrix_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.vocab.txt").write_text("one\ntwo\n")
+    for matrix in (np.array([["x"], ["y"]]), np.eye(2, dtype=np.complex64)):
+        np.save(tmp_path / "a.npy", matrix)
+        with pytest.raises(MalformedVectors, match="not real numbers"):
+            load(tmp_path / "a.npy")
+
+
+def test_a_limit_below_two_words_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="limit=1 must be at least 2"):
+        load(tmp_path / "a.txt", limit=1)

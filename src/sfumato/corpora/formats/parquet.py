@@ -67,12 +67,23 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
     if not _is_text(schema.field(layout.field).type):
         raise BadInput(f"the column {layout.field!r} is not text")
     first = 1
-    for batch in source.iter_batches(batch_size=RECORDS):
+    for batch in _batches(source):
         table = arrow.Table.from_batches([batch], schema)
         yield TableChunk(_content(table), layout.field, layout.id_field, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
         yield TableChunk(_content(schema.empty_table()), layout.field, layout.id_field, first)
+
+
+def _batches(source: Any) -> Iterator[Any]:
+    try:
+        yield from source.iter_batches(batch_size=RECORDS)
+    except (_arrow().ArrowException, OSError):
+        pass
+    else:
+        return
+    # Outside the except block: Arrow's error may carry content along.
+    raise BadInput("the table is damaged")
 
 
 def assemble(parts: Iterable[Path], output: BinaryIO) -> None:

@@ -16,7 +16,7 @@ from sfumato.policies.pii.reading import Reading, cue
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
 _STREET_BEFORE = 60
 _UNITS = """
-box psc cmr postfach postale correos apartado postbus apt apartment suite ste flat bag no
+box psc cmr postfach postale correos apartado postbus apt apartment suite ste flat bag no unit
 """
 _ORDINARY = """
 a about after and around as at before between by during early for from has have in january
@@ -107,10 +107,12 @@ def _street_then_number(text: str, start: int) -> _Found | None:
 
 
 def _announced(text: str, start: int) -> _Found | None:
-    match = _line().match(text, start)
-    if not match or not _cue().search(text, max(0, start - 40), start):
+    cued = _cue().search(text, max(0, start - 40), start)
+    match = _line().match(text, start) if cued else None
+    if not match:
         return None
-    return _Found(start, match.end(), "address-context", "looks like an address, in context")
+    end = start + len(match[0].rstrip(".'-"))
+    return _Found(start, end, "address-context", "looks like an address, in context")
 
 
 _RULES = (_number_then_street, _box, _town, _street_then_number, _announced)
@@ -180,8 +182,9 @@ def _house() -> regex.Pattern[str]:
 def _box_before() -> regex.Pattern[str]:
     return regex.compile(
         r"(?<![\p{L}\p{N}])(?i:p\.? ?o\.? ?box|post(?:al)? (?:office )?box|gpo box|postfach"
-        r"|bo[iî]te postale|apartado(?: de correos)?|casella postale|postbus|apt|apartment|suite|ste"
-        r"|flat|locked bag|psc|cmr|(?:psc|cmr|unit) [0-9]{1,5},? box)\.? ?(?:no\.? ?|#)?\Z"
+        r"|bo[iî]te postale|apartado(?: de correos)?|casella postale|postbus|apt|apartment"
+        r"|suite|ste|flat|locked bag|psc|cmr|unit|(?:psc|cmr|unit) [0-9]{1,5},? box)"
+        r"\.? ?(?:no\.? ?|#)?\Z"
     )
 
 
@@ -233,7 +236,7 @@ def _towns() -> regex.Pattern[str]:
 def _line() -> regex.Pattern[str]:
     return regex.compile(
         r"(?!(?:1[89]|20)[0-9]{2}\b)[0-9]{1,6}\p{L}?"
-        r"(?:[,/\- ]{1,2}[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]*+){1,10}+"
+        r"(?:[,/\- ]{1,2}[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]{0,40}+){1,10}+"
     )
 
 

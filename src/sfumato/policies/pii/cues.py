@@ -12,7 +12,6 @@ her name(?: is|'s| was)
 their name(?: is|'s| was)
 name is
 am called
-is called
 mein Name ist
 ich hei(?:ß|ss)e
 je m'appelle
@@ -117,7 +116,7 @@ it is
 i am
 i'm
 this is
-my name is
+my name(?: is|'s)
 here
 """
 

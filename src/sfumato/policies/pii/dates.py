@@ -14,18 +14,18 @@ from sfumato.policies.pii.reading import Reading
 
 # Month names of several languages, cut where the endings begin to differ.
 _MONTHS = (
-    r"jan(?:uary|uar|uari|vier|uar[iy]|eiro)?|j[äa]nner|enero|gennaio|styczni\w+|ledn\w+",
-    r"feb(?:ruary|ruar|ruari|braio|rero)?|f[ée]v(?:rier|ereiro)?|lut\w+|únor\w*",
-    r"mar(?:ch|s|zo|ço|ca)?|m[äa]rz|maart|mrt|březn\w+",
-    r"apr(?:il|ile)?|avril|avr|abril|abr|kwie\w+|dubn\w+",
-    r"may|mai|mei|maj\w*|mayo|mag(?:gio)?|maio|květn\w+",
-    r"june?|juni|juin|junio|giugno|junho|czerw\w+|červn\w+",
-    r"july?|juli|juillet|julio|luglio|julho|lip\w+|července",
-    r"aug(?:ust|usti|ustus)?|ao[ûu]t|agosto|ago|sierpni\w+|srpn\w+",
-    r"sept?(?:ember|embre|tember|iembre|tiembre)?|set(?:embro|tembre)?|wrze\w+|září",
-    r"o[ck]t(?:ober|obre|tobre|ubre|ubro)?|outubro|ottobre|październik\w*|říjn\w+",
-    r"nov(?:ember|embre|iembre|embro)?|listopad\w*",
-    r"de[cz](?:ember|embre|iembre|embro)?|d[ée]c(?:embre)?|dici?(?:embre)?|grud\w+|prosin\w+",
+    r"jan(?:uary|uar|uari|vier|uar[iy]|eiro)?|j[äa]nner|enero|gennaio|styczni\p{L}{1,6}|ledn\p{L}{1,6}",
+    r"feb(?:ruary|ruar|ruari|braio|rero)?|f[ée]v(?:rier|ereiro)?|lut\p{L}{1,6}|únor\p{L}{0,6}",
+    r"mar(?:ch|s|zo|ço|ca)?|m[äa]rz|maart|mrt|březn\p{L}{1,6}",
+    r"apr(?:il|ile)?|avril|avr|abril|abr|kwie\p{L}{1,6}|dubn\p{L}{1,6}",
+    r"may|mai|mei|maj\p{L}{0,6}|mayo|mag(?:gio)?|maio|květn\p{L}{1,6}",
+    r"june?|juni|juin|junio|giugno|junho|czerw\p{L}{1,6}|červn\p{L}{1,6}",
+    r"july?|juli|juillet|julio|luglio|julho|lip\p{L}{1,6}|července",
+    r"aug(?:ust|usti|ustus)?|ao[ûu]t|agosto|ago|sierpni\p{L}{1,6}|srpn\p{L}{1,6}",
+    r"sept?(?:ember|embre|tember|iembre|tiembre)?|set(?:embro|tembre)?|wrze\p{L}{1,6}|září",
+    r"o[ck]t(?:ober|obre|tobre|ubre|ubro)?|outubro|ottobre|październik\p{L}{0,6}|říjn\p{L}{1,6}",
+    r"nov(?:ember|embre|iembre|embro)?|listopad\p{L}{0,6}",
+    r"de[cz](?:ember|embre|iembre|embro)?|d[ée]c(?:embre)?|dici?(?:embre)?|grud\p{L}{1,6}|prosin\p{L}{1,6}",
 )
 
 

@@ -39,7 +39,7 @@ class Person:
         for rule, reason, (start, end) in _cued(reading.text):
             words = _named(reading.text[start:end])
             if words:
-                known.update(word for word in words if len(word) > 2 and word[0].isupper())
+                known.update(word for word in words if _is_name(word))
                 yield Span(start, end, self.label, rule, reason)
         if known:
             for match in _capitalised().finditer(reading.text):
@@ -56,6 +56,10 @@ def _cued(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         name = _name_before().search(text, max(0, verb.start() - 60), verb.start())
         if name:
             yield "person-acting", "does what people do", name.span("name")
+
+
+def _is_name(word: str) -> bool:
+    return len(word) > 2 and word[0].isupper() and word not in cues.TITLES.split()
 
 
 def _named(text: str) -> list[str]:
@@ -86,7 +90,7 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
     anyone = rf"\"?(?P<name>{_NAME}|{small}(?: {small})?)"
     someone = rf"(?P<name>{_NAME})"
     full = rf"(?P<name>{_WORD} (?:\p{{Lu}}\.? )?(?:{_PARTICLE} ){{0,2}}{_WORD})"
-    ended = r"\s*+(?:[.,!?\n]|\Z)"
+    ended = r"[ \t]*+(?:[.,!?\n]|\Z)"
     patterns = {
         ("introduced", "follows words that introduce a name"): (
             rf"\b(?:{_phrases(cues.INTRODUCING)}) {anyone}"
@@ -95,18 +99,18 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
             rf"\b(?:{_phrases(cues.FIELDS)})\"?[ \t]{{0,2}}[:=|\t][ \t]{{0,8}}{anyone}"
         ),
         ("title", "follows a title"): (
-            rf"\b(?:{_words(cues.TITLES)})\.? {{1,2}}(?:(?:Dr|Prof)\.? )?{someone}"
+            rf"\b(?P<name>(?:{_words(cues.TITLES)})\.? {{1,2}}(?:(?:Dr|Prof)\.? )?{_NAME})"
         ),
         ("greeted", "follows a greeting"): (
             rf"\b(?:{_words(cues.GREETINGS)}|Sehr geehrter?|Good (?:morning|afternoon|evening))"
-            rf",? {someone}(?=\s*+(?:[,.!:;\n\-]|\Z))"
+            rf",? {someone}(?=[ \t]*+(?:[,.!;\n\-]|\Z))"
         ),
         ("signed", "stands where a letter is signed"): (
             rf"\b(?:{_phrases(cues.CLOSINGS)})"
-            rf"(?:[ \t]*+[,!.:]?\s*+\n\s*+(?:[-~] ?)?|[,:] {{1,2}}| ?- ?){someone}"
+            rf"(?:[ \t]*+[,!.:]?[ \t]*+\n\s*+(?:[-~] ?)?|[,:] {{1,2}}| ?- ?){someone}(?![ \t]?:)"
         ),
         ("self", "somebody says who they are"): (
-            rf"\b(?:[Ii](?: am|'m)|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ss]oy|[Ss]ono|[Ii]k ben) "
+            rf"\b(?:[Ii](?: am|'m|t'?s)|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ss]oy|[Ss]ono|[Ii]k ben) "
             rf"(?P<name>{_WORD} {_NAME}|{_WORD}(?= (?:here|from|calling|speaking)\b|{ended}))"
         ),
         ("role", "follows a word for a person's part"): (
@@ -120,7 +124,7 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
         ),
         ("answer", "answers a question for a name"): (
             r"\b[Nn]ame\b[^\n]{0,60}+\n[ \t]*+(?:[\p{L} ]{1,20}+[:>] ?)?"
-            rf"(?:(?i:{'|'.join(cues.POLITE.strip().splitlines())})[,.!:]? ){{0,3}}+"
+            rf"(?:(?i:{'|'.join(cues.POLITE.strip().splitlines())})[,.!:]?(?: -)? ){{0,3}}+"
             rf"(?P<name>{_NAME}|{small}(?: {small}){{0,2}})(?={ended})"
         ),
     }

@@ -118,7 +118,8 @@ def _forms(regions: tuple[str, ...]) -> regex.Pattern[str]:
 def _cue() -> regex.Pattern[str]:
     return cue(
         r"zip(?: ?code)?|post(?:al)? ?codes?|postcode|plz|postleitzahl|code postal|cp|pin ?code",
-        r"cap(?=:? ?[0-9])|c[óo]digo postal|postnummer|postinumero|irányítószám|kod pocztowy|psč|cep|eircode",
+        r"cap(?=:? ?[0-9])|c[óo]digo postal|postnummer|postinumero",
+        r"irányítószám|kod pocztowy|psč|cep|eircode",
     )
 
 

@@ -20,6 +20,8 @@ INVISIBLE = "\u200b"  # every character without a shape becomes this one
 _LOOK_BACK = 60
 _LOOK_AHEAD = 30
 _FEW = 40
+_MOST_RUNS = 8  # nobody writes one number in more pieces
+_WIDEST_GAP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ class Reading:
         while self.ends[last] - self.starts[last] + len(digits) <= most:
             digits += self.text[self.starts[last] : self.ends[last]]
             yield last, digits
-            if last + 1 == len(self.starts) or self.starts[last + 1] - self.ends[last] > 4:
+            if last + 1 in (len(self.starts), first + _MOST_RUNS):
+                return
+            if self.starts[last + 1] - self.ends[last] > _WIDEST_GAP:
                 return
             if not gap.fullmatch(self.text, self.ends[last], self.starts[last + 1]):
                 return

@@ -17,9 +17,10 @@ from sfumato.policies.pii.reading import Reading
 _ENDINGS = (
     "com org net edu gov mil info biz name museum online shop store site tech app dev cloud blog "
     "xyz club live news eu us uk ca au nz ie in za de at ch fr be nl lu es pt it se no dk fi is "
-    "pl cz sk hu gr cy si hr ee lt lv ro bg rs ua ru tr il br mx ar cl jp kr cn tw hk sg io co ai "
+    "pl cz sk hu gr cy si hr ee lt lv ro bg ua ru tr il br mx ar cl jp kr cn tw hk sg io co ai "
     "me tv cc ws int onion local"
 )
+_WORDS = "at be in is it me no us"
 _LONGEST = 253
 _CLOSING = ".,;:!?)]}>'\"”»*_|"
 
@@ -49,7 +50,7 @@ class Url:
                 continue
             floor = max(reached, ending.start() - _LONGEST)
             name = _name_before().search(reading.text, floor, ending.start())
-            if not name or _is_word(name[0], ending[0]):
+            if not name or _is_word(name[0], ending[0], reading.after(ending.end(), 2)):
                 continue
             rest = _rest().match(reading.text, ending.end())
             reached = rest.end() if rest else ending.end()
@@ -57,9 +58,12 @@ class Url:
             yield Span(name.start(), end, self.label, "domain", "a name with a domain's ending")
 
 
-def _is_word(name: str, ending: str) -> bool:
-    # "he left.In March" is a missing space, and "U.S.me" is no domain.
-    return (not ending[1:].islower() and not (name + ending).isupper()) or len(name) < 2
+def _is_word(name: str, ending: str, after: str) -> bool:
+    """Whether this is a missing space, as in "he left.In March" and "a good film.it is"."""
+    if len(name) < 2 or not (ending.islower() or (name + ending).isupper()):
+        return True
+    plain = name.isalpha() and ending[1:] in _WORDS.split()
+    return plain and bool(_sentence().match(after))
 
 
 def _trimmed(text: str, end: int, start: int) -> int:
@@ -82,7 +86,8 @@ def _scheme() -> regex.Pattern[str]:
 @cache
 def _ending() -> regex.Pattern[str]:
     endings = "|".join(_ENDINGS.split())
-    return regex.compile(rf"\.(?i:{endings}|xn--[a-z0-9\-]{{2,59}}+)(?![\p{{L}}\p{{N}}_\-@])")
+    one = rf"\.(?i:{endings}|xn--[a-z0-9\-]{{2,59}}+)(?![\p{{L}}\p{{N}}_\-@])"
+    return regex.compile(rf"(?:{one}){{1,3}}+")
 
 
 @cache
@@ -90,6 +95,11 @@ def _name_before() -> regex.Pattern[str]:
     # The domain may not be the second half of an e-mail address; that has its own recognizer.
     part = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}\-]*+"
     return regex.compile(rf"(?<![\p{{L}}\p{{M}}\p{{N}}\-@.]){part}(?:\.{part})*+\Z")
+
+
+@cache
+def _sentence() -> regex.Pattern[str]:
+    return regex.compile(r" \p{Ll}|'")
 
 
 @cache

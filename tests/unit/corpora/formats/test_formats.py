@@ -95,14 +95,18 @@ def test_json_records_keep_everything_but_the_text(
 
 
 def test_json_numbers_keep_all_their_digits_and_white_space_stays() -> None:
-    content = b'{ "n" : 1.00000000000000000001e-400 ,\t"text":"a 1", "big": 12345678901234567890123 }\r\n'
+    content = (
+        b'{ "n" : 1.00000000000000000001e-400 ,\t"text":"a 1", "big": 12345678901234567890123 }\r\n'
+    )
     assert rewritten(jsonl.read, content, str.upper) == content.replace(b"a 1", b"A 1")
 
 
 def test_json_text_that_did_not_change_keeps_its_escapes() -> None:
     content = b'{"text": "caf\\u00e9 \\/ \\ud83d\\ude00"}\n'
     assert rewritten(jsonl.read, content) == content
-    assert json.loads(rewritten(jsonl.read, content, lambda text: text + "!"))["text"] == "café / 😀!"
+    assert (
+        json.loads(rewritten(jsonl.read, content, lambda text: text + "!"))["text"] == "café / 😀!"
+    )
 
 
 def test_json_null_text_and_empty_lines_pass() -> None:

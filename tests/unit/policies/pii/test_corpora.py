@@ -1,0 +1,79 @@
+"""Recall on corpora that others made: synthetic sentences and customer dialogues."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.patterns import Digits
+from sfumato.policies.pii import Pii
+from sfumato.policies.scoring import labelled, score
+
+STRUCTURED = {
+    *("CREDIT_CARD", "DOMAIN_NAME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS"),
+    *("PHONE_NUMBER", "US_SSN"),
+}
+ASKED = {"full name": "NAME", "address": "ADDRESS", "phone": "PHONE", "order number": "ORDER"}
+# What a customer says around the answer itself.
+POLITE = re.compile(
+    r"(?:(?:Yea sure|Yes|Yep -|Sure|Ok|It's|it is|I am|I'm|My name(?: is|'s)|You can reach me at"
+    r"|(?:My|Shipping) address is|My order number is|Phone number is|my number is)[, ]*)*"
+)
+ENDING = re.compile(r"(?<!Apt)\. (?=[A-Z][a-z])| I am | is my number|\.?$")
+
+
+def lines(path: Path) -> Iterator[dict[str, object]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def answers(text: str) -> Iterator[Span]:
+    """Names, addresses and numbers that a customer gives, and the tracking numbers given back."""
+    place, previous = 0, ""
+    for line in text.split("\n"):
+        label = next((ASKED[asked] for asked in ASKED if asked in previous), None)
+        if label and previous.startswith("SYS") and line.startswith("USR: "):
+            start = POLITE.match(line, 5)
+            assert start is not None
+            end = ENDING.search(line, start.end())
+            assert end is not None
+            yield Span(place + start.end(), place + end.start(), label)
+        for match in re.finditer(r"tracking number(?:, which is|,| is) ([A-Z0-9]{10})", line):
+            yield Span(place + match.start(1), place + match.end(1), "TRACKING")
+        previous, place = line, place + len(line) + 1
+
+
+@pytest.mark.resources
+def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> None:
+    records = list(lines(resources / "data" / "pii-synth" / "records.jsonl.gz"))
+    report = score(Pii(), labelled(records))
+    rows = {row.label: row for row in report.recall if row.label in STRUCTURED}
+    assert set(rows) == STRUCTURED
+    for row in rows.values():
+        assert row.share is not None
+        assert row.share >= 0.95, row
+    assert (report.overall_precision.share or 0) >= 0.9
+
+
+@pytest.mark.resources
+def test_twin_that_sees_digits_alone_falls_short(resources: Path) -> None:
+    records = lines(resources / "data" / "pii-synth" / "records.jsonl.gz")
+    rows = {row.label: row for row in score(Digits(), labelled(records)).recall}
+    assert (rows["EMAIL_ADDRESS"].share or 0) < 0.95
+
+
+@pytest.mark.resources
+def test_what_customers_say_is_found_in_dialogues(resources: Path) -> None:
+    texts = [str(record["text"]) for record in lines(resources / "data/customersim/test.jsonl.gz")]
+    pairs = [(Document(text), Spans.of(answers(text))) for text in texts]
+    for row in score(Pii(), pairs).recall:
+        assert row.share is not None
+        assert row.share >= 0.95, row

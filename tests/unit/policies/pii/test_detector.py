@@ -1,0 +1,149 @@
+"""The union of all recognizers: settings, lazy loading, reasons, and time linear in the text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import phonenumbers
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.errors import UnknownName
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span
+from sfumato.policies.pii import Pii
+from sfumato.policies.pii.detector import TYPES, _outermost, _recognizers
+from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.regions import DEFAULT, known_regions
+from sfumato.policies.policy import Policy
+
+LETTER = (
+    "Dear Ann, mail me@x.org or see www.x.org, call +44 20 7946 0958, card 4111 1111 1111 1111, "
+    "SSN 123-45-6789, IBAN DE89370400440532013000, from 192.0.2.1, born 1 May 1980, "
+    "5 Elm Avenue, London NW1 6XE, order 843-58572-7002"
+)
+HARD = [
+    *("7", "@", "a@", "a.", "1 ", "12-", "1.", ":", "::", "1:", "a1", "A", "Ab ", "+", "(", "1/"),
+    *("name\n", "name is ", "www.", "://", ".com", "Mr. ", " ", "\n", "AB12 ", "12 Ab ", "a-"),
+    *("4111 1111 1111 1111 ", "(at)", "a (at) ", "x", "Dear A. ", "1\u200b", "by A ", '"a'),
+    *("May 1 ", "Best,  \n", "name:\t", "A said ", "12 ab ab ", "0041 "),
+]
+
+
+def test_every_kind_is_found_in_one_letter() -> None:
+    labels = {span.label for span in Pii().find(Document(LETTER))}
+    assert labels == {recognizer.label for recognizer in _recognizers(TYPES, DEFAULT)} - {"CODE"}
+    assert {span.label for span in Pii(types=("code",)).find(Document(LETTER))} == {"CODE"}
+
+
+def test_it_is_a_policy_called_pii() -> None:
+    assert isinstance(Pii(), Policy)
+    assert Pii().name == "pii"
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_single_kind_finds_only_its_own_label(kind: str) -> None:
+    (recognizer,) = _recognizers((kind,), DEFAULT)
+    spans = Pii(types=(kind,)).find(Document(LETTER))
+    assert {span.label for span in spans} == {recognizer.label}
+
+
+def test_mistyped_settings_get_a_suggestion() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'phone'"):
+        Pii(types=("phnoe",))
+    with pytest.raises(UnknownName, match="unknown value for regions"):
+        Pii(regions=("XQ",))
+
+
+def test_our_list_of_regions_is_that_of_phonenumbers() -> None:
+    assert known_regions() == phonenumbers.SUPPORTED_REGIONS
+    assert set(DEFAULT) <= known_regions()
+    assert all(region in (Pii.__doc__ or "") for region in DEFAULT)
+
+
+def test_nothing_heavy_is_loaded_until_something_is_looked_for() -> None:
+    script = (
+        "import sys; from sfumato.policies.pii import Pii; from sfumato.corpora.documents import "
+        "Document; policy = Pii(); heavy = lambda: {'phonenumbers', 'stdnum'} & set(sys.modules); "
+        "assert not heavy(); policy.find(Document('+44 20 7946 0958 4111111111111111')); "
+        "assert heavy() == {'phonenumbers', 'stdnum'}"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_reasons_and_rules_are_given_and_hold_no_text() -> None:
+    for span in Pii().find(Document(LETTER)):
+        assert span.rule
+        assert span.reason
+        for word in LETTER[span.start : span.end].split():
+            assert len(word) < 3 or word not in span.reason
+
+
+@given(st.text())
+def test_any_text_can_be_read(text: str) -> None:
+    for span in Pii().find(Document(text)):
+        assert 0 <= span.start < span.end <= len(text)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 3)).map(
+            lambda row: (Span(row[0], row[0] + row[1], str(row[2])), row[2])
+        )
+    )
+)
+def test_dropping_inner_spans_uncovers_nothing(ranked: list[tuple[Span, int]]) -> None:
+    def covered(spans: list[Span]) -> set[int]:
+        return {place for span in spans for place in range(span.start, span.end)}
+
+    assert covered(list(_outermost(ranked))) == covered([span for span, _ in ranked])
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many calls of Python and C functions some work takes: its steps, not its time."""
+    count = 0
+
+    def step(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(step)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("piece", HARD)
+def test_steps_grow_no_faster_than_the_text(piece: str) -> None:
+    short, long = (Document((piece * size)[:size]) for size in (2_000, 4_000))
+    policy = Pii()
+    policy.find(short)  # patterns are compiled once, before anything is counted
+    steps = calls(lambda: policy.find(short))
+    assert calls(lambda: policy.find(long)) <= 2.2 * steps + 200
+
+
+def test_twin_that_looks_back_without_bound_is_caught() -> None:
+    def quadratic(text: str) -> None:
+        for end in range(0, len(text), 10):
+            for start in range(0, end, 10):
+                text.find("@", start, end)
+
+    steps = calls(lambda: quadratic("7" * 1_000))
+    assert calls(lambda: quadratic("7" * 2_000)) > 2.2 * steps + 200
+
+
+@pytest.mark.parametrize("piece", HARD)
+def test_a_long_hard_text_comes_to_an_end(piece: str) -> None:
+    # A pattern that backtracks without bound would not finish in a lifetime.
+    Pii().find(Document((piece * 20_000)[:20_000]))
+
+
+def test_a_hundred_thousand_digits_are_selected_whole() -> None:
+    reading = Reading.of("7" * 100_000)
+    assert len(reading.starts) == 1
+    assert [span.label for span in Pii().find(Document(reading.text))] == ["CODE"]

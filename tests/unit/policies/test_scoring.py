@@ -1,0 +1,93 @@
+"""Recall counts protection, not labels; precision counts overlap; both are checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.errors import MalformedRecord
+from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
+from sfumato.policies.scoring import Precision, Recall, labelled, score
+
+CALL = (Document("call 555 1234 now, Ann"), Spans.of([Span(5, 13, "PHONE"), Span(19, 22, "NAME")]))
+MIXED = (Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
+
+
+def test_recall_needs_every_word_whatever_the_label() -> None:
+    report = score(Digits(), [CALL, MIXED])
+    assert report.recall == (
+        Recall("CODE", gold=1, found=0, partly=1),
+        Recall("NAME", gold=1, found=0, partly=0),
+        Recall("PHONE", gold=1, found=1, partly=0),
+    )
+    assert report.overall_recall == Recall("overall", 3, 1, 1)
+    assert report.overall_recall.share == pytest.approx(1 / 3)
+
+
+def test_precision_counts_spans_that_touch_gold() -> None:
+    report = score(Digits(), [CALL, MIXED])
+    assert report.precision == (Precision("NUMBER", predicted=4, right=3),)
+    assert report.overall_precision.share == 0.75
+    low, high = report.overall_precision.interval()
+    assert low < 0.75 < high
+
+
+def test_everything_has_full_recall_and_nothing_has_none() -> None:
+    assert score(Everything(), [CALL, MIXED]).overall_recall.share == 1
+    report = score(Nothing(), [CALL])
+    assert report.overall_recall.share == 0
+    assert report.overall_precision.share is None
+    assert report.words == 5
+    assert report.selected == 0
+
+
+def test_a_span_without_words_is_left_out() -> None:
+    report = score(Nothing(), [(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
+    assert report.recall == ()
+    assert report.overall_recall.share is None
+
+
+def test_a_policy_that_covers_a_part_of_a_word_protects_the_whole() -> None:
+    report = score(Regex("7"), [(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
+    assert report.overall_recall.share == 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 22), st.integers(0, 22)), max_size=6).map(
+        lambda pairs: Spans.of(Span(min(a, b), max(a, b), "X") for a, b in pairs)
+    )
+)
+def test_overlap_agrees_with_the_naive_count(gold: Spans) -> None:
+    document, _ = CALL
+    predicted = Digits().find(document)
+    right = sum(any(span.overlaps(other) for other in gold) for span in predicted)
+    assert score(Digits(), [(document, gold)]).overall_precision.right == right
+
+
+def test_records_are_read_with_their_spans() -> None:
+    record = {"text": "call 555", "spans": [{"start": 5, "end": 8, "label": "PHONE"}]}
+    ((document, gold),) = labelled([record])
+    assert document.text == "call 555"
+    assert [(span.start, span.end, span.label) for span in gold] == [(5, 8, "PHONE")]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "secret"},
+        {"text": 5, "spans": []},
+        {"text": "secret", "spans": [{"start": 0, "end": 99, "label": "X"}]},
+        {"text": "secret", "spans": [{"start": 3, "end": 1, "label": "X"}]},
+        {"text": "secret", "spans": [{"start": True, "end": 1, "label": "X"}]},
+        {"text": "secret", "spans": ["secret"]},
+    ],
+)
+def test_a_malformed_record_is_named_by_its_number_only(record: Mapping[str, object]) -> None:
+    with pytest.raises(MalformedRecord, match="record 2") as caught:
+        list(labelled([{"text": "", "spans": []}, record]))
+    assert "secret" not in str(caught.value)
