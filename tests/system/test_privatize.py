@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,8 +50,9 @@ def softened(before: str, after: str) -> bool:
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 def test_text_lines(sfumato: Command, tmp_path: Path, suffix: str) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstd.compress}[suffix]
-    unpack = {"": bytes, ".gz": gzip.decompress, ".zst": zstd.decompress}[suffix]
+    packs: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstd.compress}
+    unpacks: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".zst": zstd.decompress}
+    pack, unpack = packs.get(suffix, bytes), unpacks.get(suffix, bytes)
     source, output = tmp_path / f"in.txt{suffix}", tmp_path / f"out.txt{suffix}"
     source.write_bytes(pack("\r\n".join(TEXTS).encode()))
     result = sfumato("privatize", source, "-o", output, "--policy", "digits", "-e", "5")
@@ -186,7 +188,7 @@ def test_no_private_text_leaves_by_a_side_door(sfumato: Command, tmp_path: Path)
     source = write_jsonl(tmp_path / "in.jsonl", texts)
     good = source.read_bytes()
     everything = ["--policy", f"regex:{SECRET}|[0-9]+", "-e", "3"]
-    seen = []
+    seen: list[int] = []
     for content in (good, good + b'{"text": "' + SECRET.encode() + b"\n", good + b"\xff"):
         source.write_bytes(content)
         for workers in ("1", "2"):

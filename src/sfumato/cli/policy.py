@@ -86,12 +86,12 @@ def _print(report: Report) -> None:
     console = stdout()
     recall = Table("gold type", "recall", "95 % interval", "found", "partly", "gold", box=None)
     for row in (*report.recall, report.overall_recall):
-        counts = (row.found, row.partly, row.gold)
-        recall.add_row(row.label, *_shares(row), *(f"{count:,}" for count in counts))
+        recall.add_row(
+            row.label, *_shares(row), f"{row.found:,}", f"{row.partly:,}", f"{row.gold:,}"
+        )
     precision = Table("found as", "precision", "95 % interval", "right", "found", box=None)
     for found in (*report.precision, report.overall_precision):
-        counts = (found.right, found.predicted)
-        precision.add_row(found.label, *_shares(found), *(f"{count:,}" for count in counts))
+        precision.add_row(found.label, *_shares(found), f"{found.right:,}", f"{found.predicted:,}")
     console.print(recall)
     console.print()
     console.print(precision)

@@ -12,6 +12,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 
+_TRUTH = {"true": True, "yes": True, "on": True, "1": True} | {
+    "false": False, "no": False, "off": False, "0": False,
+}  # fmt: skip
+
 
 def configured(component: type[Any], settings: Mapping[str, object], **given: object) -> Any:
     """Make a component of the objects ``given`` and of ``settings`` (text or ready values)."""
@@ -47,11 +51,12 @@ def read(key: str, text: str, kind: Any) -> Any:
     (('DE', 'FR'), 7)
     """
     if get_origin(kind) is tuple:
-        return tuple(read(key, part.strip(), get_args(kind)[0]) for part in text.split(","))
+        parts = (part.strip() for part in text.split(","))
+        return tuple(read(key, part, get_args(kind)[0]) for part in parts if part)
     kinds = [option for option in get_args(kind) or (kind,) if option is not type(None)]
     try:
         if kinds[0] is bool:
-            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
+            return _TRUTH[text.lower()]
         return kinds[0](text)
     except (KeyError, TypeError, ValueError):
         name = getattr(kinds[0], "__name__", str(kinds[0]))

@@ -77,8 +77,8 @@ def _ascii() -> re.Pattern[str]:
 def _unicode() -> regex.Pattern[str]:
     """The rules WB4 to WB13b as one pattern, every repetition possessive and so linear.
 
-    The module's own word boundary (its WORD flag) is not used: it breaks at an apostrophe before a vowel
-    and joins a mark at the start of a line to whatever follows.
+    The module's own word boundary (its WORD flag) is not used: it breaks at an apostrophe before a
+    vowel and joins a mark at the start of a line to whatever follows.
     """
     letter, hebrew = _class("ALetter", "Hebrew_Letter"), _class("Hebrew_Letter")
     number, katakana, low_line = _class("Numeric"), _class("Katakana"), _class("ExtendNumLet")

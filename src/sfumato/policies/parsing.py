@@ -13,7 +13,8 @@ from typing import Any, get_type_hints
 
 import regex
 
-from sfumato import catalog
+from sfumato.catalog import find
+from sfumato.core.config import read
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.policy import Policy
@@ -82,7 +83,7 @@ def _check_owners(settings: Mapping[str, object], names: set[str]) -> None:
 
 def _parsed(spec: str, settings: Mapping[str, object]) -> Policy:
     name, argument = _split(spec)
-    build = catalog.find("policies", name).load()
+    build = find("policies", name).load()
     if name == "lexicon":
         build = build.from_file
     own = {
@@ -134,24 +135,5 @@ def _typed(name: str, value: object, kind: object) -> object:
     """A value as its setting wants it; text is read, and anything else is passed on."""
     if isinstance(value, list):
         return tuple(value)
-    if not isinstance(value, str):
-        return value
-    if kind == tuple[str, ...]:
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if kind is bool:
-        return _truth(name, value)
-    if kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            raise InvalidArgument(f"{name} must be a number") from None
-    return value
-
-
-def _truth(name: str, value: str) -> bool:
-    lowered = value.lower()
-    if lowered in ("true", "yes", "on", "1"):
-        return True
-    if lowered in ("false", "no", "off", "0"):
-        return False
-    raise InvalidArgument(f"{name} must be true or false")
+    simple = kind in (bool, int, float) or kind == tuple[str, ...]
+    return read(name, value, kind) if isinstance(value, str) and simple else value

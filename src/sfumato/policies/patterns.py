@@ -54,7 +54,7 @@ class Nothing:
 
     name: ClassVar[str] = "nothing"
 
-    def find(self, document: Document) -> Spans:
+    def find(self, document: Document) -> Spans:  # noqa: ARG002
         """No span."""
         return Spans()
 
@@ -72,9 +72,8 @@ class Regex:
         try:
             regex.compile(self.pattern)
         except regex.error as error:
-            raise InvalidArgument(
-                f"the regular expression is not valid: {error.msg} at position {error.pos}"
-            ) from None
+            # The error's text names the problem and its place, and does not quote the pattern.
+            raise InvalidArgument(f"the regular expression is not valid: {error}") from None
 
     @cached_property
     def _compiled(self) -> regex.Pattern[str]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sfumato.core.errors import InvalidArgument, MalformedRecord
 from sfumato.core.intervals import wilson
-from sfumato.corpora.documents import Document
+from sfumato.corpora.labelled import Labelled
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
 from sfumato.policies.policy import Policy
@@ -91,7 +90,7 @@ class Report:
         )
 
 
-def score(policy: Policy, documents: Iterable[tuple[Document, Spans]]) -> Report:
+def score(policy: Policy, documents: Iterable[Labelled]) -> Report:
     """Compare what a policy finds with labelled spans.
 
     A gold span without any word (an emoji, say) is left out: there is nothing to select in it.
@@ -102,7 +101,8 @@ def score(policy: Policy, documents: Iterable[tuple[Document, Spans]]) -> Report
     predicted_counts: Counter[str] = Counter()
     right: Counter[str] = Counter()
     texts = words_read = words_selected = 0
-    for document, gold in documents:
+    for labelled in documents:
+        document, gold = labelled.document, labelled.spans
         words = Words.of(document.text)
         predicted = policy.find(document)
         selected = predicted.select(words)
@@ -130,40 +130,6 @@ def score(policy: Policy, documents: Iterable[tuple[Document, Spans]]) -> Report
             for label in sorted(predicted_counts)
         ),
     )
-
-
-def labelled(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[Document, Spans]]:
-    """Records with ``text`` and ``spans`` (each with start, end and label) as score takes them."""
-    for number, record in enumerate(records, start=1):
-        pair = _pair(record)
-        if pair is None:
-            raise MalformedRecord(
-                f"record {number}: needs a text and a list of spans, each with whole numbers "
-                "start and end inside the text and a label"
-            )
-        yield pair
-
-
-def _pair(record: Mapping[str, object]) -> tuple[Document, Spans] | None:
-    text, listed = record.get("text"), record.get("spans")
-    if not isinstance(text, str) or not isinstance(listed, list):
-        return None
-    spans = [_span(entry, len(text)) for entry in listed]
-    if None in spans:
-        return None
-    return Document(text), Spans.of(span for span in spans if span is not None)
-
-
-def _span(entry: object, length: int) -> Span | None:
-    if not isinstance(entry, Mapping):
-        return None
-    start, end, label = entry.get("start"), entry.get("end"), entry.get("label")
-    if type(start) is not int or type(end) is not int or not isinstance(label, str):
-        return None
-    try:
-        return Span(start, end, label, "gold", "labelled by hand") if end <= length else None
-    except InvalidArgument:
-        return None
 
 
 def _selected_in(gold: Spans, words: Words, selected: list[int]) -> Iterator[tuple[Span, int, int]]:

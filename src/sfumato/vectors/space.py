@@ -62,7 +62,8 @@ class Space:
     @cached_property
     def centroid(self) -> NDArray[np.float64]:
         """The unweighted mean of the public vectors."""
-        return self.vectors.mean(axis=0, dtype=np.float64)
+        mean: NDArray[np.float64] = self.vectors.mean(axis=0, dtype=np.float64)
+        return mean
 
     @cached_property
     def search(self) -> NearestSearch:
@@ -97,7 +98,8 @@ class Space:
     def distances_from(self, point: int) -> NDArray[np.float64]:
         """Distance from a point (the unknown one included) to every word."""
         here = self.at(np.array([point], dtype=np.intp))[0]
-        return np.sqrt(np.square(self.vectors - here).sum(axis=1))
+        distances: NDArray[np.float64] = np.sqrt(np.square(self.vectors - here).sum(axis=1))
+        return distances
 
     @cached_property
     def _exact(self) -> dict[str, int]:

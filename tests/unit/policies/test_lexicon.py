@@ -58,7 +58,7 @@ def test_errors_name_the_line_and_never_the_entry(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused_without_its_bytes(tmp_path: Path) -> None:
-    with pytest.raises(StorageFailed, match="nowhere.txt"):
+    with pytest.raises(StorageFailed, match=r"nowhere\.txt"):
         Lexicon.from_file(tmp_path / "nowhere.txt")
     path = tmp_path / "latin.txt"
     path.write_bytes(b"secret \xff\n")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import MalformedRecord
 from sfumato.corpora.documents import Document
+from sfumato.corpora.labelled import Labelled
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
-from sfumato.policies.scoring import Precision, Recall, labelled, score
+from sfumato.policies.scoring import Precision, Recall, score
 
-CALL = (Document("call 555 1234 now, Ann"), Spans.of([Span(5, 13, "PHONE"), Span(19, 22, "NAME")]))
-MIXED = (Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
+CALL = Labelled(
+    Document("call 555 1234 now, Ann"), Spans.of([Span(5, 13, "PHONE"), Span(19, 22, "NAME")])
+)
+MIXED = Labelled(Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
 
 
 def test_recall_needs_every_word_whatever_the_label() -> None:
@@ -47,13 +47,13 @@ def test_everything_has_full_recall_and_nothing_has_none() -> None:
 
 
 def test_a_span_without_words_is_left_out() -> None:
-    report = score(Nothing(), [(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
+    report = score(Nothing(), [Labelled(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
     assert report.recall == ()
     assert report.overall_recall.share is None
 
 
 def test_a_policy_that_covers_a_part_of_a_word_protects_the_whole() -> None:
-    report = score(Regex("7"), [(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
+    report = score(Regex("7"), [Labelled(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
     assert report.overall_recall.share == 1
 
 
@@ -63,31 +63,7 @@ def test_a_policy_that_covers_a_part_of_a_word_protects_the_whole() -> None:
     )
 )
 def test_overlap_agrees_with_the_naive_count(gold: Spans) -> None:
-    document, _ = CALL
+    document = CALL.document
     predicted = Digits().find(document)
     right = sum(any(span.overlaps(other) for other in gold) for span in predicted)
-    assert score(Digits(), [(document, gold)]).overall_precision.right == right
-
-
-def test_records_are_read_with_their_spans() -> None:
-    record = {"text": "call 555", "spans": [{"start": 5, "end": 8, "label": "PHONE"}]}
-    ((document, gold),) = labelled([record])
-    assert document.text == "call 555"
-    assert [(span.start, span.end, span.label) for span in gold] == [(5, 8, "PHONE")]
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"text": "secret"},
-        {"text": 5, "spans": []},
-        {"text": "secret", "spans": [{"start": 0, "end": 99, "label": "X"}]},
-        {"text": "secret", "spans": [{"start": 3, "end": 1, "label": "X"}]},
-        {"text": "secret", "spans": [{"start": True, "end": 1, "label": "X"}]},
-        {"text": "secret", "spans": ["secret"]},
-    ],
-)
-def test_a_malformed_record_is_named_by_its_number_only(record: Mapping[str, object]) -> None:
-    with pytest.raises(MalformedRecord, match="record 2") as caught:
-        list(labelled([{"text": "", "spans": []}, record]))
-    assert "secret" not in str(caught.value)
+    assert score(Digits(), [Labelled(document, gold)]).overall_precision.right == right

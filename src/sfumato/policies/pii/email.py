@@ -29,10 +29,10 @@ class Email:
                 yield Span(match.start(), match.end(), self.label, "email", reason)
         for hint in _hint().finditer(reading.text):
             floor, ceiling = max(0, hint.start() - _REACH), hint.end() + _REACH
-            match = _spelled().search(reading.text, floor, ceiling)
-            if match:
+            spelled = _spelled().search(reading.text, floor, ceiling)
+            if spelled:
                 reason = "an address with its at sign spelled out"
-                yield Span(match.start(), match.end(), self.label, "email-spelled", reason)
+                yield Span(spelled.start(), spelled.end(), self.label, "email-spelled", reason)
 
 
 @cache

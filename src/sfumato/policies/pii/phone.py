@@ -64,7 +64,7 @@ class Phone:
         if len(candidate.digits) < 7 or candidate.is_something_else():
             return ""
         match = _numbers_of(self.regions).fullmatch(candidate.digits)
-        return f"a number of region {match.lastgroup}" if match else ""
+        return f"can be a number of region {match.lastgroup}" if match else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from sfumato.corpora.documents import Document
+from sfumato.corpora.labelled import Labelled, from_record
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.patterns import Digits
 from sfumato.policies.pii import Pii
-from sfumato.policies.scoring import labelled, score
+from sfumato.policies.scoring import score
 
 STRUCTURED = {
     *("CREDIT_CARD", "DOMAIN_NAME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS"),
@@ -54,7 +55,7 @@ def answers(text: str) -> Iterator[Span]:
 @pytest.mark.resources
 def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> None:
     records = list(lines(resources / "data" / "pii-synth" / "records.jsonl.gz"))
-    report = score(Pii(), labelled(records))
+    report = score(Pii(), map(from_record, records))
     rows = {row.label: row for row in report.recall if row.label in STRUCTURED}
     assert set(rows) == STRUCTURED
     for row in rows.values():
@@ -66,14 +67,14 @@ def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> N
 @pytest.mark.resources
 def test_twin_that_sees_digits_alone_falls_short(resources: Path) -> None:
     records = lines(resources / "data" / "pii-synth" / "records.jsonl.gz")
-    rows = {row.label: row for row in score(Digits(), labelled(records)).recall}
+    rows = {row.label: row for row in score(Digits(), map(from_record, records)).recall}
     assert (rows["EMAIL_ADDRESS"].share or 0) < 0.95
 
 
 @pytest.mark.resources
 def test_what_customers_say_is_found_in_dialogues(resources: Path) -> None:
     texts = [str(record["text"]) for record in lines(resources / "data/customersim/test.jsonl.gz")]
-    pairs = [(Document(text), Spans.of(answers(text))) for text in texts]
+    pairs = [Labelled(Document(text), Spans.of(answers(text))) for text in texts]
     for row in score(Pii(), pairs).recall:
         assert row.share is not None
         assert row.share >= 0.95, row

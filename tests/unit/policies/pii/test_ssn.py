@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.ssn import Ssn
 from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.ssn import Ssn
 
 
 def found(text: str) -> list[tuple[str, str]]:

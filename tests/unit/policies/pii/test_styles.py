@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a sentence is easier to read in one piece
 """Sentences of our own in other styles than any corpus: every marked stretch must be selected.
 
 ``⟦PHONE|020 7946 0958⟧`` marks what a reader would call a telephone number. All data are made up.

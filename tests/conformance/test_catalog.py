@@ -1,0 +1,98 @@
+"""What every entry of the catalog must do, whoever added it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from sfumato import catalog
+from sfumato.core.errors import UnknownName
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.corpora.words import Words
+from sfumato.mechanisms.building import build
+from sfumato.mechanisms.mechanism import Mechanism, PointMechanism
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.parsing import parse_policy
+from sfumato.policies.policy import Policy
+from sfumato.vectors.space import Space
+
+ENTRIES = [entry for kind in catalog.KINDS for entry in catalog.entries(kind).values()]
+WORD_MECHANISMS = [name for name in catalog.entries("mechanisms") if name != "selective"]
+SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None}
+POLICIES = [SPECS.get(name, name) for name in catalog.entries("policies")]
+TEXTS = ["", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}/{entry.name}")
+def test_every_entry_loads_and_is_documented(entry: catalog.Entry) -> None:
+    component = entry.load()
+    assert inspect.getdoc(component)
+    assert inspect.getdoc(sys.modules[component.__module__])
+    assert entry.summary
+    assert not entry.summary.endswith(".")
+    assert catalog.search(f"{entry.kind}/{entry.name}") == [entry]
+
+
+@pytest.mark.parametrize("kind", catalog.KINDS)
+def test_a_mistyped_name_is_guessed(kind: str) -> None:
+    name = next(iter(catalog.entries(kind)))
+    with pytest.raises(UnknownName, match=f"did you mean '{name}'"):
+        catalog.find(kind, name[:-1] + "_")
+
+
+@pytest.mark.parametrize("name", WORD_MECHANISMS)
+def test_a_mechanism_states_its_guarantee_where_it_lives(name: str) -> None:
+    component = catalog.find("mechanisms", name).load()
+    statement = inspect.getdoc(sys.modules[component.__module__]) or ""
+    for part in ("Guarantee", "Why it holds", "Reference"):
+        assert part in statement
+    assert dataclasses.is_dataclass(component)
+    assert vars(component)["__dataclass_params__"].frozen
+
+
+@pytest.mark.parametrize("name", WORD_MECHANISMS)
+def test_a_mechanism_is_total_and_gives_words_of_the_vocabulary(
+    small_space: Space, name: str
+) -> None:
+    mechanism = build(name, space=small_space, epsilon=1.0)
+    assert isinstance(mechanism, PointMechanism)
+    points = np.arange(len(small_space) + 1, dtype=np.intp).repeat(20)  # the unknown one included
+    outputs = mechanism.privatize(points, Randomness.reproducible(1))
+    assert outputs.shape == points.shape
+    assert ((outputs >= 0) & (outputs < len(small_space))).all()
+    assert (points == np.arange(len(small_space) + 1).repeat(20)).all(), "the input was changed"
+    assert len(mechanism.privatize(points[:0], Randomness.secure())) == 0
+    guarantee = mechanism.guarantee()
+    assert guarantee.epsilon == 1.0
+    assert guarantee.sentence().endswith(".")
+    over = OverVocabulary(points=mechanism)
+    assert isinstance(over, Mechanism)
+    assert set(over.privatize(["", "CANARY-77", "paris"], Randomness.secure())) <= set(
+        small_space.words
+    )
+    assert isinstance(pickle.loads(pickle.dumps(mechanism)), type(mechanism))
+
+
+@pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])
+def test_a_policy_finds_spans_inside_the_text_and_says_why(spec: str) -> None:
+    policy = parse_policy(spec)
+    assert isinstance(policy, Policy)
+    assert policy.name
+    assert r"\d" not in policy.name
+    for text in TEXTS:
+        spans = policy.find(Document(text))
+        assert list(spans) == sorted(spans)
+        for span in spans:
+            assert 0 <= span.start < span.end <= len(text)
+            assert span.label
+            assert span.rule
+            assert span.reason
+            words = list(Words.of(text[span.start : span.end]))
+            assert not any(word in span.reason.split() for word in words if len(word) > 4)
+    assert pickle.loads(pickle.dumps(policy)).name == policy.name
