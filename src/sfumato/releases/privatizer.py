@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import positive
-from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.mechanisms.building import build
@@ -54,7 +54,7 @@ class Privatizer:
         Missing values (None, NaN) stay missing. ``tally_`` counts what was privatized.
         """
         items = texts_of(texts)
-        documents = [Document(text) for text in items if text is not None]
+        documents = [_document(text, place) for place, text in enumerate(items) if text is not None]
         results = self.selective.privatize(documents, self._next_stream())
         self.tally_ = Tally.of(results)
         remaining = iter(results)
@@ -175,6 +175,13 @@ class Privatizer:
         if self.vectors is None or self.vectors == NAME:
             return default_space()
         return load(self.vectors) if isinstance(self.vectors, str) else self.vectors
+
+
+def _document(text: str, place: int) -> Document:
+    try:
+        return Document(text)
+    except UndecodableText as error:
+        raise UndecodableText(f"item {place}: {error}") from None
 
 
 class _NAMELESS:

@@ -117,6 +117,12 @@ def test_something_that_is_not_text_is_named_by_its_place() -> None:
         digits().privatize(["a", 5])
 
 
+def test_a_lone_surrogate_is_named_by_its_place_and_not_quoted() -> None:
+    with pytest.raises(BadInput, match="item 1: .* lone surrogate at character 7") as caught:
+        digits().privatize(["fine", "secret \ud800"])
+    assert "secret" not in str(caught.value)
+
+
 def test_missing_values_stay_missing() -> None:
     assert digits().privatize(["a 1", None, float("nan")])[1:] == [None, None]
 

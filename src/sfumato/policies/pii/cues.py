@@ -48,6 +48,8 @@ Mr Mrs Ms Mx Miss Dr Prof Professor Doctor Sir Madam Lady Rev Capt Sgt Lt Herrn?
 Fräulein Monsieur Madame Mademoiselle Mme Mlle M\. Señora? Sra? Srta Don Doña Signora? Sig
 Sig\.ra Dott Dott\.ssa Mevrouw Mevr Meneer Dhr Mw Pani? Shri Sri Smt MR MRS MS DR
 """
+# Titles that are no name of anybody when they stand alone.
+BARE_TITLES = "mr mrs ms mx dr prof"
 GREETINGS = """
 Dear Hi Hello Hey Hallo Lieber? Liebes Cher Chère Bonjour Estimad[oa] Querid[oa] Hola Car[oa]
 Gentile Ciao Beste Geachte Hej Hei Drog[ia] Dragă DEAR
@@ -98,6 +100,19 @@ sent by
 referred by
 seen by
 on behalf of
+in the name of
+under the name(?: of)?
+under
+belongs? to
+registered (?:to|for)
+made out to
+payable to
+addressed to
+signed (?:for )?by
+(?:partner|wife|husband|spouse|boss|colleague|neighbou?r|friend|brother|sister|son|daughter|mother|father|uncle|aunt|cousin|boyfriend|girlfriend|flatmate|roommate|landlord|assistant|manager|doctor|lawyer|agent)
+[a-z]+'s name(?: is|,)
+that would be
+it is
 Kund(?:e|in)
 """
 
@@ -118,6 +133,14 @@ i'm
 this is
 my name(?: is|'s)
 here
+that(?: would|'ll) be
+that is
+that's
+(?:it )?should be
+(?:it's |it is |the account is |registered |listed |booked )?under
+(?:the|my|our) (?:account|order|booking|name) (?:belongs to|is for|is under|is)
+hi
+hello
 """
 
 # What only people do, right after their name.
@@ -148,5 +171,10 @@ a about all am an and any are as at be but by can customer do dear everyone for 
 he hello here hi how i if in is it just like madam me my name no not of ok okay on or our
 please she sir so sorry still sure team thank thanks that the there they this to unknown very
 we well what when where which who will with yes you your back bot support looking trying going
-having calling writing
+having calling writing alright alrighty right perfect noted great good fine okey understood
+exactly correct indeed absolutely certainly definitely wonderful excellent lovely awesome cool nice
+super brilliant appreciated welcome hey oh ah um hmm wow yep yeah nope nah much many also then now
+today tomorrow yesterday again always never maybe perhaps probably actually really quite however
+morning afternoon evening night monday tuesday wednesday thursday friday saturday sunday
+let got done one two first second last next same
 """

@@ -1,12 +1,12 @@
-"""Names of people, by the words around them: "my name is", "Dr", "Dear", a signature, an answer.
+"""Names of people: by the words around them, by a list, and by an earlier mention.
 
-There is no list of names here: a name without a cue is not found, unless the same name has a cue
-elsewhere in the document. For texts full of bare names add a lexicon or a model.
+Words around are "my name is", "Dr", "Dear", a signature, an answer to a question for a name. A
+name that was found once is found again wherever it stands with a capital in the same document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -15,14 +15,26 @@ import regex
 
 from sfumato.corpora.spans import Span
 from sfumato.policies.pii import cues
+from sfumato.policies.pii.capitals import PARTICLES, Chain, chains, speaker_tags
+from sfumato.policies.pii.listed import names_in
+from sfumato.policies.pii.names import listed, plain
 from sfumato.policies.pii.reading import Reading
 
-_WORD = r"\p{Lu}[\p{L}\p{M}'\-]*+"
-_PARTICLE = (
-    r"(?:de|da|do|dos|das|del|della|di|du|van|von|der|den|ten|ter|la|le|bin|ibn|al|el|af|zu|y|e|of)"
-)
+_WORD = r"(?:(?:[dl]|dell)'|(?:al|el)-)?+\p{Lu}[\p{L}\p{M}'\-]*+"
+_PARTICLE = rf"(?:{'|'.join(PARTICLES.split())})"
+_INITIAL = r"\p{Lu}\."
 _NAME = (
-    rf"(?:\p{{Lu}}\. ?){{0,3}}+{_WORD}(?: (?:{_PARTICLE} ){{0,2}}(?:{_WORD}|\p{{Lu}}\b\.?)){{0,4}}+"
+    rf"(?:{_INITIAL} ?){{0,3}}+{_WORD}"
+    rf"(?: (?:{_PARTICLE} ){{0,3}}+(?:{_INITIAL}(?= \p{{Lu}})|{_WORD})){{0,4}}+"
+)
+_FULL = (
+    rf"{_WORD}(?: {_INITIAL}){{0,2}}+"
+    rf"(?: (?:{_PARTICLE} ){{0,3}}+(?:{_INITIAL}(?= \p{{Lu}})|{_WORD})){{1,4}}+"
+)
+# A line that asks for a name, up to the place where the answer begins; no statement of a name.
+_QUESTION = (
+    r"(?:\b[Nn]ame\b(?!(?: is|'s|,|:) \p{Lu})|\b[Ww]hom? (?:am I|is|are you|do I|have I)\b)"
+    r"[^\n]{0,60}+\n[ \t]*+(?:[\p{L} ]{1,20}+[:>] ?)?"
 )
 _ANY = r"[\p{L}][\p{L}\p{M}'\-]*+"
 
@@ -34,18 +46,25 @@ class Person:
     label: ClassVar[str] = "PERSON"
 
     def find(self, reading: Reading) -> Iterator[Span]:
-        """Names after a cue, then the same names wherever else they stand."""
+        """Names after a cue and listed names, then the same names wherever else they stand."""
         known: set[str] = set()
+        tags = speaker_tags(reading.text)
         for rule, reason, (start, end) in _cued(reading.text):
             words = _named(reading.text[start:end])
-            if words:
-                known.update(word for word in words if _is_name(word))
+            if words and words[0] not in tags:
+                known.update(_lasting(words))
                 yield Span(start, end, self.label, rule, reason)
-        if known:
-            for match in _capitalised().finditer(reading.text):
-                if match[0] in known:
-                    reason = "a name that has a cue elsewhere in the document"
-                    yield Span(match.start(), match.end(), self.label, "person-again", reason)
+        bare = []
+        for chain in chains(reading.text):
+            for first, last in names_in(chain):
+                known.update(_lasting(word.plain for word in chain.words[first : last + 1]))
+                start, end = chain.words[first].start, chain.end_of(last)
+                reason = "stands in a list of names"
+                yield Span(start, end, self.label, "person-listed", reason)
+            bare.append(chain)
+        for start, end in _again(bare, known):
+            reason = "a name found elsewhere in the document"
+            yield Span(start, end, self.label, "person-again", reason)
 
 
 def _cued(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
@@ -56,21 +75,66 @@ def _cued(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         name = _name_before().search(text, max(0, verb.start() - 60), verb.start())
         if name:
             yield "person-acting", "does what people do", name.span("name")
+    for line in _answer_line().finditer(text):
+        yield from _small_names(text, *line.span("answer"))
 
 
-def _is_name(word: str) -> bool:
-    return len(word) > 2 and word[0].isupper() and word not in cues.TITLES.split()
+def _small_names(text: str, start: int, end: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Listed names in small letters, where a name was asked for."""
+    reason = "a listed name that answers a question for a name"
+    for match in _small_name().finditer(text, start, end):
+        if plain(match["given"]) in listed().alone:
+            yield "person-answer", reason, match.span("name")
+
+
+def _again(bare: list[Chain], known: set[str]) -> Iterator[tuple[int, int]]:
+    """Runs of known words, initials between them included."""
+    for chain in bare:
+        first = last = -1
+        for index, word in enumerate(chain.words):
+            if word.plain in known:
+                first, last = (index if first < 0 else first), index
+            elif not word.is_initial and first >= 0:
+                yield chain.words[first].start, chain.end_of(last)
+                first = -1
+        if first >= 0:
+            yield chain.words[first].start, chain.end_of(last)
+
+
+def _lasting(words: Iterable[str]) -> Iterator[str]:
+    """Of the words of a name those by which it is known again, as the list of names writes them."""
+    for word in map(plain, words):
+        name = word.removesuffix("'s")
+        if len(name) > 2 and name not in _no_names() and name not in listed().words:
+            yield name
 
 
 def _named(text: str) -> list[str]:
     """The words of a name; none when they are no name."""
-    words = [word for word in regex.split(r"[\s.]+", text) if word]
-    return [] if not words or words[0].lower() in cues.NOT_NAMES.split() else words
+    words = [word for word in regex.split(r"[\s.,]+", text) if word]
+    while words and plain(words[0]) in cues.BARE_TITLES.split():
+        words.pop(0)
+    if not words or plain(words[0]) in cues.NOT_NAMES.split():
+        return []
+    return [] if all(plain(word) in listed().words for word in words) else words
 
 
 @cache
-def _capitalised() -> regex.Pattern[str]:
-    return regex.compile(rf"(?<![\p{{L}}]){_WORD}")
+def _no_names() -> frozenset[str]:
+    titles = plain(cues.TITLES.replace("\\", "").replace("?", "")).replace(".", " ").split()
+    return frozenset((*cues.NOT_NAMES.split(), *titles, *PARTICLES.split()))
+
+
+@cache
+def _answer_line() -> regex.Pattern[str]:
+    return regex.compile(rf"{_QUESTION}(?P<answer>[^\n]{{1,160}})")
+
+
+@cache
+def _small_name() -> regex.Pattern[str]:
+    small = r"(?<![\p{L}'\-])\p{Ll}[\p{L}\p{M}'\-]*+"
+    rest = rf" (?!(?:{'|'.join(cues.NOT_NAMES.split())})\b){small}"
+    return regex.compile(rf"(?P<name>(?P<given>{small})(?: \p{{Ll}}\.)?(?:{rest}){{0,2}})")
 
 
 @cache
@@ -89,7 +153,9 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
     small = rf"(?:(?!(?i:{'|'.join(cues.NOT_NAMES.split())})\b){_ANY})"
     anyone = rf"\"?(?P<name>{_NAME}|{small}(?: {small})?)"
     someone = rf"(?P<name>{_NAME})"
-    full = rf"(?P<name>{_WORD} (?:\p{{Lu}}\.? )?(?:{_PARTICLE} ){{0,2}}{_WORD})"
+    initial = r"\p{Ll}\."
+    full = rf"(?P<name>{_FULL})"
+    turned = rf"{_WORD}(?: {_WORD})?, {_WORD}(?: {_INITIAL})?"
     ended = r"[ \t]*+(?:[.,!?\n]|\Z)"
     patterns = {
         ("introduced", "follows words that introduce a name"): (
@@ -99,7 +165,8 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
             rf"\b(?:{_phrases(cues.FIELDS)})\"?[ \t]{{0,2}}[:=|\t][ \t]{{0,8}}{anyone}"
         ),
         ("title", "follows a title"): (
-            rf"\b(?P<name>(?:{_words(cues.TITLES)})\.? {{1,2}}(?:(?:Dr|Prof)\.? )?{_NAME})"
+            rf"\b(?P<name>(?:{_words(cues.TITLES)})\.? {{1,2}}(?:(?:Dr|Prof)\.? )?"
+            rf"(?:{_PARTICLE} ){{0,3}}+{_NAME})"
         ),
         ("greeted", "follows a greeting"): (
             rf"\b(?:{_words(cues.GREETINGS)}|Sehr geehrter?|Good (?:morning|afternoon|evening))"
@@ -111,7 +178,8 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
         ),
         ("self", "somebody says who they are"): (
             rf"\b(?:[Ii](?: am|'m|t'?s)|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ss]oy|[Ss]ono|[Ii]k ben) "
-            rf"(?P<name>{_WORD} {_NAME}|{_WORD}(?= (?:here|from|calling|speaking)\b|{ended}))"
+            rf"(?P<name>{turned}(?={ended})|{_FULL}"
+            rf"|{_WORD}(?= (?:here|from|calling|speaking)\b|{ended}))"
         ),
         ("role", "follows a word for a person's part"): (
             rf"\b(?:(?:{_phrases(cues.ROLES)})(?:: ?|\. ?| )"
@@ -123,9 +191,9 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
             r"(?:[^\n]{0,60}+\n){0,2}?(?=[^\n]{0,60}?[0-9@])"
         ),
         ("answer", "answers a question for a name"): (
-            r"\b[Nn]ame\b[^\n]{0,60}+\n[ \t]*+(?:[\p{L} ]{1,20}+[:>] ?)?"
-            rf"(?:(?i:{'|'.join(cues.POLITE.strip().splitlines())})[,.!:]?(?: -)? ){{0,3}}+"
-            rf"(?P<name>{_NAME}|{small}(?: {small}){{0,2}})(?={ended})"
+            rf"{_QUESTION}(?:(?i:{'|'.join(cues.POLITE.strip().splitlines())})"
+            rf"[,.!:]?(?: -)? ){{0,3}}+"
+            rf"(?P<name>{turned}|{_NAME}|{small}(?: {initial})?(?: {small}){{0,2}})(?={ended})"
         ),
     }
     return tuple(

@@ -1,0 +1,128 @@
+"""Names of people by a list of given names and surnames, where no words around announce them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from sfumato.policies.pii.capitals import Capital, Chain
+from sfumato.policies.pii.names import Names, listed
+
+_MOST = 4  # words after the given name
+_SHORTEST_SHOUT = 5  # shorter words in capitals are abbreviations too often
+
+# What follows a name when it is that of a place or a company, and what precedes one.
+_THINGS = """
+abbey academy airlines airport alley arena army art association avenue ave award awards bank bay
+beach board boulevard blvd books bridge broadcasting building bureau by-pass camp canal castle
+cathedral cemetery center centre championship championships chapel church circle city clinic close
+club coast college colony committee company congress corporation corp council country county court
+creek crescent crisis cup dam department desert district division dr drive dynasty empire estate
+express falls farm field fields fire forest fort foundation fund gallery garden gardens gate
+government group grove hall harbor harbour hall heights high highway hill hills hospital hotel house
+inc inlet inn institute island islands isle junction kingdom laboratory lake lane language league
+library limited line lodge ltd llc gmbh magazine mall manor market memorial mine mission mountain
+mountains museum music national navy news orchestra palace parade park parkway parliament party
+pass path peak peninsula pictures place plantation plaza plc point port post press prison prize
+products productions province publishing railway range records regiment region republic reservoir
+ridge rise river road rd row royal school sea sound spring springs square stadium state states
+station store stores strait street st studio studios summit syndrome team temple terrace territory
+theater theatre theorem times tower tower town township trail trophy tunnel union universe
+university valley village war way wharf woods works yacht zone zoo
+day eve night era age style law act treaty trial hurricane storm class
+"""
+_BEFORE_PLACES = """
+san santa santo são st saint sainte fort ft port lake mount mt new north south east west old upper
+lower isle cape camp lac monte val point los las hurricane typhoon storm uss hms ss rms mv
+"""
+_NEVER = """
+january february march april may june july august september october november december monday
+tuesday wednesday thursday friday saturday sunday christmas easter and or the of in on at to for by
+with from a an is was are be but not no yes as he she it his her they we you i if when while after
+before who what where why how this that these those there then than so also both all any some
+english french german spanish italian american british african european asian chinese japanese
+indian jewish christian catholic roman greek
+"""
+
+
+def names_in(chain: Chain) -> Iterator[tuple[int, int]]:
+    """First and last word of every name in a chain."""
+    words, names, index = chain.words, listed(), 0
+    while index < len(words):
+        last = _last_of_name(words, index, names)
+        if last is None:
+            index += 1
+        else:
+            yield index, last
+            index = last + 1
+
+
+def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
+    word = words[first]
+    if word.plain in _set(_NEVER):
+        return None
+    if word.is_initial:
+        return _after_initials(words, first, names)
+    last = _extent(words, first)
+    following = words[first + 1 : last + 1]
+    if _is_place(words, first, last):
+        return None
+    if _is_given(word, names.alone):
+        short = word.shouted and word.end - word.start < _SHORTEST_SHOUT
+        return last if following or not short else None
+    sure = any(
+        _is_given(other, names.alone) or _is_given(other, names.surnames) for other in following
+    )
+    if _is_given(word, names.paired):
+        initial = len(following) > 1 and following[0].is_initial
+        return last if sure or initial else None
+    return _before_surname(words, first, last, names)
+
+
+def _before_surname(words: list[Capital], first: int, last: int, names: Names) -> int | None:
+    """A word that is in no list right before a surname is a given name that we do not know."""
+    word = words[first]
+    if word.plain in names.words or word.shouted or len(word.plain) < 3 or last == first:
+        return None
+    if any(other.plain in names.words for other in words[first + 1 : last + 1]):
+        return None
+    return last if _is_given(words[last], names.surnames) else None
+
+
+def _after_initials(words: list[Capital], first: int, names: Names) -> int | None:
+    index = first
+    while index < len(words) and words[index].is_initial:
+        index += 1
+    if index == len(words) or not _is_given(words[index], names.surnames):
+        return None
+    last = _extent(words, index)
+    return None if _is_place(words, first, last) else last
+
+
+def _extent(words: list[Capital], first: int) -> int:
+    """The last word that can belong to a name that begins here."""
+    last = first
+    while last + 1 < len(words) and last - first < _MOST:
+        following = words[last + 1].plain
+        if following in _set(_NEVER) or following in _set(_THINGS):
+            break
+        last += 1
+    return last
+
+
+def _is_place(words: list[Capital], first: int, last: int) -> bool:
+    if first and words[first - 1].plain in _set(_BEFORE_PLACES):
+        return True
+    if words[first].plain in _set(_BEFORE_PLACES):
+        return True
+    return last + 1 < len(words) and words[last + 1].plain in _set(_THINGS)
+
+
+def _is_given(word: Capital, names: frozenset[str]) -> bool:
+    """Whether a word or, of a double name, its first part is listed."""
+    return word.plain in names or ("-" in word.plain and word.plain.partition("-")[0] in names)
+
+
+@cache
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
