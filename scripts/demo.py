@@ -28,7 +28,7 @@ from sfumato.vectors.embedded import default_space
 FOLDER = Path("demo")
 DIALOGUES = 200
 LEVELS = (3.0, 5.0, 8.0)
-TURNS = 8
+TURNS = 5
 
 
 def run(*arguments: str) -> None:

@@ -64,10 +64,10 @@ def _print(explanation: Explanation) -> None:
     from rich.table import Table
 
     console = stdout()
-    table = Table("word", "found as", "because", "replaced by", "stays with probability", box=None)
+    table = Table("word", "found as", "because", "becomes", "stays with probability", box=None)
     for word in explanation.words:
         kept = f"{word.kept.value:.2f} ({word.kept.low:.2f}–{word.kept.high:.2f})"
-        shown = kept if word.known else "0 (not in the vocabulary)"
+        shown = kept if word.known else f"{word.kept.value:g} (unknown word)"
         table.add_row(*_plain(word.original, word.label, word.reason, word.replacement, shown))
     console.print(table)
     console.print(explanation.text, markup=False)

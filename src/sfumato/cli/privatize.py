@@ -73,7 +73,12 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
         private=_private(policy, exclude, settings, vectors, seed),
     )
     _check_formats(job.source.format.name, output, file_format)
-    summary = run(job, privatizer)
+    try:
+        summary = run(job, privatizer)
+    except KeyboardInterrupt:
+        if not job.streams:
+            note("finished parts are kept; --resume goes on from there")
+        raise
     _report(summary, job.streams, json)
 
 

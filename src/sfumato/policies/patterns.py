@@ -47,7 +47,7 @@ class Everything:
     def find(self, document: Document) -> Spans:
         """One span over the whole text."""
         end = len(document.text)
-        return Spans.of([Span(0, end, "ANY", "everything", "all words are protected")])
+        return Spans.of([Span(0, end, "ANY", "everything", "every word")])
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts = Parts.beside(job.target)
     if job.overwrite and not job.resume:
         parts.remove()
-    claims = privatizer.public_settings() | job.source.claims()
+    claims = privatizer.public_settings() | job.source.claims() | {"version": version("sfumato")}
     with parts.opened(claims, job.private):
         try:
             tally = _finish_parts(job, privatizer, parts)

@@ -73,7 +73,9 @@ def chains(text: str) -> Iterator[Chain]:
 
 def _is_joined(text: str, one: Capital, other: Capital) -> bool:
     gap = text[one.end : min(other.start, one.end + 14)]
-    if gap == " " or (one.is_initial and gap in (".", ". ")):
+    if one.is_initial:
+        gap = gap.removeprefix(".")
+    if gap == " " or (one.is_initial and not gap):
         return True
     if len(gap) < 4 or len(gap) > 13 or gap[0] != " " or gap[-1] != " ":
         return gap == ". " and one.plain in ("st", "jr", "sr")

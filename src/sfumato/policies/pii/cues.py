@@ -11,7 +11,10 @@ his name(?: is|'s| was)
 her name(?: is|'s| was)
 their name(?: is|'s| was)
 name is
-am called
+(?:am|is|was|were) called
+call me
+calls me
+named (?:him|her|them|me|it)
 mein Name ist
 ich hei(?:ß|ss)e
 je m'appelle
@@ -102,7 +105,6 @@ seen by
 on behalf of
 in the name of
 under the name(?: of)?
-under
 belongs? to
 registered (?:to|for)
 made out to
@@ -114,6 +116,30 @@ signed (?:for )?by
 that would be
 it is
 Kund(?:e|in)
+"""
+
+# Where a name can stand; in small letters it counts only if it is listed.
+LEADING = """
+i am
+i'm
+im
+it is
+it's
+its
+this is
+name is
+name's
+hi,?
+hello,?
+hey,?
+dear
+for
+to
+from
+with
+by
+and
+called
 """
 
 # What people say before they answer.
@@ -159,6 +185,17 @@ phoned
 called
 emailed
 resides
+shouted
+whispered
+smiled
+laughed
+nodded
+shrugged
+sighed
+apologi[sz]ed
+texted
+insisted
+had given
 works (?:at|for|in|as)
 complained
 reported

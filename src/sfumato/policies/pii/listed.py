@@ -41,7 +41,26 @@ tuesday wednesday thursday friday saturday sunday christmas easter and or the of
 with from a an is was are be but not no yes as he she it his her they we you i if when while after
 before who what where why how this that these those there then than so also both all any some
 english french german spanish italian american british african european asian chinese japanese
-indian jewish christian catholic roman greek
+indian jewish christian catholic roman greek australian canadian dutch irish scottish welsh russian
+soviet polish swedish norwegian danish finnish turkish arab arabic israeli mexican brazilian korean
+vietnamese latin north south east west northern southern eastern western central
+"""
+# Parts of the world that a title or a role can precede, and that are nobody's name.
+_PLACES = """
+africa america asia australia austria belgium berlin boston brazil britain california canada chicago
+china colorado cuba denmark egypt england europe finland florida france germany greece hawaii
+holland hungary india iowa iran iraq ireland israel italy japan kansas kentucky korea london
+maryland massachusetts mexico michigan minnesota mississippi missouri montana moscow nebraska nevada
+netherlands norway ohio oklahoma ontario oregon paris pennsylvania poland portugal quebec
+queensland rhodesia rome russia scotland spain sweden switzerland sydney tennessee texas tokyo
+turkey ukraine utah vermont vienna vietnam virginia wales washington wisconsin york zealand united
+kingdom
+"""
+_CALLINGS = """
+battle operation route marine marines artist album song film movie band player captain general
+colonel major lieutenant commander president minister senator governor mayor bishop pope queen king
+prince princess duke lord lady chief officer agent director editor professor doctor nurse coach
+series season episode chapter volume part game show final system project program programme plan
 """
 
 
@@ -61,6 +80,8 @@ def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
     word = words[first]
     if word.plain in _set(_NEVER):
         return None
+    if _is_initialled(words, first, names):
+        return _extent(words, first)
     if word.is_initial:
         return _after_initials(words, first, names)
     last = _extent(words, first)
@@ -77,6 +98,21 @@ def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
         initial = len(following) > 1 and following[0].is_initial
         return last if sure or initial else None
     return _before_surname(words, first, last, names)
+
+
+def is_thing(word: str) -> bool:
+    """Whether a word, written plainly, names a place, a time, a calling or another thing."""
+    return any(word in _set(words) for words in (_THINGS, _NEVER, _PLACES, _CALLINGS))
+
+
+def _is_initialled(words: list[Capital], first: int, names: Names) -> bool:
+    """A word, an initial and a word: hardly anything else is written so."""
+    if len(words) < first + 3 or not words[first + 1].is_initial:
+        return False
+    return not any(
+        word.is_initial or word.shouted or word.plain in names.words or is_thing(word.plain)
+        for word in (words[first], words[first + 2])
+    )
 
 
 def _before_surname(words: list[Capital], first: int, last: int, names: Names) -> int | None:

@@ -16,7 +16,7 @@ import regex
 from sfumato.corpora.spans import Span
 from sfumato.policies.pii import cues
 from sfumato.policies.pii.capitals import PARTICLES, Chain, chains, speaker_tags
-from sfumato.policies.pii.listed import names_in
+from sfumato.policies.pii.listed import is_thing, names_in
 from sfumato.policies.pii.names import listed, plain
 from sfumato.policies.pii.reading import Reading
 
@@ -34,7 +34,7 @@ _FULL = (
 # A line that asks for a name, up to the place where the answer begins; no statement of a name.
 _QUESTION = (
     r"(?:\b[Nn]ame\b(?!(?: is|'s|,|:) \p{Lu})|\b[Ww]hom? (?:am I|is|are you|do I|have I)\b)"
-    r"[^\n]{0,60}+\n[ \t]*+(?:[\p{L} ]{1,20}+[:>] ?)?"
+    r"(?:[^\n?]{0,60}+\? ++|[^\n]{0,60}+\n[ \t]*+)(?:[\p{L} ]{1,20}+[:>] ?)?"
 )
 _ANY = r"[\p{L}][\p{L}\p{M}'\-]*+"
 
@@ -75,16 +75,21 @@ def _cued(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         name = _name_before().search(text, max(0, verb.start() - 60), verb.start())
         if name:
             yield "person-acting", "does what people do", name.span("name")
+    yield from _small_names(text)
+
+
+def _small_names(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Listed names in small letters, where a name is asked for or may be expected."""
     for line in _answer_line().finditer(text):
-        yield from _small_names(text, *line.span("answer"))
-
-
-def _small_names(text: str, start: int, end: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """Listed names in small letters, where a name was asked for."""
-    reason = "a listed name that answers a question for a name"
-    for match in _small_name().finditer(text, start, end):
-        if plain(match["given"]) in listed().alone:
-            yield "person-answer", reason, match.span("name")
+        for match in _small_name().finditer(text, *line.span("answer")):
+            if plain(match["given"]) in listed().alone:
+                reason = "a listed name that answers a question for a name"
+                yield "person-answer", reason, match.span("name")
+    for lead in _lead().finditer(text):
+        match = _small_name().match(text, lead.end())
+        if match and plain(match["given"]) in listed().alone:
+            reason = "a listed name in small letters, where a name can stand"
+            yield "person-small", reason, match.span("name")
 
 
 def _again(bare: list[Chain], known: set[str]) -> Iterator[tuple[int, int]]:
@@ -105,7 +110,7 @@ def _lasting(words: Iterable[str]) -> Iterator[str]:
     """Of the words of a name those by which it is known again, as the list of names writes them."""
     for word in map(plain, words):
         name = word.removesuffix("'s")
-        if len(name) > 2 and name not in _no_names() and name not in listed().words:
+        if len(name) > 2 and not (name in _no_names() or name in listed().words or is_thing(name)):
             yield name
 
 
@@ -116,7 +121,8 @@ def _named(text: str) -> list[str]:
         words.pop(0)
     if not words or plain(words[0]) in cues.NOT_NAMES.split():
         return []
-    return [] if all(plain(word) in listed().words for word in words) else words
+    ordinary = sum(plain(word) in listed().words or is_thing(plain(word)) for word in words)
+    return [] if ordinary == len(words) else words
 
 
 @cache
@@ -131,10 +137,19 @@ def _answer_line() -> regex.Pattern[str]:
 
 
 @cache
+def _lead() -> regex.Pattern[str]:
+    return regex.compile(rf"(?:^|\n|(?<![\p{{L}}'])(?:{_phrases(cues.LEADING)}) )(?=\p{{Ll}})")
+
+
+@cache
 def _small_name() -> regex.Pattern[str]:
-    small = r"(?<![\p{L}'\-])\p{Ll}[\p{L}\p{M}'\-]*+"
-    rest = rf" (?!(?:{'|'.join(cues.NOT_NAMES.split())})\b){small}"
-    return regex.compile(rf"(?P<name>(?P<given>{small})(?: \p{{Ll}}\.)?(?:{rest}){{0,2}})")
+    """In small letters; what is ordinary afterwards does not belong to the name."""
+    small = r"\p{Ll}[\p{L}\p{M}\-]*+(?:'(?!s\b)\p{L}++)?"
+    ordinary = rf"(?!(?:{'|'.join((*cues.NOT_NAMES.split(), *sorted(listed().words)))})\b)"
+    return regex.compile(
+        rf"(?<![\p{{L}}'\-])(?P<name>(?:{ordinary}{small}, )?(?P<given>{small})"
+        rf"(?: \p{{Ll}}(?:\.| (?=\p{{Ll}}{{2}})))?(?: (?:(?:{_PARTICLE}) ){{0,3}}{ordinary}{small}){{0,2}})"
+    )
 
 
 @cache
@@ -181,9 +196,16 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
             rf"(?P<name>{turned}(?={ended})|{_FULL}"
             rf"|{_WORD}(?= (?:here|from|calling|speaking)\b|{ended}))"
         ),
+        ("quoted", "follows a verb of speaking"): (
+            rf"[\"',!?.] (?:said|says|asked|asks|replied|replies|wrote|writes|explained|shouted) "
+            rf"{someone}(?=[.,;:!?\n]| (?:in|to|at|on|with|of)\b|\Z)"
+        ),
+        ("addressed", "somebody is spoken to"): (
+            rf"(?:^|\n|[.!?] )(?P<name>{_WORD}), (?:can|could|would|will|do|did|are|have) (?:you|I|we)\b"
+        ),
         ("role", "follows a word for a person's part"): (
             rf"\b(?:(?:{_phrases(cues.ROLES)})(?:: ?|\. ?| )"
-            rf"|(?:From|To|Cc|CC|Bcc|FROM|TO): {{1,8}}|by ){full}"
+            rf"|(?:From|To|Cc|CC|Bcc|FROM|TO|By): {{1,8}}|by ){full}"
         ),
         ("block", "a line of its own above a line with a number or an address"): (
             rf"(?:^|\n)[> \t]{{0,4}}+(?P<name>{_WORD}"
