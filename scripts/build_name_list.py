@@ -32,7 +32,7 @@ SURNAMES = 8_000
 WORDS = 6_000
 COMMON_FEMALE, COMMON_MALE = 2_000, 1_000  # rarer given names count only in company
 SMALL_LETTERS = 0.05  # of all mentions: from here on a name is an ordinary word as well
-ORDINARY, CERTAIN = 0.70, 0.97  # from here on a word is ordinary, even if it is a name as well
+ORDINARY, CERTAIN = 0.40, 0.97  # from here on a word is ordinary, even if it is a name as well
 SEEN = 3
 
 HEADER = """\

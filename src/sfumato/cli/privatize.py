@@ -114,6 +114,8 @@ def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
     if as_json and not streams:
         print_json(summary)
         return
+    if summary.get("already_finished"):
+        note("finished already: nothing was done (patterns and word lists are not compared)")
     counts = summary["counts"]
     lines = [
         f"{counts['documents']:,} documents, {counts['words']:,} words, "

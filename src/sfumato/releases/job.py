@@ -97,10 +97,8 @@ def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts = Parts.beside(job.target)
-    if job.overwrite and not job.resume:
-        parts.remove()
     claims = privatizer.public_settings() | job.source.claims() | {"version": version("sfumato")}
-    with parts.opened(claims, job.private):
+    with parts.opened(claims, job.private, afresh=not job.resume):
         try:
             tally = _finish_parts(job, privatizer, parts)
         except BadInput:
@@ -127,7 +125,7 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but the input is newer; --overwrite starts again"
         )
-    return summary
+    return summary | {"already_finished": True}
 
 
 def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> Tally:

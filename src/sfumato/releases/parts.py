@@ -39,14 +39,19 @@ class Parts:
         return cls(target.with_name(target.name + ".parts"))
 
     @contextlib.contextmanager
-    def opened(self, claims: dict[str, Any], private: str) -> Iterator[Parts]:
+    def opened(
+        self, claims: dict[str, Any], private: str, *, afresh: bool = False
+    ) -> Iterator[Parts]:
         """Hold the folder for one run; refuse if it belongs to other settings or another input.
 
         ``claims`` are kept as they are, ``private`` (say, a pattern) only as a slow salted digest.
+        ``afresh`` forgets what an earlier run left, unless that run is still going on.
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
             _hold(lock, self.folder)
+            if afresh:
+                self._forget()
             self._compare(claims, private)
             yield self
 
@@ -72,6 +77,11 @@ class Parts:
     def remove(self) -> None:
         """Delete the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _forget(self) -> None:
+        for path in self.folder.iterdir():
+            if path.name != "lock":
+                path.unlink()
 
     def _part(self, index: int) -> Path:
         return self.folder / f"{index:08d}.part"

@@ -8,6 +8,9 @@ How it is fast
     argmin |q − w|² = argmax ⟨q, w⟩ − ½|w|². The second term rides along as one more coordinate,
     so a block of queries against a block of words is one matrix product followed by one argmax
     over scores that are still in the cache.
+
+Why it is exact
+    Searching fewer words or fewer coordinates was tried: see ``docs/speed.md``.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-QUERIES = 256
-WORDS = 8192
+# Queries share the work of packing a block of words, so many go together; a block of words is kept
+# narrow enough that its scores (16 MB at most) need not go to main memory and back.
+QUERIES = 1024
+WORDS = 4096
 
 
 class NearestSearch:
@@ -37,7 +42,8 @@ class NearestSearch:
     def nearest(self, queries: NDArray[np.float64]) -> NDArray[np.intp]:
         """Index of the nearest word to each row."""
         found = np.empty(len(queries), dtype=np.intp)
-        scores = np.empty(QUERIES * WORDS, dtype=np.float32)
+        width = min(WORDS, self._table.shape[1])
+        scores = np.empty(min(QUERIES, len(queries)) * width, dtype=np.float32)
         for start in range(0, len(queries), QUERIES):
             block = slice(start, start + QUERIES)
             found[block] = self._nearest(self._extended(queries[block]), scores)

@@ -11,10 +11,13 @@ import regex
 
 from sfumato.corpora.spans import Span
 from sfumato.policies.pii import streets
+from sfumato.policies.pii.address_parts import before_code, heading, unit_first
+from sfumato.policies.pii.address_tail import any_of, tail_end
 from sfumato.policies.pii.reading import Reading, cue
 
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
 _STREET_BEFORE = 60
+_MOST_HEADINGS = 50
 _UNITS = """
 box psc cmr postfach postale correos apartado postbus apt apartment suite ste flat bag no unit
 """
@@ -41,14 +44,32 @@ class Address:
 
     def find(self, reading: Reading) -> Iterator[Span]:
         """At every number: a house number before or after its street, a box, a town."""
-        reached = 0
+        reached, headings = 0, dict[str, None]()
         for start in reading.starts:
-            if start < reached or _is_inside(reading.text, start):
+            if start < reached:
                 continue
-            found = next((found for rule in _RULES if (found := rule(reading.text, start))), None)
+            found = _first_found(reading.text, start)
             if found:
-                reached = _tail(reading.text, found.end)
+                reached = tail_end(reading.text, found.end)
+                headings[heading(reading.text[found.start : reached])] = None
                 yield Span(found.start, reached, self.label, found.rule, found.reason)
+        yield from self._mentioned(reading, [each for each in headings if each][:_MOST_HEADINGS])
+
+    def _mentioned(self, reading: Reading, headings: list[str]) -> Iterator[Span]:
+        """The beginning of an address that has no number, wherever it stands again."""
+        if headings:
+            again = regex.compile(r"\L<headings>", headings=headings)
+            for match in again.finditer(reading.text):
+                reason = "the beginning of an address found elsewhere in the document"
+                yield Span(match.start(), match.end(), self.label, "address-again", reason)
+
+
+def _first_found(text: str, start: int) -> _Found | None:
+    for rule in _INSIDE_RULES if _is_inside(text, start) else _RULES:
+        found = rule(text, start)
+        if found:
+            return found
+    return None
 
 
 def _is_inside(text: str, start: int) -> bool:
@@ -56,19 +77,30 @@ def _is_inside(text: str, start: int) -> bool:
     return start > 0 and (text[start - 1].isalpha() or text[start - 1] in "$€£.,")
 
 
-def _tail(text: str, end: int) -> int:
-    """Where the unit, town, state and code end that follow a street."""
-    match = _unit().match(text, end)
-    end = match.end() if match else end
-    match = _rest().match(text, end) or _towns().match(text, end)
-    return match.end() if match else end
-
-
 def _number_then_street(text: str, start: int) -> _Found | None:
     match = _number_first().match(text, start)
     if not match:
         return None
-    return _Found(start, match.end(), "address-street", "a number before a street")
+    return _Found(_earlier(text, start), match.end(), "address-street", "a number before a street")
+
+
+def _parts(text: str, start: int) -> _Found | None:
+    place = unit_first(text, start)
+    reason = "parts of an address after a house number"
+    return _Found(*place, "address-parts", reason) if place else None
+
+
+def _coded(text: str, start: int) -> _Found | None:
+    place = before_code(text, start)
+    reason = "parts of an address before a postcode"
+    return _Found(*place, "address-parts", reason) if place else None
+
+
+def _framed(text: str, start: int) -> _Found | None:
+    match = _two_numbers().match(text, start)
+    if not match:
+        return None
+    return _Found(start, match.end(), "address-street", "a name between two numbers, and a unit")
 
 
 def _box(text: str, start: int) -> _Found | None:
@@ -103,7 +135,14 @@ def _street_then_number(text: str, start: int) -> _Found | None:
     match = _street_before().search(text, floor, start) if house else None
     if not match or not house:
         return None
-    return _Found(match.start(), house.end(), "address-street", "a street before a number")
+    first = _earlier(text, match.start())
+    return _Found(first, house.end(), "address-street", "a street before a number")
+
+
+def _earlier(text: str, start: int) -> int:
+    """Where an address begins when one more number stands before it."""
+    before = _number_before().search(text, max(0, start - 8), start)
+    return before.start() if before else start
 
 
 def _announced(text: str, start: int) -> _Found | None:
@@ -115,7 +154,11 @@ def _announced(text: str, start: int) -> _Found | None:
     return _Found(start, end, "address-context", "looks like an address, in context")
 
 
-_RULES = (_number_then_street, _box, _town, _street_then_number, _announced)
+_RULES = (
+    *(_parts, _box, _number_then_street, _framed, _town, _street_then_number),
+    *(_coded, _announced),
+)
+_INSIDE_RULES = (_coded,)
 
 
 def _previous_word(before: str) -> str:
@@ -127,27 +170,24 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 
 
-def _any(words: str) -> str:
-    return "|".join(regex.escape(word) for word in sorted(words.split(), key=len, reverse=True))
-
-
 @cache
 def _number_first() -> regex.Pattern[str]:
     number = r"[0-9]{1,6}(?: ?[A-Za-z](?![\p{L}']))?(?:[\-/][0-9]{1,5}[A-Za-z]?)?,?"
     direction = r"(?:(?:[NSEW]{1,2}\.?|North|South|East|West) )?"
-    english = rf"{direction}(?:{_NAME} ){{1,4}}?(?:{_any(streets.SUFFIXES)})(?![\p{{L}}])\.?"
-    plain = rf"(?i:{_any(streets.PLAIN_SUFFIXES)})(?![\p{{L}}])"
+    suffix = rf"(?:{any_of(streets.SUFFIXES)})(?![\p{{L}}])"
+    english = rf"{direction}(?:{_NAME} ){{1,4}}?{suffix}(?: {suffix}){{0,2}}\.?"
+    plain = rf"(?i:{any_of(streets.PLAIN_SUFFIXES)})(?![\p{{L}}])"
     lower = (
         r"(?!(?:the|a|an|of|on|in|to|down|along|per|more|miles?|from|at|by|different|main) )"
         rf"\p{{L}}[\p{{L}}']*+ (?:(?!(?:the|a|of|on|in|to) )\p{{L}}++ )?{plain}"
     )
     main = rf"(?i:main|high|church|park|station) {plain}"
     french = (
-        rf"(?:bis |ter |quater )?(?i:{_any(streets.FRENCH)}) "
+        rf"(?:(?:bis|ter|quater),? )?(?i:{any_of(streets.FRENCH)}) "
         r"(?:(?:de|du|des|la|le|les|l'|d'|aux?|et|saint|st|dr) ?){0,3}[\p{L}\p{M}'\-]++"
         r"(?: \p{Lu}[\p{L}\p{M}'\-]*+){0,4}"
     )
-    return regex.compile(rf"{number} (?:{english}|{main}|{lower}|{french})")
+    return regex.compile(rf"{number} (?:{french}|{english}|{main}|{lower})")
 
 
 @cache
@@ -156,14 +196,14 @@ def _street_before() -> regex.Pattern[str]:
     small = (
         r"(?:de|da|do|dos|del|della|dei|di|du|des|la|le|les|el|los|las|der|den|dem|van|von|i|e|y)"
     )
-    compound = rf"(?:{capital} ){{0,2}}[\p{{L}}\p{{M}}\-]{{2,40}}?(?:{_any(streets.JOINED)})"
-    split = rf"\p{{Lu}}[\p{{L}}\p{{M}}'\-]*+[ \-](?i:{_any(streets.ENDINGS)})"
+    compound = rf"(?:{capital} ){{0,2}}[\p{{L}}\p{{M}}\-]{{2,40}}?(?:{any_of(streets.JOINED)})"
+    split = rf"\p{{Lu}}[\p{{L}}\p{{M}}'\-]*+[ \-](?i:{any_of(streets.ENDINGS)})"
     leading = (
-        rf"(?:{_any(streets.LEADING)}) ?(?<=[ ./])(?:{small} ){{0,3}}{capital}"
+        rf"(?:{any_of(streets.LEADING)}) ?(?<=[ ./])(?:{small} ){{0,3}}{capital}"
         rf"(?: (?:{small} ){{0,2}}{capital}){{0,4}}"
     )
     german = rf"(?:Am|Im|An de[rnm]|Auf de[rm]|Unter den|In de[rn]|Zu[rm]|Hinter de[rm]) {capital}"
-    named = rf"{_NAME} (?:{_any(streets.SUFFIXES)})"
+    named = rf"{_NAME} (?:{any_of(streets.SUFFIXES)})"
     return regex.compile(
         rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named})"
         r",?(?: [nN][°ºr.]{1,2}|,? ?#)? ?\Z"
@@ -173,8 +213,22 @@ def _street_before() -> regex.Pattern[str]:
 @cache
 def _house() -> regex.Pattern[str]:
     return regex.compile(
-        r"(?!(?:1[89]|20)[0-9]{2}(?![0-9]))[0-9]{1,5}(?: ?[A-Za-z](?![\p{L}']))?"
+        r"(?!(?:1[89]|20)[0-9]{2}(?![0-9]))[0-9]{1,5}(?: ?[A-Za-z](?![\p{L}'\-]))?"
         r"(?: ?[\-/] ?[0-9]{1,4}[A-Za-z]?)?(?![0-9\p{L}%:]|[.,][0-9])"
+    )
+
+
+@cache
+def _number_before() -> regex.Pattern[str]:
+    return regex.compile(r"(?<![\p{L}\p{N}.,\-])[0-9]{1,6} \Z")
+
+
+@cache
+def _two_numbers() -> regex.Pattern[str]:
+    name = r"[\p{Lu}\p{Lt}][\p{L}\p{M}'.\-]*+"
+    return regex.compile(
+        rf"[0-9]{{1,6}} (?:{name} ){{1,4}}[0-9]{{1,5}}\p{{L}}?\.?"
+        r"(?=\s{1,3}[>?]{0,3}\s?(?:Apt|Suite|Unit|Flat)\b|\n[> ?]{0,4}\p{Lu})"
     )
 
 
@@ -196,7 +250,7 @@ def _word_end() -> regex.Pattern[str]:
 @cache
 def _town_before() -> regex.Pattern[str]:
     town = rf"(?:{_NAME}[ \n]){{0,5}}{_NAME},?[ \n]{{1,2}}"
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{_any(streets.US_STATES)})\.?,? \Z")
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(streets.US_STATES)})\.?,? \Z")
 
 
 @cache
@@ -205,38 +259,12 @@ def _zip() -> regex.Pattern[str]:
 
 
 @cache
-def _unit() -> regex.Pattern[str]:
-    return regex.compile(
-        r"(?i)(?:,? ?\n? ?(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|appt|wohnung|piso)"
-        r"\.? ?#?[\p{L}\p{N}\-]{1,8}+|,? ?#[0-9]{1,6}){1,2}"
-    )
-
-
-@cache
-def _rest() -> regex.Pattern[str]:
-    """Up to a state and its code, which end an American address."""
-    return regex.compile(
-        rf"[,\s][^\n.;!?]{{0,48}}?(?:\n[^\n.;!?]{{0,32}}?)?(?<![\p{{L}}])"
-        rf"(?:{_any(streets.US_STATES)})[., ]{{1,2}}"
-        r"[0-9]{5}(?:-[0-9]{4})?(?![0-9])"
-    )
-
-
-@cache
-def _towns() -> regex.Pattern[str]:
-    name = r"\p{Lu}[\p{L}\p{M}'\-]*+"
-    names = rf"{name}(?: (?:(?:am|an|der|de|la|le|les|sur|upon|of) )?{name}){{0,3}}+"
-    code = r"[\p{Lu}0-9]{1,5}[0-9][\p{Lu}0-9]{0,3}(?:[ \-][\p{Lu}0-9]{2,4})?"
-    return regex.compile(
-        rf"(?:,? ?\n? ?(?:{code} {names}|{code}(?!\p{{L}})|(?<=[,\n] ?){names})){{1,4}}+"
-    )
-
-
-@cache
 def _line() -> regex.Pattern[str]:
     return regex.compile(
         r"(?!(?:1[89]|20)[0-9]{2}\b)[0-9]{1,6}\p{L}?"
-        r"(?:[,/\- ]{1,2}[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]{0,40}+){1,10}+"
+        r"(?:[,/\- ]{1,2}(?!(?:and|as|at|before|but|by|for|if|in|is|it|on|or|please|thanks|that"
+        r"|this|today|tomorrow|until|when|where|which|with)\b)"
+        r"[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]{0,40}+){1,10}+"
     )
 
 
@@ -245,6 +273,7 @@ def _cue() -> regex.Pattern[str]:
     return cue(
         r"(?:shipping|home|billing|mailing|postal|street|delivery|my|your|new|old|his|her) address",
         r"address(?:: | is)|live[sd]? at|living at|resid(?:es?|ing) at|located at",
-        r"(?:shipped|sent|deliver|ship) to",
+        r"(?:shipped|sent|send|deliver(?:ed)?|ship|return(?:ed)?|moved|goes|go|everything) to",
+        r"(?:arrived|office is|house is|home is|shop is|store is|stop) at|address (?:with|to|of)",
         r"adresse|direcci[óo]n|indirizzo|adres|endere[çc]o|wohnhaft|habite|anschrift|domicilio|r/o",
     )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import regex
 
@@ -18,14 +19,14 @@ from sfumato.policies.pii.names import plain
 
 PARTICLES = """
 de da do dos das del della di du van von vom der den ten ter la le las los bin binti ibn al el af av
-zu zur zum y e i of 't op st. st
+zu zur zum y e i 't op
 """
 _LONGEST = 12
 _TAG_LENGTH = 3
+_JOINTS = "'-"
 
 
-@dataclass(frozen=True, slots=True)
-class Capital:
+class Capital(NamedTuple):
     """One word with a capital; ``plain`` is how the list of names writes it."""
 
     start: int
@@ -52,15 +53,16 @@ class Chain:
         return word.end + (word.is_initial and self.text[word.end : word.end + 1] == ".")
 
 
-def chains(text: str) -> Iterator[Chain]:
+def chains(text: str, tags: frozenset[str]) -> Iterator[Chain]:
     """All chains of a text, without the tags that name the speakers of a dialogue."""
-    tags = speaker_tags(text)
     words: list[Capital] = []
     for match in _capital().finditer(text):
         start, end = match.span()
         shown = match[0]
-        if shown.endswith("'s"):
+        if end - start > 2 and shown[-2:] == "'s":
             end, shown = end - 2, shown[:-2]
+        if text[start - 1 : start] in _JOINTS and start:
+            start, shown = _with_prefix(text, start, shown)
         word = Capital(start, end, plain(shown), end - start > 1 and shown.isupper())
         if words and (len(words) == _LONGEST or not _is_joined(text, words[-1], word)):
             yield Chain(text, words)
@@ -71,6 +73,12 @@ def chains(text: str) -> Iterator[Chain]:
         yield Chain(text, words)
 
 
+def _with_prefix(text: str, start: int, shown: str) -> tuple[int, str]:
+    """With the small letters that some surnames begin with: d'Aubigny, al-Rashid."""
+    match = _prefix().search(text, max(0, start - 6), start)
+    return (match.start(), match[0] + shown) if match else (start, shown)
+
+
 def _is_joined(text: str, one: Capital, other: Capital) -> bool:
     gap = text[one.end : min(other.start, one.end + 14)]
     if one.is_initial:
@@ -78,7 +86,7 @@ def _is_joined(text: str, one: Capital, other: Capital) -> bool:
     if gap == " " or (one.is_initial and not gap):
         return True
     if len(gap) < 4 or len(gap) > 13 or gap[0] != " " or gap[-1] != " ":
-        return gap == ". " and one.plain in ("st", "jr", "sr")
+        return False
     return all(word in _particles() for word in gap.split())
 
 
@@ -99,8 +107,12 @@ def _tag() -> regex.Pattern[str]:
 
 
 @cache
+def _prefix() -> regex.Pattern[str]:
+    return regex.compile(r"(?<![\p{L}\p{M}])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)\Z")
+
+
+@cache
 def _capital() -> regex.Pattern[str]:
     return regex.compile(
-        r"(?<![\p{L}\p{M}\p{N}'_@])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)?+"
-        r"\p{Lu}[\p{L}\p{M}]*+(?:['\-]\p{L}[\p{L}\p{M}]*+)*+"
+        r"\p{Lu}(?<![\p{L}\p{M}\p{N}_@]\p{Lu})[\p{L}\p{M}]*+(?:['\-]\p{L}[\p{L}\p{M}]*+)*+"
     )

@@ -47,6 +47,12 @@ class Code:
         for start in reading.starts:
             if start < reached:
                 continue
+            carried = _carried(reading.text, start)
+            if carried and carried.start() >= reached:
+                reached = carried.end()
+                reason = "grouped like the number of a parcel"
+                yield Span(carried.start(), reached, self.label, "code-parcel", reason)
+                continue
             left, right = _word_around(reading.text, start)
             left = max(left, reached)
             found = _judged(reading, left, right)
@@ -66,6 +72,15 @@ def _word_around(text: str, start: int) -> tuple[int, int]:
     return (match.start() if match else start), right
 
 
+def _carried(text: str, start: int) -> regex.Match[str] | None:
+    """A parcel's number in groups; two letters may stand before its first digit."""
+    for back in (3, 2, 0):
+        match = _parcel().match(text, start - back) if back <= start else None
+        if match:
+            return match
+    return None
+
+
 def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     word = reading.text[left:right]
     digits = sum(character.isdigit() for character in word)
@@ -83,6 +98,8 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     ):
         if holds:
             return f"code-{rule}", reason
+    if 2 <= digits == len(word) <= 6 and _ending().search(reading.before(left, 40)):
+        return "code-ending", "the last digits of a number"
     if len(word) >= 3 and _is_announced(reading.before(left, 40)):
         return "code-context", "announced as an identifier"
     return None
@@ -125,6 +142,25 @@ def _right() -> regex.Pattern[str]:
 @cache
 def _left() -> regex.Pattern[str]:
     return regex.compile(r"(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]++[\-_/\u200b]?)++\Z")
+
+
+@cache
+def _parcel() -> regex.Pattern[str]:
+    """Of the postal union (S10), of UPS, and long numbers in groups of four."""
+    postal = r"[A-Z]{2} ?[0-9]{2,3} ?[0-9]{3} ?[0-9]{3,4} ?[A-Z]{2}"
+    ups = r"1Z(?: ?[A-Z0-9]{2,4}){4,8}+(?<=[0-9 A-Z]{17})"
+    fours = r"[0-9]{4}([ \-])[0-9]{4}(?:\1[0-9]{4}){1,4}+(?:\1[0-9]{1,3})?"
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}]|[0-9][ .\-])(?:{postal}|{ups}|{fours})(?![\p{{L}}\p{{N}}]|-[0-9])"
+    )
+
+
+@cache
+def _ending() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?i)\b(?:end(?:s|ed|ing)? (?:in|on|with)|(?:last|final) (?:[a-z]{3,5}|[2-6]) ?"
+        r"(?:digits?|numbers?)?(?: of [\p{L} ]{2,20})?(?: are| is|:)?) {1,2}[*x.#]{0,12}\Z"
+    )
 
 
 @cache

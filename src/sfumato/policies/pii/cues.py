@@ -11,7 +11,10 @@ his name(?: is|'s| was)
 her name(?: is|'s| was)
 their name(?: is|'s| was)
 name is
-(?:am|is|was|were) called
+am called
+is called
+was called
+were called
 call me
 calls me
 named (?:him|her|them|me|it)
@@ -111,35 +114,35 @@ made out to
 payable to
 addressed to
 signed (?:for )?by
-(?:partner|wife|husband|spouse|boss|colleague|neighbou?r|friend|brother|sister|son|daughter|mother|father|uncle|aunt|cousin|boyfriend|girlfriend|flatmate|roommate|landlord|assistant|manager|doctor|lawyer|agent)
-[a-z]+'s name(?: is|,)
+partner(?:'s name)?,?
+wife(?:'s name)?,?
+husband(?:'s name)?,?
+spouse(?:'s name)?,?
+boss(?:'s name)?,?
+colleague(?:'s name)?,?
+neighbou?r(?:'s name)?,?
+friend(?:'s name)?,?
+brother(?:'s name)?,?
+sister(?:'s name)?,?
+son(?:'s name)?,?
+daughter(?:'s name)?,?
+mother(?:'s name)?,?
+father(?:'s name)?,?
+uncle(?:'s name)?,?
+aunt(?:'s name)?,?
+cousin(?:'s name)?,?
+boyfriend(?:'s name)?,?
+girlfriend(?:'s name)?,?
+flatmate(?:'s name)?,?
+roommate(?:'s name)?,?
+landlord(?:'s name)?,?
+assistant(?:'s name)?,?
+manager(?:'s name)?,?
+doctor(?:'s name)?,?
+lawyer(?:'s name)?,?
 that would be
 it is
 Kund(?:e|in)
-"""
-
-# Where a name can stand; in small letters it counts only if it is listed.
-LEADING = """
-i am
-i'm
-im
-it is
-it's
-its
-this is
-name is
-name's
-hi,?
-hello,?
-hey,?
-dear
-for
-to
-from
-with
-by
-and
-called
 """
 
 # What people say before they answer.

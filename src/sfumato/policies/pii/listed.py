@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from sfumato.policies.pii.capitals import Capital, Chain
+from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.names import Names, listed
 
 _MOST = 4  # words after the given name
@@ -77,27 +78,25 @@ def names_in(chain: Chain) -> Iterator[tuple[int, int]]:
 
 
 def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
-    word = words[first]
-    if word.plain in _set(_NEVER):
-        return None
+    word, last = words[first], _extent(words, first)
     if _is_initialled(words, first, names):
-        return _extent(words, first)
+        return last
     if word.is_initial:
         return _after_initials(words, first, names)
-    last = _extent(words, first)
-    following = words[first + 1 : last + 1]
-    if _is_place(words, first, last):
+    if word.plain in _set(_NEVER) or _is_place(words, first, last):
         return None
+    following = words[first + 1 : last + 1]
     if _is_given(word, names.alone):
         short = word.shouted and word.end - word.start < _SHORTEST_SHOUT
-        return last if following or not short else None
-    sure = any(
-        _is_given(other, names.alone) or _is_given(other, names.surnames) for other in following
-    )
-    if _is_given(word, names.paired):
+        found = bool(following) or not short
+    elif _is_given(word, names.paired):
         initial = len(following) > 1 and following[0].is_initial
-        return last if sure or initial else None
-    return _before_surname(words, first, last, names)
+        found = initial or any(
+            _is_given(other, names.alone) or _is_given(other, names.surnames) for other in following
+        )
+    else:
+        found = _is_before_surname(words, first, last, names)
+    return last if found else None
 
 
 def is_thing(word: str) -> bool:
@@ -115,14 +114,16 @@ def _is_initialled(words: list[Capital], first: int, names: Names) -> bool:
     )
 
 
-def _before_surname(words: list[Capital], first: int, last: int, names: Names) -> int | None:
+def _is_before_surname(words: list[Capital], first: int, last: int, names: Names) -> bool:
     """A word that is in no list right before a surname is a given name that we do not know."""
     word = words[first]
-    if word.plain in names.words or word.shouted or len(word.plain) < 3 or last == first:
-        return None
-    if any(other.plain in names.words for other in words[first + 1 : last + 1]):
-        return None
-    return last if _is_given(words[last], names.surnames) else None
+    if word.shouted or len(word.plain) < 3 or last == first or word.plain.startswith("i'"):
+        return False
+    if is_thing(word.plain) or word.plain in _set(NOT_NAMES):
+        return False
+    if any(other.plain in names.words for other in words[first : last + 1]):
+        return False
+    return _is_given(words[last], names.surnames)
 
 
 def _after_initials(words: list[Capital], first: int, names: Names) -> int | None:

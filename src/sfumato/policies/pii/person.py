@@ -15,6 +15,7 @@ import regex
 
 from sfumato.corpora.spans import Span
 from sfumato.policies.pii import cues
+from sfumato.policies.pii.around import Cued, cued_around
 from sfumato.policies.pii.capitals import PARTICLES, Chain, chains, speaker_tags
 from sfumato.policies.pii.listed import is_thing, names_in
 from sfumato.policies.pii.names import listed, plain
@@ -36,6 +37,7 @@ _QUESTION = (
     r"(?:\b[Nn]ame\b(?!(?: is|'s|,|:) \p{Lu})|\b[Ww]hom? (?:am I|is|are you|do I|have I)\b)"
     r"(?:[^\n?]{0,60}+\? ++|[^\n]{0,60}+\n[ \t]*+)(?:[\p{L} ]{1,20}+[:>] ?)?"
 )
+_SMALL = r"\p{Ll}[\p{L}\p{M}\-]++(?:'(?!s\b)\p{L}++)?"
 _ANY = r"[\p{L}][\p{L}\p{M}'\-]*+"
 
 
@@ -47,49 +49,56 @@ class Person:
 
     def find(self, reading: Reading) -> Iterator[Span]:
         """Names after a cue and listed names, then the same names wherever else they stand."""
-        known: set[str] = set()
-        tags = speaker_tags(reading.text)
-        for rule, reason, (start, end) in _cued(reading.text):
-            words = _named(reading.text[start:end])
+        text, known = reading.text, set[str]()
+        tags = speaker_tags(text)
+        found = list(chains(text, tags))
+        cued = (cue for chain in found for cue in cued_around(chain))
+        for rule, reason, (start, end) in (*_cued(text), *cued):
+            words = _named(text[start:end], rule)
             if words and words[0] not in tags:
                 known.update(_lasting(words))
                 yield Span(start, end, self.label, rule, reason)
-        bare = []
-        for chain in chains(reading.text):
+        for chain in found:
             for first, last in names_in(chain):
                 known.update(_lasting(word.plain for word in chain.words[first : last + 1]))
                 start, end = chain.words[first].start, chain.end_of(last)
-                reason = "stands in a list of names"
-                yield Span(start, end, self.label, "person-listed", reason)
-            bare.append(chain)
-        for start, end in _again(bare, known):
+                yield Span(start, end, self.label, "person-listed", "stands in a list of names")
+        for start, end in _again(found, known) if known else ():
             reason = "a name found elsewhere in the document"
             yield Span(start, end, self.label, "person-again", reason)
 
 
-def _cued(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _cued(text: str) -> Iterator[Cued]:
     for rule, reason, pattern in _rules():
         for match in pattern.finditer(text):
-            yield rule, reason, match.span("name")
-    for verb in _verb().finditer(text):
-        name = _name_before().search(text, max(0, verb.start() - 60), verb.start())
-        if name:
-            yield "person-acting", "does what people do", name.span("name")
+            yield Cued(rule, reason, match.span("name"))
     yield from _small_names(text)
 
 
-def _small_names(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _small_names(text: str) -> Iterator[Cued]:
     """Listed names in small letters, where a name is asked for or may be expected."""
     for line in _answer_line().finditer(text):
-        for match in _small_name().finditer(text, *line.span("answer")):
-            if plain(match["given"]) in listed().alone:
+        for match in _small_word().finditer(text, *line.span("answer")):
+            if plain(match[1]) in listed().alone:
                 reason = "a listed name that answers a question for a name"
-                yield "person-answer", reason, match.span("name")
-    for lead in _lead().finditer(text):
-        match = _small_name().match(text, lead.end())
-        if match and plain(match["given"]) in listed().alone:
+                turned = _surname_before().search(text, line.start("answer"), match.start())
+                start = turned.start() if turned else match.start()
+                yield Cued("person-answer", reason, (start, _small_end(text, match.end())))
+    for match in _lead().finditer(text):
+        if plain(match[1]) in listed().alone:
             reason = "a listed name in small letters, where a name can stand"
-            yield "person-small", reason, match.span("name")
+            place = match.start(1), _small_end(text, match.end())
+            yield Cued("person-small", reason, place)
+
+
+def _small_end(text: str, end: int) -> int:
+    """Where a name in small letters ends: at the first ordinary word, after two words at most."""
+    for _ in range(2):
+        match = _small_rest().match(text, end)
+        if not match or plain(match[1]) in _no_names() or plain(match[1]) in listed().words:
+            break
+        end = match.end()
+    return end
 
 
 def _again(bare: list[Chain], known: set[str]) -> Iterator[tuple[int, int]]:
@@ -114,15 +123,19 @@ def _lasting(words: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _named(text: str) -> list[str]:
+def _named(text: str, rule: str) -> list[str]:
     """The words of a name; none when they are no name."""
     words = [word for word in regex.split(r"[\s.,]+", text) if word]
     while words and plain(words[0]) in cues.BARE_TITLES.split():
         words.pop(0)
     if not words or plain(words[0]) in cues.NOT_NAMES.split():
         return []
-    ordinary = sum(plain(word) in listed().words or is_thing(plain(word)) for word in words)
-    return [] if ordinary == len(words) else words
+    ordinary = [plain(word) in listed().words for word in words]
+    things = [is_thing(plain(word)) for word in words]
+    if all(ordinary) or (rule != "person-title" and all(map(max, ordinary, things))):
+        return []
+    # What something is made by or does what people do may be a company.
+    return [] if rule in ("person-role", "person-acting") and things[-1] else words
 
 
 @cache
@@ -138,28 +151,25 @@ def _answer_line() -> regex.Pattern[str]:
 
 @cache
 def _lead() -> regex.Pattern[str]:
-    return regex.compile(rf"(?:^|\n|(?<![\p{{L}}'])(?:{_phrases(cues.LEADING)}) )(?=\p{{Ll}})")
-
-
-@cache
-def _small_name() -> regex.Pattern[str]:
-    """In small letters; what is ordinary afterwards does not belong to the name."""
-    small = r"\p{Ll}[\p{L}\p{M}\-]*+(?:'(?!s\b)\p{L}++)?"
-    ordinary = rf"(?!(?:{'|'.join((*cues.NOT_NAMES.split(), *sorted(listed().words)))})\b)"
     return regex.compile(
-        rf"(?<![\p{{L}}'\-])(?P<name>(?:{ordinary}{small}, )?(?P<given>{small})"
-        rf"(?: \p{{Ll}}(?:\.| (?=\p{{Ll}}{{2}})))?(?: (?:(?:{_PARTICLE}) ){{0,3}}{ordinary}{small}){{0,2}})"
+        r"(?:^|\n|\b(?:[Ii](?: am|'?m)|[Ii]t(?:'?s| is)|[Tt]his is|[Nn]ame(?: is|'s)"
+        rf"|[Hh](?:i|ello|ey),?|[Dd]ear|for|to) )({_SMALL})"
     )
 
 
 @cache
-def _verb() -> regex.Pattern[str]:
-    return regex.compile(rf" (?:{_phrases(cues.ACTING)})\b")
+def _small_word() -> regex.Pattern[str]:
+    return regex.compile(rf"(?<![\p{{L}}'\-])({_SMALL})")
 
 
 @cache
-def _name_before() -> regex.Pattern[str]:
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}]|[\p{{L}}\p{{N}}]['\-])(?P<name>{_NAME})\Z")
+def _small_rest() -> regex.Pattern[str]:
+    return regex.compile(rf" (?:\p{{Ll}}\.? )?(?:{_PARTICLE} ){{0,3}}({_SMALL})")
+
+
+@cache
+def _surname_before() -> regex.Pattern[str]:
+    return regex.compile(rf"(?<!\p{{L}})(?:{_PARTICLE} ){{0,3}}{_SMALL}, \Z")
 
 
 @cache
@@ -169,7 +179,6 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
     anyone = rf"\"?(?P<name>{_NAME}|{small}(?: {small})?)"
     someone = rf"(?P<name>{_NAME})"
     initial = r"\p{Ll}\."
-    full = rf"(?P<name>{_FULL})"
     turned = rf"{_WORD}(?: {_WORD})?, {_WORD}(?: {_INITIAL})?"
     ended = r"[ \t]*+(?:[.,!?\n]|\Z)"
     patterns = {
@@ -199,13 +208,6 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
         ("quoted", "follows a verb of speaking"): (
             rf"[\"',!?.] (?:said|says|asked|asks|replied|replies|wrote|writes|explained|shouted) "
             rf"{someone}(?=[.,;:!?\n]| (?:in|to|at|on|with|of)\b|\Z)"
-        ),
-        ("addressed", "somebody is spoken to"): (
-            rf"(?:^|\n|[.!?] )(?P<name>{_WORD}), (?:can|could|would|will|do|did|are|have) (?:you|I|we)\b"
-        ),
-        ("role", "follows a word for a person's part"): (
-            rf"\b(?:(?:{_phrases(cues.ROLES)})(?:: ?|\. ?| )"
-            rf"|(?:From|To|Cc|CC|Bcc|FROM|TO|By): {{1,8}}|by ){full}"
         ),
         ("block", "a line of its own above a line with a number or an address"): (
             rf"(?:^|\n)[> \t]{{0,4}}+(?P<name>{_WORD}"

@@ -95,6 +95,14 @@ class _Candidate:
         text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
         return [text[ends[one] : starts[other]] for one, other in pairwise(runs)]
 
+    def is_money(self) -> bool:
+        """Whether a sign of a currency stands beside, or two decimals end a number."""
+        text, lengths = self.reading.text, self.lengths()
+        if _money_before().search(text, max(0, self.start - 5), self.start):
+            return True
+        decimals = len(lengths) > 1 and lengths[-1] == 2 and self.gaps()[-1] == "."
+        return (decimals and len(lengths) == 2) or bool(_money_after().match(text, self.end))
+
     def is_something_else(self) -> bool:
         """Whether this is rather a part of a word, a date, years, a decimal or a quantity."""
         text, lengths, gaps = self.reading.text, self.lengths(), self.gaps()
@@ -158,7 +166,7 @@ def _shaped(candidate: _Candidate) -> str:
 
 def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
-    if not candidate.lengths() or not reading.near(start, end, _cue()):
+    if candidate.is_money() or not reading.near(start, end, _cue()):
         return ""
     if date_end(reading.text, start) > start or (
         len(candidate.digits) % 4 == 0
@@ -216,6 +224,16 @@ def _extension() -> regex.Pattern[str]:
 @cache
 def _continued() -> regex.Pattern[str]:
     return regex.compile(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
+
+
+@cache
+def _money_before() -> regex.Pattern[str]:
+    return regex.compile(r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|INR|CHF|Rs\.?)) ?\Z")
+
+
+@cache
+def _money_after() -> regex.Pattern[str]:
+    return regex.compile(r" ?(?:[$€£¥₹]|(?:USD|EUR|GBP|INR|CHF|dollars|euros?|pounds)\b)")
 
 
 @cache
