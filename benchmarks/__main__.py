@@ -38,10 +38,11 @@ def main() -> None:
 def machine() -> str:
     """What the figures hang on; others may use the machine too, hence the load."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "not set")
     return (
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"load {load:.1f} before the start. Medians, with the smallest and the largest of all "
-        "repetitions in parentheses; other work on the machine widens them."
+        f"OPENBLAS_NUM_THREADS {threads}, load {load:.1f} before the start. "
+        "Medians, with the smallest and the largest of all repetitions in parentheses; other work on the machine widens them."
     )
 
 
@@ -63,4 +64,5 @@ def keep(name: str, rows: list[Row], *, quick: bool) -> None:
     (RESULTS / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
 
-main()
+if __name__ == "__main__":  # worker processes import this module again
+    main()

@@ -108,3 +108,33 @@ def test_the_nearest_word_is_the_naive_one_for_any_shape(
 ) -> None:
     vectors = sample(words, dimension, seed)
     assert_nearest(vectors, spread * sample(queries, dimension, seed + 1).astype(np.float64))
+
+
+@pytest.mark.parametrize(("words", "queries"), [(3, 1), (3, 500), (50, 2)])
+def test_a_small_search_takes_no_more_memory_than_its_scores(
+    words: int, queries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    search = NearestSearch(sample(words, 2, seed=12))
+    inner = search._nearest
+
+    def watched(block: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.intp]:
+        given.append(scores.size)
+        return inner(block, scores)
+
+    monkeypatch.setattr(search, "_nearest", watched)
+    search.nearest(sample(queries, 2, seed=13).astype(np.float64))
+    assert given == [words * queries]
+
+
+def test_the_scores_of_a_large_search_stay_within_one_block() -> None:
+    # Tens of megabytes, whatever the number of words and queries.
+    assert module.QUERIES * module.WORDS * np.dtype(np.float32).itemsize <= 32 << 20
+
+
+def test_a_query_finds_the_same_word_alone_and_among_others() -> None:
+    vectors, queries = sample(400, 6, seed=14), sample(60, 6, seed=15).astype(np.float64)
+    search = NearestSearch(vectors)
+    together = search.nearest(queries)
+    alone = [int(search.nearest(queries[row : row + 1])[0]) for row in range(len(queries))]
+    assert alone == together.tolist()

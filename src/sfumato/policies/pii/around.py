@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import regex
-
 from sfumato.policies.pii import cues
 from sfumato.policies.pii.capitals import Chain
 
-_BEFORE, _AFTER = 32, 24
+_BEFORE, _AFTER = 32, 32
+_FIELDS = ("by", "from", "to", "cc", "bcc")
 
 
 class Cued(NamedTuple):
@@ -29,15 +28,13 @@ class Cued(NamedTuple):
 def cued_around(chain: Chain) -> Iterator[Cued]:
     """A chain that follows a word for a person's part, or does what only people do."""
     words, text = chain.words, chain.text
-    end = chain.end_of(len(words) - 1)
-    if len(words) > 1 and _follows_role(text, words[0].start):
-        yield _role(words[0].start, end)
-    elif len(words) > 2 and words[0].plain in _last_words(cues.ROLES):
+    start, end = words[0].start, chain.end_of(len(words) - 1)
+    if len(words) > 1 and _follows_role(text, start):
+        yield _role(start, end)
+    elif len(words) > 2 and words[0].plain in _by_word(cues.ROLES, -1):
         yield _role(words[1].start, end)
-    if _next_word(text, end) in _first_words(cues.ACTING) and _acting().match(text, end):
-        before = text[max(0, words[0].start - 4) : words[0].start]
-        if before.lower() != "the ":
-            yield Cued("person-acting", "does what people do", (words[0].start, end))
+    if _acts(text, end) and text[max(0, start - 4) : start].lower() != "the ":
+        yield Cued("person-acting", "does what people do", (start, end))
 
 
 def _role(start: int, end: int) -> Cued:
@@ -45,57 +42,31 @@ def _role(start: int, end: int) -> Cued:
 
 
 def _follows_role(text: str, start: int) -> bool:
-    before = text[max(0, start - _BEFORE) : start]
-    last = before.rstrip(" :.,").replace("\n", " ").rpartition(" ")[2].lower()
-    return last in _last_words(cues.ROLES) and bool(_role_before().search(before))
+    stretch = text[max(0, start - _BEFORE) : start]
+    before = stretch.rstrip(" :.,")
+    if before == stretch:
+        return False
+    words = before.lower().split()
+    # A letter says "By:", "To:" and "From:"; without the colon only "by" is followed by people.
+    if words and words[-1] in _FIELDS and (words[-1] == "by" or stretch[len(before)] == ":"):
+        return True
+    phrases = _by_word(cues.ROLES, -1).get(words[-1], ()) if words else ()
+    return any(words[-len(phrase) :] == phrase for phrase in phrases)
 
 
-def _next_word(text: str, end: int) -> str:
-    return text[end : end + _AFTER].partition(" ")[2].partition(" ")[0].rstrip(".,;:!?\n")
-
-
-@cache
-def _last_words(phrases: str) -> frozenset[str]:
-    """Every word that can end one of these phrases."""
-    found = {"by", "from", "to", "cc", "bcc"}
-    for phrase in phrases.strip().split("\n"):
-        last = regex.sub(r"\(\?:[^)]*\)\??|,\?", "", phrase).split(" ")[-1]
-        ends = regex.search(r"\(\?:([^)]*)\)\Z", phrase)
-        options = ends[1].split("|") if ends else []
-        found.update((last, *(option.split(" ")[-1] for option in options)))
-        found.update(_optional(phrase))
-    return frozenset(word.lower() for word in found if word)
-
-
-def _optional(phrase: str) -> Iterator[str]:
-    """The last word with its optional ending, and "neighbour" with and without its u."""
-    last = phrase.split(" ")[-1].removesuffix(",?")
-    match = regex.fullmatch(r"(\p{L}*)\(\?:(\p{L}*)(?:\|(\p{L}*))?\)\??", last)
-    if match:
-        yield from (match[1] + (ending or "") for ending in match.groups()[1:])
-    match = regex.fullmatch(r"(\p{L}*)(\p{L})\?(\p{L}*)", last.partition("(")[0])
-    if match:
-        yield from (match[1] + match[3], match[1] + match[2] + match[3])
+def _acts(text: str, end: int) -> bool:
+    if text[end : end + 1] != " ":
+        return False
+    words = [word.rstrip(".,;:!?") for word in text[end : end + _AFTER].split(" ", 3)[1:3]]
+    phrases = _by_word(cues.ACTING, 0).get(words[0], ())
+    return any(words[: len(phrase)] == phrase for phrase in phrases)
 
 
 @cache
-def _first_words(phrases: str) -> frozenset[str]:
-    words = (phrase.split(" ")[0] for phrase in phrases.strip().split("\n"))
-    return frozenset(
-        option
-        for word in words
-        for option in (word.replace("[sz]", "s"), word.replace("[sz]", "z"))
-    )
-
-
-@cache
-def _role_before() -> regex.Pattern[str]:
-    phrases = "|".join(cues.ROLES.strip().split("\n"))
-    return regex.compile(
-        rf"(?<!\p{{L}})(?:(?i:{phrases})(?:: ?|\. ?| )|(?:From|To|Cc|CC|Bcc|FROM|TO|By): {{1,8}}|by )\Z"
-    )
-
-
-@cache
-def _acting() -> regex.Pattern[str]:
-    return regex.compile(rf" (?:{'|'.join(cues.ACTING.strip().split(chr(10)))})\b")
+def _by_word(phrases: str, place: int) -> dict[str, list[list[str]]]:
+    """Phrases, each as its words, by their first or last word."""
+    found: dict[str, list[list[str]]] = {}
+    for phrase in phrases.strip().splitlines():
+        words = phrase.split()
+        found.setdefault(words[place], []).append(words)
+    return found

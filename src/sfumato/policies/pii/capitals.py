@@ -83,7 +83,7 @@ def _is_joined(text: str, one: Capital, other: Capital) -> bool:
     gap = text[one.end : min(other.start, one.end + 14)]
     if one.is_initial:
         gap = gap.removeprefix(".")
-    if gap == " " or (one.is_initial and not gap):
+    if gap == " " or (one.is_initial and not gap) or (gap == ". " and one.plain == "st"):
         return True
     if len(gap) < 4 or len(gap) > 13 or gap[0] != " " or gap[-1] != " ":
         return False

@@ -159,7 +159,7 @@ def _parcel() -> regex.Pattern[str]:
 def _ending() -> regex.Pattern[str]:
     return regex.compile(
         r"(?i)\b(?:end(?:s|ed|ing)? (?:in|on|with)|(?:last|final) (?:[a-z]{3,5}|[2-6]) ?"
-        r"(?:digits?|numbers?)?(?: of [\p{L} ]{2,20})?(?: are| is|:)?) {1,2}[*x.#]{0,12}\Z"
+        r"(?:digits?|numbers?)?(?: of [\p{L} ]{2,20})?(?: are| is|:)?) {1,2}[*x.#•]{0,12}+ ?\Z"
     )
 
 

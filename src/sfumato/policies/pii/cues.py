@@ -81,8 +81,10 @@ groeten?
 hälsningar
 signed(?: by)?
 """
+# Words before a name of at least two words; plain words, no patterns.
 ROLES = """
-patiente?
+patient
+patiente
 client
 customer
 tenant
@@ -90,11 +92,18 @@ employee
 attn
 attention
 c/o
-contact(?: person)?
-spoke (?:to|with)
-speak (?:to|with)
-talk(?:ed)? (?:to|with)
-ask(?:ed)? for
+contact
+contact person
+spoke to
+spoke with
+speak to
+speak with
+talk to
+talk with
+talked to
+talked with
+ask for
+asked for
 met with
 author
 account holder
@@ -107,42 +116,78 @@ referred by
 seen by
 on behalf of
 in the name of
-under the name(?: of)?
-belongs? to
-registered (?:to|for)
+under the name
+under the name of
+belongs to
+belong to
+registered to
+registered for
 made out to
 payable to
 addressed to
-signed (?:for )?by
-partner(?:'s name)?,?
-wife(?:'s name)?,?
-husband(?:'s name)?,?
-spouse(?:'s name)?,?
-boss(?:'s name)?,?
-colleague(?:'s name)?,?
-neighbou?r(?:'s name)?,?
-friend(?:'s name)?,?
-brother(?:'s name)?,?
-sister(?:'s name)?,?
-son(?:'s name)?,?
-daughter(?:'s name)?,?
-mother(?:'s name)?,?
-father(?:'s name)?,?
-uncle(?:'s name)?,?
-aunt(?:'s name)?,?
-cousin(?:'s name)?,?
-boyfriend(?:'s name)?,?
-girlfriend(?:'s name)?,?
-flatmate(?:'s name)?,?
-roommate(?:'s name)?,?
-landlord(?:'s name)?,?
-assistant(?:'s name)?,?
-manager(?:'s name)?,?
-doctor(?:'s name)?,?
-lawyer(?:'s name)?,?
+signed by
+signed for by
 that would be
-it is
-Kund(?:e|in)
+billing address
+shipping address
+delivery address
+mailing address
+kunde
+kundin
+partner
+wife
+husband
+spouse
+boss
+colleague
+neighbour
+neighbor
+friend
+brother
+sister
+son
+daughter
+mother
+father
+uncle
+aunt
+cousin
+boyfriend
+girlfriend
+flatmate
+roommate
+landlord
+assistant
+manager
+doctor
+lawyer
+partner's name
+wife's name
+husband's name
+spouse's name
+boss's name
+colleague's name
+neighbour's name
+neighbor's name
+friend's name
+brother's name
+sister's name
+son's name
+daughter's name
+mother's name
+father's name
+uncle's name
+aunt's name
+cousin's name
+boyfriend's name
+girlfriend's name
+flatmate's name
+roommate's name
+landlord's name
+assistant's name
+manager's name
+doctor's name
+lawyer's name
 """
 
 # What people say before they answer.
@@ -172,7 +217,7 @@ hi
 hello
 """
 
-# What only people do, right after their name.
+# What only people do, right after their name; plain words, no patterns.
 ACTING = """
 said
 says
@@ -195,14 +240,24 @@ laughed
 nodded
 shrugged
 sighed
-apologi[sz]ed
+apologised
+apologized
 texted
 insisted
-had given
-works (?:at|for|in|as)
 complained
 reported
-was (?:born|admitted|discharged|diagnosed|seen|hired|married)
+had given
+works at
+works for
+works in
+works as
+was born
+was admitted
+was discharged
+was diagnosed
+was seen
+was hired
+was married
 """
 
 # Words that follow a cue without being a name.

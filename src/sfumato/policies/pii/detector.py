@@ -36,7 +36,7 @@ _REGIONAL = ("phone", "postcode")
 
 @dataclass(frozen=True)
 class Pii:
-    """Personal data by pattern and context: no model, no list of names.
+    """Personal data by pattern, context and a list of common names; no model.
 
     ``types`` says which recognizers look (email, url, iban, card, ssn, ip, dates, address,
     postcode, phone, code, person; all of them unless told). ``regions`` says whose telephone

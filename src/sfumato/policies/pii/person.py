@@ -85,10 +85,13 @@ def _small_names(text: str) -> Iterator[Cued]:
                 start = turned.start() if turned else match.start()
                 yield Cued("person-answer", reason, (start, _small_end(text, match.end())))
     for match in _lead().finditer(text):
-        if plain(match[1]) in listed().alone:
-            reason = "a listed name in small letters, where a name can stand"
-            place = match.start(1), _small_end(text, match.end())
-            yield Cued("person-small", reason, place)
+        end = match.end("given")
+        if plain(match["given"]) not in listed().alone:
+            if plain(match["after"] or "") not in listed().alone or not _named(match["given"], ""):
+                continue
+            end = match.end("after")
+        reason = "a listed name in small letters, where a name can stand"
+        yield Cued("person-small", reason, (match.start("given"), _small_end(text, end)))
 
 
 def _small_end(text: str, end: int) -> int:
@@ -153,7 +156,7 @@ def _answer_line() -> regex.Pattern[str]:
 def _lead() -> regex.Pattern[str]:
     return regex.compile(
         r"(?:^|\n|\b(?:[Ii](?: am|'?m)|[Ii]t(?:'?s| is)|[Tt]his is|[Nn]ame(?: is|'s)"
-        rf"|[Hh](?:i|ello|ey),?|[Dd]ear|for|to) )({_SMALL})"
+        rf"|[Hh](?:i|ello|ey),?|[Dd]ear|for|to) )(?=(?P<given>{_SMALL})(?:, (?P<after>{_SMALL}))?)"
     )
 
 
@@ -179,7 +182,7 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
     anyone = rf"\"?(?P<name>{_NAME}|{small}(?: {small})?)"
     someone = rf"(?P<name>{_NAME})"
     initial = r"\p{Ll}\."
-    turned = rf"{_WORD}(?: {_WORD})?, {_WORD}(?: {_INITIAL})?"
+    turned = rf"(?:{_PARTICLE} ){{0,3}}+{_WORD}(?: {_WORD})?, {_WORD}(?: {_INITIAL})?"
     ended = r"[ \t]*+(?:[.,!?\n]|\Z)"
     patterns = {
         ("introduced", "follows words that introduce a name"): (

@@ -24,6 +24,15 @@ def found(text: str) -> list[tuple[str, str]]:
         ("licence 6940579", "6940579", "code-long"),
         ("QQ123456C", "QQ123456C", "code-mixed"),
         ("john1985 wrote", "john1985", "code-mixed"),
+        ("RR 123 456 785 DE", "RR 123 456 785 DE", "code-parcel"),
+        ("RR 12 345 6785 DE", "RR 12 345 6785 DE", "code-parcel"),
+        ("1Z 999 AA1 01 2345 6784", "1Z 999 AA1 01 2345 6784", "code-parcel"),
+        ("7712 3456 7890", "7712 3456 7890", "code-parcel"),
+        ("9612 0123 4567 8901 2345", "9612 0123 4567 8901 2345", "code-parcel"),
+        ("the one ending in 0146.", "0146", "code-ending"),
+        ("card ends with **** 4431", "4431", "code-ending"),
+        ("last four digits: 1234", "1234", "code-ending"),
+        ("the last 4 of my card are 1234", "1234", "code-ending"),
     ],
 )
 def test_identifiers_are_found_with_their_rule(text: str, expected: str, rule: str) -> None:
@@ -42,6 +51,9 @@ def test_identifiers_are_found_with_their_rule(text: str, expected: str, rule: s
         "No. 110 Squadron",
         "NATO HEADQUARTERS",
         "2020-05-06",
+        "the last 12 men",
+        "a series ending after 24 games",
+        "in 1914 1918",
     ],
 )
 def test_what_is_no_identifier_is_left_alone(text: str) -> None:

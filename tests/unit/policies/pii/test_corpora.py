@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.customersim import generate
 from sfumato.corpora.documents import Document
 from sfumato.corpora.labelled import Labelled, from_record
 from sfumato.corpora.spans import Span, Spans
@@ -62,6 +64,31 @@ def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> N
         assert row.share is not None
         assert row.share >= 0.95, row
     assert (report.overall_precision.share or 0) >= 0.9
+
+
+@pytest.mark.resources
+def test_most_names_and_streets_are_found_in_synthetic_sentences(resources: Path) -> None:
+    records = lines(resources / "data" / "pii-synth" / "records.jsonl.gz")
+    rows = {row.label: row for row in score(Pii(), map(from_record, records)).recall}
+    assert (rows["PERSON"].share or 0) >= 0.65
+    assert (rows["STREET_ADDRESS"].share or 0) >= 0.7
+
+
+def test_what_generated_customers_say_is_found() -> None:
+    report = score(Pii(), generate(300, Randomness.reproducible(5)))
+    for row in report.recall:
+        assert row.share is not None
+        assert row.share >= 0.95, row
+    assert (report.overall_precision.share or 0) >= 0.95
+
+
+def test_twin_without_names_and_addresses_misses_generated_customers() -> None:
+    policy = Pii(types=("phone", "code", "email"))
+    rows = {
+        row.label: row for row in score(policy, generate(100, Randomness.reproducible(5))).recall
+    }
+    assert (rows["PERSON"].share or 0) < 0.5
+    assert (rows["ADDRESS"].share or 0) < 0.5
 
 
 @pytest.mark.resources

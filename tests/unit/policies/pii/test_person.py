@@ -30,6 +30,26 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Dear Ann, I saw Ann", "Ann", "person-again"),
         ("Margaret Hale said so", "Margaret Hale", "person-acting"),
         ("Full name: Ada", "Ada", "person-field"),
+        ("I am Xanthi R. Qemali.", "Xanthi R. Qemali", "person-self"),
+        ("Your name?\nQemali, Xanthi.", "Qemali, Xanthi", "person-answer"),
+        ("Whom am I speaking with?\nXanthi Qemali", "Xanthi Qemali", "person-answer"),
+        ("What is your name? Xanthi Qemali", "Xanthi Qemali", "person-answer"),
+        ("That would be Xanthi Qemali.", "Xanthi Qemali", "person-role"),
+        ("The flat belongs to Xanthi Qemali", "Xanthi Qemali", "person-role"),
+        ("payable to Xanthi Qemali only", "Xanthi Qemali", "person-role"),
+        ("my wife, Xanthi Qemali, will come", "Xanthi Qemali", "person-role"),
+        ("in my wife's name, Xanthi Qemali", "Xanthi Qemali", "person-role"),
+        ("Directed By:   Xanthi Qemali", "Xanthi Qemali", "person-role"),
+        ("Patient Xanthi Qemali came", "Xanthi Qemali", "person-role"),
+        ("Mr. van der Qem left", "Mr. van der Qem", "person-title"),
+        ("Ms. de la Cruz left", "Ms. de la Cruz", "person-title"),
+        ("Mme d'Aubigny left", "Mme d'Aubigny", "person-title"),
+        ("Mr. Washington left", "Mr. Washington", "person-title"),
+        ("'Never,' says Qemali.", "Qemali", "person-quoted"),
+        ("people call me Qemali", "Qemali", "person-introduced"),
+        ("Name?\nit should be under sabine t. krüger", "sabine t. krüger", "person-answer"),
+        ("hey it's loïc garnier, my box", "loïc garnier", "person-small"),
+        ("a parcel to krüger, sabine, please", "krüger, sabine", "person-small"),
     ],
 )
 def test_names_are_found_with_their_rule(text: str, expected: str, rule: str) -> None:
@@ -46,7 +66,41 @@ def test_names_are_found_with_their_rule(text: str, expected: str, rule: str) ->
         "This is the place",
         "The file name was long",
         "hello there",
+        "SYS: Your name?\nUSR: My name is secret.\nSYS: Much appreciated",
+        "SYS: name?\nUSR: ...\nSYS: Perfect. Noted.",
+        "SYS: Let me find your file; your first and last name?\nUSR: why?\nSYS: Because.",
+        "SYS: Hi there! This is the help desk.\nUSR: Hi.",
+        "Thanks, Mr.",
+        "it is given to hope and will",
+        "the Burmese called it so",
+        "built by Sonic Team",
     ],
 )
 def test_what_is_no_name_is_left_alone(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("my name is XANTHI QEMALI\nAlright Xanthi.", "Xanthi"),
+        ("my name is xanthi qemali\nThanks, Xanthi!", "Xanthi"),
+        ("Dear Xanthi,\nfor Xanthi's sake", "Xanthi"),
+        ("Xanthi said so. I saw Xanthi.", "Xanthi"),
+        ("I met Ann Qemali. Qemali left.", "Qemali"),
+    ],
+)
+def test_a_name_is_found_again_whatever_found_it_first(text: str, word: str) -> None:
+    spans = list(Person().find(Reading.of(text)))
+    last = text.rindex(word)
+    assert any(span.start <= last and last + len(word) <= span.end for span in spans)
+
+
+def test_ordinary_words_of_a_name_are_not_found_again() -> None:
+    text = "Ask for Good Morning Xanthi. Good morning. Morning!"
+    assert not any(span.start > 30 for span in Person().find(Reading.of(text)))
+
+
+def test_an_initial_between_known_words_belongs_to_the_name() -> None:
+    text = "Dear Xanthi Qemali,\nXanthi R. Qemali signed."
+    assert ("Xanthi R. Qemali", "person-again") in found(text)

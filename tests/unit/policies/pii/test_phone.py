@@ -50,6 +50,10 @@ def test_numbers_are_found_with_their_rule(text: str, expected: str, rule: str) 
         "1 234 567 people",
         "10:20",
         "$5551234567",
+        "you charged my phone $230.00 twice",
+        "call it 12500 EUR",
+        "phone for USD 19900",
+        "the phone costs 694.00",
     ],
 )
 def test_what_is_no_number_is_left_alone(text: str) -> None:

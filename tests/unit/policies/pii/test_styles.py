@@ -95,6 +95,17 @@ STYLES = {
         "ssn ⟦US_SSN|123–45–6789⟧ with en dashes",
         "⟦EMAIL|ｕｓｅｒ＠ｅｘａｍｐｌｅ．ｏｒｇ⟧ in full width",
     ],
+    "names without a cue": [
+        "Lunch with ⟦PERSON|Deborah⟧ and ⟦PERSON|Kwame Boateng⟧ moved to noon.",
+        "Minutes: present were ⟦PERSON|H. Gutierrez⟧, ⟦PERSON|Marek J. Nowak⟧ and ⟦PERSON|Anneke van den Berg⟧.",
+        "⟦PERSON|Fatima⟧ asked whether ⟦PERSON|Wojciech⟧ was in.",
+    ],
+    "parcels": [
+        "Your item ⟦CODE|RR 123 456 785 DE⟧ is at the desk; the courier's is ⟦CODE|1Z 999 AA1 01 2345 6784⟧.",
+        "Deliver to ⟦ADDRESS|Plot 7, Rose Layout, near the temple, Agra - 603 855⟧.",
+        "Return to ⟦ADDRESS|PO Box 88, Pine Flats, NM 87505⟧ or ⟦ADDRESS|The Mill, Oak Lane, Orme, TH9 6AB⟧.",
+        "It went to the card ending in ⟦CODE|4431⟧.",
+    ],
     "prose": [
         "She left her number, ⟦PHONE|212-555-0187⟧, with the porter at ⟦ADDRESS|5 Elm Avenue⟧.",
         "His passport (⟦CODE|C01X00T47⟧) expires in ⟦DATE_TIME|March 2031⟧.",
