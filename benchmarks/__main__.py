@@ -42,7 +42,8 @@ def machine() -> str:
     return (
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"OPENBLAS_NUM_THREADS {threads}, load {load:.1f} before the start. "
-        "Medians, with the smallest and the largest of all repetitions in parentheses; other work on the machine widens them."
+        "Medians, with the smallest and the largest of all repetitions in parentheses; "
+        "other work on the machine widens them."
     )
 
 

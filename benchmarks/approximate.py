@@ -53,6 +53,7 @@ def _compared(name: str, space: Space, epsilons: tuple[float, ...], quick: bool)
                 "search": key,
                 "agreement": f"{np.mean(one.nearest(noisy) == exact):.4f}",
                 "times as fast": timings[key].ratio(timings["exact"]),
+                "in processor time": timings[key].cpu_ratio(timings["exact"]),
             }
             for key, one in searches.items()
         ]
