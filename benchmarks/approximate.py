@@ -1,7 +1,6 @@
 """Could an approximate search be worth it? Agreement with the exact one, and how much faster.
 
-Two candidates stand in ``candidates``. Neither is part of the package: on this evidence the exact
-search is as fast as makes a difference wherever the noise is strong enough to protect.
+Two candidates stand in ``candidates``. Neither is part of the package: ``docs/speed.md`` says why.
 """
 
 from __future__ import annotations

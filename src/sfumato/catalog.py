@@ -32,6 +32,10 @@ class Entry:
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     "mechanisms": {
+        "exponential": (
+            "sfumato.mechanisms.exponential:Exponential",
+            "any word of the vocabulary, less likely the farther away (SanText)",
+        ),
         "laplace": (
             "sfumato.mechanisms.laplace:Laplace",
             "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",
@@ -39,6 +43,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "selective": (
             "sfumato.mechanisms.selective:Selective",
             "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
+        ),
+        "truncated": (
+            "sfumato.mechanisms.truncated:Truncated",
+            "near words by their distance, all words beyond gamma alike (TEM)",
         ),
     },
     "policies": {

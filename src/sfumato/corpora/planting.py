@@ -12,6 +12,7 @@ from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary, Manifest, Place, insert, plan
 from sfumato.corpora.documents import Document
+from sfumato.corpora.edits import Edit, Edited
 from sfumato.corpora.source import Source
 from sfumato.corpora.writing import is_stream, written
 
@@ -42,12 +43,13 @@ def plant(
     with source.opened() as (chunks, _), written(target, overwrite=overwrite) as output:
         for chunk in chunks:
             waiting.extend(chunk.documents())
-            texts = []
-            for _ in range(len(waiting)):
+            edited = []
+            for original in list(waiting):
                 document, found = next(planted)
-                texts.append(document.text)
+                whole = Edit(0, len(original.text), document.text)
+                edited.append(Edited(document.text, (whole,) if found else ()))
                 places.extend(found)
-            output.write(chunk.rewritten(texts))
+            output.write(chunk.rewritten(edited))
     manifest = Manifest(tuple(canaries), schedule, tuple(places))
     write_whole(beside, (json.dumps(manifest.as_dict(), indent=2) + "\n").encode())
     return manifest

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import regex
+
+from sfumato.corpora.edits import Edit, Edited
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,15 @@ class Words:
     def __repr__(self) -> str:
         return f"Words({len(self)} words)"
 
-    def replaced(self, indices: list[int], replacements: list[str]) -> str:
+    def replaced(self, indices: Iterable[int], replacements: Iterable[str]) -> Edited:
         """The text with some words (in increasing order) replaced, all else as it was."""
-        pieces: list[str] = []
-        reached = 0
-        for index, replacement in zip(indices, replacements, strict=True):
-            pieces.append(self.text[reached : self.starts[index]])
-            pieces.append(replacement)
-            reached = self.ends[index]
-        pieces.append(self.text[reached:])
-        return "".join(pieces)
+        return Edited.of(
+            self.text,
+            (
+                Edit(self.starts[index], self.ends[index], replacement)
+                for index, replacement in zip(indices, replacements, strict=True)
+            ),
+        )
 
 
 def _pattern(text: str) -> re.Pattern[str] | regex.Pattern[str]:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
+from sfumato.corpora.edits import Edited
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.vocabulary import KEPT_UNKNOWN
@@ -45,10 +46,19 @@ CHOICE_LEAK = "which words were selected"
 class Privatized:
     """What came of one document, with counts that the output shows anyway."""
 
-    text: str
+    edited: Edited
     words: int
-    selected: int
     uncovered: int
+
+    @property
+    def text(self) -> str:
+        """The new text."""
+        return self.edited.text
+
+    @property
+    def selected(self) -> int:
+        """How many words were privatized."""
+        return len(self.edited.edits)
 
     def __repr__(self) -> str:
         # What the policy did not select stands here in the clear: keep it out of logs.
@@ -101,9 +111,8 @@ class Selective:
             end = start + len(indices)
             results.append(
                 Privatized(
-                    text=words.replaced(indices, outputs[start:end]),
+                    edited=words.replaced(indices, outputs[start:end]),
                     words=len(words),
-                    selected=len(indices),
                     uncovered=self.mechanism.uncovered(inputs[start:end]),
                 )
             )

@@ -76,7 +76,7 @@ def explained(privatizer: Privatizer, text: str, *, draws: int = 400) -> Explana
             )
         )
     return Explanation(
-        text=words.replaced(chosen, replacements),
+        text=words.replaced(chosen, replacements).text,
         words=tuple(accounts),
         guarantee=_guarantee(privatizer, mechanism.uncovered(originals)),
     )

@@ -160,7 +160,7 @@ def _privatize_chunk(privatizer: Privatizer, item: tuple[int, Chunk]) -> Part:
     index, chunk = item
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
     results = privatizer.selective.privatize(chunk.documents(), privatizer.randomness.stream(index))
-    return Part(index, chunk.rewritten([one.text for one in results]), Tally.of(results))
+    return Part(index, chunk.rewritten([one.edited for one in results]), Tally.of(results))
 
 
 def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:

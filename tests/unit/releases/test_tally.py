@@ -7,12 +7,14 @@ from statistics import median_low
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.corpora.edits import Edit, Edited
 from sfumato.mechanisms.selective import Privatized
 from sfumato.releases.tally import Tally
 
 
 def of(counts: list[int]) -> Tally:
-    return Tally.of(Privatized("", 100, count, 0) for count in counts)
+    edit = Edit(0, 0, "")
+    return Tally.of(Privatized(Edited("", (edit,) * count), 100, 0) for count in counts)
 
 
 @given(st.lists(st.integers(0, 50)), st.lists(st.integers(0, 50)))

@@ -12,6 +12,9 @@ from typing import Protocol
 
 from sfumato.core.errors import MalformedRecord, UndecodableText
 from sfumato.corpora.documents import Document
+from sfumato.corpora.edits import Edited
+
+Spell = Callable[[str, Edited], str]  # the old literal and the edits to the new literal
 
 CHARACTERS = 1 << 18
 RECORDS = 4096
@@ -24,8 +27,8 @@ class Chunk(Protocol):
         """The documents, in order; records without text have none."""
         ...
 
-    def rewritten(self, texts: Sequence[str]) -> bytes:
-        """The chunk with new texts, one per document, all else as it was read."""
+    def rewritten(self, edited: Sequence[Edited]) -> bytes:
+        """The chunk with edited texts, one per document, all else as it was read."""
         ...
 
 
@@ -53,7 +56,7 @@ class TextChunk:
     """Consecutive records of a text file and the function that spells a text as the file does."""
 
     records: tuple[Record, ...]
-    spell: Callable[[str, str], str]
+    spell: Spell
     encoding: str
 
     def documents(self) -> list[Document]:
@@ -67,25 +70,27 @@ class TextChunk:
                     raise MalformedRecord(f"line {record.line}: {error}") from None
         return found
 
-    def rewritten(self, texts: Sequence[str]) -> bytes:
-        """Records joined again; a text that did not change keeps the spelling it had."""
+    def rewritten(self, edited: Sequence[Edited]) -> bytes:
+        """Records joined again; a text without edits keeps the spelling it had.
+
+        Never ask whether the text *changed*: an edit may put back the word that stood there, and
+        a spelling that shows it would prove the original.
+        """
         pieces: list[str] = []
-        remaining = iter(texts)
+        remaining = iter(edited)
         for record in self.records:
             literal = record.literal
             if record.text is not None:
-                text = next(remaining)
-                if text != record.text:
-                    literal = self.spell(text, record.literal)
+                now = next(remaining)
+                if now.edits:
+                    literal = self.spell(literal, now)
             pieces += (record.before, literal, record.after)
         # Whatever was decoded can be encoded again, so only a replacement can have a letter that
         # this encoding lacks; a question mark stands for it.
         return "".join(pieces).encode(self.encoding, "replace")
 
 
-def chunked(
-    records: Iterable[Record], spell: Callable[[str, str], str], encoding: str
-) -> Iterator[TextChunk]:
+def chunked(records: Iterable[Record], spell: Spell, encoding: str) -> Iterator[TextChunk]:
     """Group records; where a chunk ends depends on the file alone, so that runs can resume."""
     group: list[Record] = []
     size = 0

@@ -7,12 +7,14 @@ white space. So only the place of the text in the line is looked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, BinaryIO
 
 from sfumato.core.errors import MalformedRecord
+from sfumato.corpora.edits import Edit, Edited, spliced
 from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
 from sfumato.corpora.formats.fields import missing_field
 from sfumato.corpora.formats.layout import Layout
@@ -24,12 +26,29 @@ _MARK = "\ufeff"
 
 def read(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
     """The documents of a file with one JSON object per line."""
-    return chunked(_records(stream, layout), spell, layout.encoding)
+    escaping = partial(spell, ascii_only=layout.encoding != "utf-8")
+    return chunked(_records(stream, layout), escaping, layout.encoding)
 
 
-def spell(text: str, literal: str) -> str:
-    """As a JSON string; escaped to ASCII where the original was."""
-    return json.dumps(text, ensure_ascii=literal.isascii())
+def spell(literal: str, edited: Edited, *, ascii_only: bool = False) -> str:
+    """The literal with the edits made in place; every escape outside them stays as it was.
+
+    How a replacement is escaped must not depend on the word it replaces, so it is a constant.
+    """
+    places = _places(literal)
+    edits = (
+        Edit(places[start], places[end], json.dumps(new, ensure_ascii=ascii_only)[1:-1])
+        for start, end, new in edited.edits
+    )
+    return spliced(literal, edits)
+
+
+def _places(literal: str) -> Sequence[int]:
+    """Where each character of the text, and its end, stands in the literal."""
+    if "\\" not in literal:
+        return range(1, len(literal))
+    starts = [match.start() + 1 for match in _character().finditer(literal[1:-1])]
+    return [*starts, len(literal) - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +143,12 @@ def _expect(character: str, line: str, place: int) -> int:
     if line[place : place + 1] != character:
         raise json.JSONDecodeError(f"Expecting '{character}'", line, place)
     return place + 1
+
+
+@cache
+def _character() -> re.Pattern[str]:
+    pair = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    return re.compile(rf"{pair}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 
 
 class _Number(str):

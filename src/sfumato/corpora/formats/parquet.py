@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
 from sfumato.corpora.documents import Document
+from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats.chunks import RECORDS
 from sfumato.corpora.formats.fields import missing_field
 from sfumato.corpora.formats.layout import Layout
@@ -20,15 +21,15 @@ from sfumato.corpora.formats.layout import Layout
 class TableChunk:
     """Some rows of a table, as Arrow's own bytes so that they can travel between processes."""
 
-    content: bytes
-    field: str
+    content: bytes = field(repr=False)
+    column: str
     id_field: str
     first: int
 
     def documents(self) -> list[Document]:
         """One per row that has a text."""
         table = _table(self.content)
-        texts = table.column(self.field).to_pylist()
+        texts = table.column(self.column).to_pylist()
         has_id = self.id_field in table.column_names
         ids = table.column(self.id_field).to_pylist() if has_id else [None] * len(texts)
         found = []
@@ -40,18 +41,18 @@ class TableChunk:
                     raise MalformedRecord(f"row {number}: {error}") from None
         return found
 
-    def rewritten(self, texts: Sequence[str]) -> bytes:
+    def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """The rows with new texts; nulls stay nulls, the schema stays the schema."""
         arrow = _arrow()
         table = _table(self.content)
-        place = table.column_names.index(self.field)
-        remaining = iter(texts)
+        place = table.column_names.index(self.column)
+        remaining = iter(edited)
         values = [
-            None if old is None else next(remaining) for old in table.column(place).to_pylist()
+            None if old is None else next(remaining).text for old in table.column(place).to_pylist()
         ]
         column = arrow.array(values, type=_plain(table.schema.field(place).type))
-        field = table.schema.field(place)
-        return _content(table.set_column(place, field, column.cast(field.type)))
+        kind = table.schema.field(place)
+        return _content(table.set_column(place, kind, column.cast(kind.type)))
 
 
 def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import BinaryIO
 
 from sfumato.core.errors import MalformedRecord
+from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
 from sfumato.corpora.formats.fields import missing_field
 from sfumato.corpora.formats.layout import Layout
@@ -23,15 +23,12 @@ _MARK = "\ufeff"
 def read(stream: BinaryIO, layout: Layout, separator: str = ",") -> Iterator[TextChunk]:
     """The documents of a file whose first row names the columns."""
     records = _records(decoded(stream, layout.encoding), layout, separator)
-    return chunked(records, partial(spell, separator=separator), layout.encoding)
+    return chunked(records, spell, layout.encoding)
 
 
-def spell(text: str, literal: str, separator: str = ",") -> str:
-    """Quoted where the original was, and where it has to be."""
-    needed = any(character in text for character in (separator, '"', "\n", "\r"))
-    if literal.startswith('"') or needed:
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # see below
+    """Quoted, always: that only the old words needed the quotation marks must not show."""
+    return '"' + edited.text.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True)

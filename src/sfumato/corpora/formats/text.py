@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
 from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.formats.lines import decode, decoded, split_terminator
@@ -16,9 +17,9 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
     return chunked(records, spell, layout.encoding)
 
 
-def spell(text: str, literal: str) -> str:  # noqa: ARG001  # plain text has one spelling
+def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # plain text has one spelling
     """Plain text stands for itself."""
-    return text
+    return edited.text
 
 
 def _lines(stream: BinaryIO, layout: Layout) -> Iterator[Record]:

@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
+from sfumato.corpora.edits import Edit, Edited
 from sfumato.corpora.formats import jsonl, separated, text
 from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.words import Words
 
 Read = Callable[..., Any]
 READERS: dict[str, Read] = {
@@ -30,9 +32,13 @@ UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def rewritten(
     read: Read, content: bytes, change: Callable[[str], str] = str, layout: Layout | None = None
 ) -> bytes:
+    def edited(old: str) -> Edited:
+        new = change(old)
+        return Edited.of(old, [Edit(0, len(old), new)] if new != old else [])
+
     chunks = read(io.BytesIO(content), layout or Layout())
     return b"".join(
-        chunk.rewritten([change(document.text) for document in chunk.documents()])
+        chunk.rewritten([edited(document.text) for document in chunk.documents()])
         for chunk in chunks
     )
 
@@ -209,6 +215,65 @@ def test_other_encodings_come_back_in_their_encoding() -> None:
 def test_encodings_that_do_not_work_are_refused(encoding: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         Layout(encoding=encoding)
+
+
+FRAMES = {
+    "txt": ("é 1/2 %s, end\n", ["london", "Zoë", "1,350", "paris"]),
+    "jsonl": (
+        '{"n":1.0,"text":"caf\\u00E9 1\\/2 %s \\ud83d\\ude00 \\" end"}\n',
+        ["london", "Zoë", "Zo\\u00eb", "\\u006condon", "paris"],
+    ),
+    "csv": ('id,text\n1,say "hi" %s now\n', ["london", "Zoë", "paris"]),
+    "csv quoted": ('id,text\n1,"owes, %s"\n', ["london", "1,350", "paris"]),
+    "tsv": ("id\ttext\n1\tsay %s now\n", ["london", "Zoë", "paris"]),
+}
+
+
+def exchanged(read: Read, content: str, replacement: str) -> bytes:
+    """The file after the third word of its only text was exchanged."""
+    (chunk,) = read(io.BytesIO(content.encode()), Layout())
+    (document,) = chunk.documents()
+    words = Words.of(document.text)
+    place = len(words) - 2 if "end" in words or "now" in words else len(words) - 1
+    result: bytes = chunk.rewritten([words.replaced([place], [replacement])])
+    return result
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("replacement", ["london", "café", "naïve"])
+def test_how_the_output_is_spelled_tells_nothing_about_the_original(
+    name: str, replacement: str
+) -> None:
+    """The original that came out again and every other one must give the same bytes."""
+    frame, originals = FRAMES[name]
+    read = READERS[name.split()[0]]
+    outputs = {exchanged(read, frame % original, replacement) for original in originals}
+    assert len(outputs) == 1
+    # The twin: the spelling is kept where nothing changed. Some original must give it away.
+    twins = {
+        rewritten(read, (frame % original).encode(), lambda old: old.replace("paris", "london"))
+        for original in ("london", "paris")
+    }
+    assert (len(twins) == 1) is (name == "txt" or "quoted" in name)
+
+
+def test_an_edit_leaves_every_other_escape_as_it_was() -> None:
+    content = '{"text":"caf\\u00E9 1\\/2 x \\ud83d\\ude00 \\" end"}\n'
+    assert exchanged(jsonl.read, content, "y") == content.replace(" x ", " y ").encode()
+
+
+def test_rows_that_need_quotation_marks_for_the_old_word_do_not_show_it() -> None:
+    quoted, bare = 'id,text\n1,"owes 1,350 now"\n', "id,text\n1,owes 1350 now\n"
+    assert exchanged(separated.read, quoted, "x") == exchanged(separated.read, bare, "x")
+
+
+@given(UNICODE, st.data())
+def test_edits_of_a_json_string_are_made_in_place(content: str, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.lists(st.integers(0, len(content)), min_size=2, max_size=2)))
+    edited = Edited.of(content, [Edit(places[0], places[1], 'né"w')])
+    for ascii_only in (True, False):
+        literal = json.dumps(content, ensure_ascii=ascii_only)
+        assert json.loads(jsonl.spell(literal, edited)) == edited.text
 
 
 def test_chunks_end_in_the_same_places_whatever_is_done_with_them() -> None:

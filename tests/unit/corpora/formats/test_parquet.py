@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.core.errors import BadInput, MissingExtra
+from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats import parquet
 from sfumato.corpora.formats.layout import Layout
 
@@ -26,7 +27,7 @@ def upper(table: Any, folder: Path) -> Any:
     parts = []
     for number, chunk in enumerate(parquet.read(stored(table), Layout())):
         part = folder / f"{number}.part"
-        part.write_bytes(chunk.rewritten([one.text.upper() for one in chunk.documents()]))
+        part.write_bytes(chunk.rewritten([Edited(one.text.upper()) for one in chunk.documents()]))
         parts.append(part)
     output = io.BytesIO()
     parquet.assemble(parts, output)

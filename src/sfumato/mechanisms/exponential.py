@@ -1,0 +1,78 @@
+"""The exponential mechanism over a public vocabulary.
+
+Guarantee
+    Metric DP at level ``epsilon`` in the Euclidean distance of ``space``: for all words x, x'
+    and y, P[M(x) = y] <= exp(epsilon * d(x, x')) * P[M(x') = y]. Words outside the vocabulary
+    share one point, so the statement covers them too, with distance 0 between them.
+
+Why it holds
+    P[y | x] = exp(−epsilon/2 · d(x, y)) / Z(x). By the triangle inequality the numerator and Z(x)
+    each change by at most the factor exp(epsilon/2 · d(x, x')) when x becomes x'.
+
+Care
+    All of W is a possible output, however far away: with many words and a small epsilon most of
+    the probability lies on words that have nothing to do with the original. The vocabulary must
+    be public; taking it from the private text, as the paper does, shows which words occur.
+
+Reference
+    Yue et al. 2021, "Differential privacy for text analytics via natural text sanitization"
+    (SanText).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.guarantee import Guarantee, metric_dp
+from sfumato.core.checks import positive
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.rows import distances, draw_from_rows, log_normalised
+from sfumato.vectors.space import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential:
+    """Replace a word by one drawn with a probability that falls off with distance.
+
+    >>> from sfumato.vectors.embedded import default_space
+    >>> exponential = Exponential(space=default_space(), epsilon=8)
+    >>> points = exponential.space.points(["london"] * 5)
+    >>> replaced = exponential.privatize(points, Randomness.reproducible(7))
+    >>> len(replaced), exponential.guarantee().epsilon
+    (5, 8.0)
+    >>> round(float(exponential.row(points[0]).sum()), 9)
+    1.0
+    """
+
+    space: Space
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    def guarantee(self) -> Guarantee:
+        """Metric DP in the Euclidean distance."""
+        return metric_dp(epsilon=self.epsilon, metric=self.space.metric)
+
+    def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Log-probability of every word, one row per point."""
+        scores = distances(self.space, points)
+        # What all words of a row have in common cancels; without it no level is too high.
+        scores -= scores.min(axis=1, keepdims=True)
+        scores *= -0.5 * self.epsilon
+        return log_normalised(scores)
+
+    def log_row(self, point: int) -> NDArray[np.float64]:
+        """Log-probability of every word for one point."""
+        return self.log_rows(np.array([point], dtype=np.intp))[0]
+
+    def row(self, point: int) -> NDArray[np.float64]:
+        """Probability of every word for one point."""
+        return np.exp(self.log_row(point))
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        """One independent draw per input point; outputs are words of the vocabulary."""
+        return draw_from_rows(self, points, randomness)

@@ -1,0 +1,116 @@
+"""Mechanisms whose probabilities can be written down, and how to draw from them.
+
+A row holds, for one input point, the probability of every word of the vocabulary. It depends on
+the point and on public vectors alone, so it is built once for each distinct word of a text: the
+cost follows the number of different words, not the length. Draws stay independent, one per
+occurrence.
+
+Care
+    A draw inverts the cumulated row in float64, so an output of probability below about 1e-16 is
+    never drawn; the statement holds for the real-valued law that these draws approximate.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.vectors.space import Space
+
+# Numbers held at once in a block of rows (32 MB), and words compared with a block at once.
+CELLS = 1 << 22
+WORDS = 4096
+# Below this share of the squared lengths, a squared distance is taken from differences.
+CLOSE = 0.01
+
+
+@runtime_checkable
+class RowMechanism(PointMechanism, Protocol):
+    """A mechanism on points that knows the probability of each of its outputs."""
+
+    def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Natural log-probability of every word, one row per point."""
+        ...
+
+    def log_row(self, point: int) -> NDArray[np.float64]:
+        """Natural log-probability of every word for one point."""
+        ...
+
+    def row(self, point: int) -> NDArray[np.float64]:
+        """Probability of every word for one point."""
+        ...
+
+
+def draw_from_rows(
+    mechanism: RowMechanism, points: NDArray[np.intp], randomness: Randomness
+) -> NDArray[np.intp]:
+    """One independent draw per point; equal points share a row, never a draw."""
+    outputs = np.empty(len(points), dtype=np.intp)
+    # Drawn in the order of the text, so what a word becomes under a seed does not depend on how
+    # the words around it are grouped.
+    draws = randomness.uniform(len(points))
+    distinct, group = np.unique(points, return_inverse=True)
+    places = np.split(group.argsort(kind="stable"), np.bincount(group).cumsum()[:-1])
+    size = max(1, CELLS // len(mechanism.space))
+    for start in range(0, len(distinct), size):
+        block = slice(start, start + size)
+        rows = cumulative_rows(mechanism, distinct[block])
+        for cumulative, where in zip(rows, places[block], strict=True):
+            # A draw is below 1, so its multiple is below the total and some word lies above it.
+            reached = draws[where] * cumulative[-1]
+            outputs[where] = cumulative.searchsorted(reached, side="right")
+    return outputs
+
+
+def cumulative_rows(mechanism: RowMechanism, points: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Cumulated probabilities, up to one factor per row.
+
+    The only step that builds rows for drawing, and a function of public things and of the points:
+    a store of rows for frequent words would stand here.
+    """
+    rows = mechanism.log_rows(points)
+    # The likeliest word gets exp(0) = 1, so no row can underflow to nothing.
+    rows -= rows.max(axis=1, keepdims=True)
+    np.exp(rows, out=rows)
+    return np.cumsum(rows, axis=1, out=rows)
+
+
+def log_normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-probabilities proportional to exp(score) in each row; the scores are overwritten."""
+    scores -= scores.max(axis=1, keepdims=True)
+    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return scores
+
+
+def distances(space: Space, points: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Euclidean distance from each point (one per row) to every word (one per column).
+
+    |x − y|² = |x|² + |y|² − 2⟨x, y⟩ is one matrix product, but its digits cancel when x and y are
+    close: those few distances are taken from the differences. So two words at one place have
+    distance 0 exactly, and all others are right to about 1e-13 of the size of the space.
+    """
+    here = space.at(points) - space.centroid
+    found = np.empty((len(points), len(space)), dtype=np.float64)
+    for start in range(0, len(space), WORDS):
+        there = space.vectors[start : start + WORDS] - space.centroid
+        found[:, start : start + WORDS] = _distances(here, there)
+    return found
+
+
+def _distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.einsum("nd,nd->n", here, here)[:, None] + np.einsum("nd,nd->n", there, there)
+    squares = here @ there.T
+    squares *= -2.0
+    squares += lengths
+    lengths *= CLOSE
+    rows, columns = np.nonzero(squares <= lengths)
+    step = max(1, CELLS // here.shape[1])
+    for start in range(0, len(rows), step):
+        pairs = rows[start : start + step], columns[start : start + step]
+        differences = here[pairs[0]] - there[pairs[1]]
+        squares[pairs] = np.einsum("nd,nd->n", differences, differences)
+    return np.sqrt(squares, out=squares)
