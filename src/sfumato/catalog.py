@@ -40,6 +40,14 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.laplace:Laplace",
             "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",
         ),
+        "mahalanobis": (
+            "sfumato.mechanisms.mahalanobis:Mahalanobis",
+            "Laplace noise in the shape of the vocabulary, then the nearest word",
+        ),
+        "projected": (
+            "sfumato.mechanisms.projected:Projected",
+            "a public projection to few dimensions, Laplace noise there, then the nearest word",
+        ),
         "selective": (
             "sfumato.mechanisms.selective:Selective",
             "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
@@ -47,6 +55,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "truncated": (
             "sfumato.mechanisms.truncated:Truncated",
             "near words by their distance, all words beyond gamma alike (TEM)",
+        ),
+        "vickrey": (
+            "sfumato.mechanisms.vickrey:Vickrey",
+            "Laplace noise, then the nearest word or the second nearest",
         ),
     },
     "policies": {

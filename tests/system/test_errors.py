@@ -171,6 +171,20 @@ def test_an_unforeseen_error_shows_no_private_text(tmp_path: Path) -> None:
     assert not (tmp_path / "o.jsonl").exists()
 
 
+def test_a_row_of_data_instead_of_a_header_is_not_quoted(sfumato: Command, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(f"tex,{SECRET}\n1,2\n")
+    result = sfumato("privatize", tmp_path / "in.csv", "-o", tmp_path / "o.csv", "-e", "5")
+    assert result.returncode == 3
+    assert "did you mean column 1?" in one_line(result)
+    assert "'tex'" not in result.stderr.decode()
+
+
+def test_a_sentence_without_quotes_is_not_repeated(sfumato: Command) -> None:
+    result = sfumato("explain", "My", "name", "is", SECRET, "--epsilon", "5")
+    assert result.returncode == 2
+    assert "quote a text" in one_line(result)
+
+
 def test_mistyped_commands_and_names_are_guessed(sfumato: Command) -> None:
     for arguments, guess in (
         (["privatise", "x"], "privatize"),

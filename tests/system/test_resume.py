@@ -116,9 +116,16 @@ def test_resuming_a_finished_run_changes_nothing_and_other_settings_are_refused(
     before = output.read_bytes()
     assert sfumato("privatize", source, "-o", output, *OPTIONS, "--resume").returncode == 0
     assert output.read_bytes() == before
-    other = sfumato("privatize", source, "-o", output, *OPTIONS, "--epsilon", "6", "--resume")
-    assert other.returncode == 4
-    assert output.read_bytes() == before
+    for change in (
+        ["--epsilon", "6"],
+        ["--policy", "pii:email"],
+        ["--policy", "regex:a"],
+        ["--seed", "1"],
+        ["--field", "id"],
+    ):
+        other = sfumato("privatize", source, "-o", output, *OPTIONS, *change, "--resume")
+        assert other.returncode == 4, change
+        assert output.read_bytes() == before
 
 
 def test_an_interrupted_run_says_so_and_can_go_on(sfumato: Command, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -40,7 +40,8 @@ class Guarantee:
     """A proven statement. ``leaks`` and ``uncovered`` belong to it as much as ``epsilon``.
 
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
-    lists the words the statement says nothing about.
+    lists the words the statement says nothing about. ``about`` holds the very space and policy the
+    statement speaks of; names are not enough to tell two of them apart, and it is never written.
     """
 
     notion: Notion
@@ -53,6 +54,7 @@ class Guarantee:
     leaks: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     for_release: bool = True
+    about: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.epsilon != math.inf:
@@ -80,12 +82,17 @@ class Guarantee:
 
         Statements about different things do not: that raises ``IncomparableGuarantees``.
         """
-        for field in ("notion", "unit", "neighbours", "metric", "scope"):
-            mine, theirs = getattr(self, field), getattr(other, field)
+        for name in ("notion", "unit", "neighbours", "metric", "scope"):
+            mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise IncomparableGuarantees(
-                    f"guarantees with different {field} do not add up: {mine!s} and {theirs!s}"
+                    f"guarantees with different {name} do not add up: {mine!s} and {theirs!s}"
                 )
+        if self.about != other.about or (self.metric and not self.about):
+            raise IncomparableGuarantees(
+                "guarantees add up only for the same policy and the same vectors; whether these "
+                "are the same cannot be told"
+            )
         return replace(
             self,
             epsilon=self.epsilon + other.epsilon,
@@ -97,7 +104,7 @@ class Guarantee:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite level is written as the text "inf"."""
-        values = asdict(self)
+        values = {name: getattr(self, name) for name in _WRITTEN}
         values["notion"] = self.notion.value
         values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
@@ -105,7 +112,7 @@ class Guarantee:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
         """The inverse of ``as_dict``."""
-        unknown = set(values) - {field.name for field in fields(cls)}
+        unknown = set(values) - set(_WRITTEN)
         if unknown:
             raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
         given = dict(values)
@@ -119,7 +126,12 @@ class Guarantee:
             raise InvalidArgument(f"this is not a guarantee: {error}") from None
 
 
-def metric_dp(*, epsilon: float, metric: str, unit: str = "word") -> Guarantee:
+_WRITTEN = tuple(field.name for field in fields(Guarantee) if field.name != "about")
+
+
+def metric_dp(
+    *, epsilon: float, metric: str, unit: str = "word", about: tuple[object, ...] = ()
+) -> Guarantee:
     """Metric DP: any two inputs are told apart at most by ``epsilon`` times their distance."""
     return Guarantee(
         notion=Notion.METRIC_DP,
@@ -127,6 +139,7 @@ def metric_dp(*, epsilon: float, metric: str, unit: str = "word") -> Guarantee:
         neighbours=f"any two values of one {unit}",
         epsilon=epsilon,
         metric=metric,
+        about=about,
     )
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _METRIC = (
     "For {scope}, the original hides among similar ones: whatever is put in its place is at "
-    "most exp({epsilon}·d) times likelier for one original than for another at distance d "
-    "({metric}), and over a document this adds up across its privatized {unit}s"
+    "most exp({epsilon}·d) times likelier{delta} for one original than for another at distance d "
+    "({metric}), comparing {neighbours}; over a document this adds up across its privatized {unit}s"
 )
 _DIFFERENTIAL = (
     "For {scope}, any output is at most exp({epsilon}) times likelier{delta} for one of two "

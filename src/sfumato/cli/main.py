@@ -76,7 +76,10 @@ def main(arguments: list[str]) -> int:
 
 def _unexpected(error: Exception) -> int:
     show_message = getattr(error, "format_message", None)
-    if show_message is not None:  # click's complaint about the command line
+    if show_message is not None and "extra argument" in show_message():
+        # They may be the words of a sentence that somebody forgot to quote.
+        return _say("there are more arguments than expected; quote a text to make it one", 2)
+    if show_message is not None:  # a complaint about the command line
         return _say(f"{show_message()} (see 'sfumato --help')", getattr(error, "exit_code", 2))
     if type(error).__name__ == "Abort":
         return _say("interrupted", 130)

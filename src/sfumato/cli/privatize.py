@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,9 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import note, print_json
+
+# Policies whose name says all there is to say about them.
+_PUBLIC = re.compile(r"[\w-]+|pii:[\w, -]+")
 
 
 def privatize(  # noqa: PLR0913  # a command's options are its parameters
@@ -89,13 +93,15 @@ def _private(
     vectors: str | None,
     seed: int | None,
 ) -> str:
-    """What must not change on resuming but may hold words of the user: kept as a digest only."""
-    files = [spec.partition(":")[2] for spec in (*policy, *exclude) if spec.startswith("lexicon:")]
+    """What must not change on resuming but may not be written down; empty if there is nothing."""
+    arguments = [spec for spec in (*policy, *exclude) if not _PUBLIC.fullmatch(spec)]
+    files = [spec.partition(":")[2] for spec in arguments if spec.startswith("lexicon:")]
     stamps = []
     for path in (Path(name) for name in (*files, *([vectors] if vectors else []))):
         status = path.stat() if path.exists() else None
         stamps.append((str(path), status and status.st_size, status and status.st_mtime_ns))
-    return repr((policy, exclude, settings, seed, stamps))
+    kept = (arguments, settings, stamps, seed)
+    return repr(kept) if arguments or settings or stamps or seed is not None else ""
 
 
 def _check_formats(name: str, output: Path, file_format: str | None) -> None:
@@ -115,7 +121,7 @@ def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
         print_json(summary)
         return
     if summary.get("already_finished"):
-        note("finished already: nothing was done (patterns and word lists are not compared)")
+        note("finished already: nothing was done")
     counts = summary["counts"]
     lines = [
         f"{counts['documents']:,} documents, {counts['words']:,} words, "

@@ -41,7 +41,7 @@ class Randomness:
     seed: int | None
     path: tuple[int, ...] = ()
     _generator: np.random.Generator | None = field(default=None, init=False, repr=False)
-    _owner: int = field(default=0, init=False, repr=False)
+    _owner: object = field(default=None, init=False, repr=False)
 
     @classmethod
     def secure(cls) -> Randomness:
@@ -87,9 +87,9 @@ class Randomness:
     def _ready(self) -> np.random.Generator:
         # A child process must not replay its parent's noise: two texts under the same noise give
         # away their difference.
-        if self._generator is None or (self.for_release and self._owner != os.getpid()):
+        if self._generator is None or (self.for_release and self._owner != _process()):
             self._generator = _generator(self._key())
-            self._owner = os.getpid()
+            self._owner = _process()
         return self._generator
 
     def _key(self) -> int:
@@ -102,6 +102,24 @@ class Randomness:
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[int | None, tuple[int, ...]]]:
         return type(self), (self.seed, self.path)
+
+
+class _Forks:
+    """How often this process is a fork: a process number alone may be used again."""
+
+    count = 0
+    watching = False
+
+
+def _process() -> tuple[int, int]:
+    if not _Forks.watching:
+        _Forks.watching = True
+        os.register_at_fork(after_in_child=_forked)
+    return os.getpid(), _Forks.count
+
+
+def _forked() -> None:
+    _Forks.count += 1
 
 
 def _generator(key: int) -> np.random.Generator:

@@ -55,7 +55,7 @@ class Exponential:
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the Euclidean distance."""
-        return metric_dp(epsilon=self.epsilon, metric=self.space.metric)
+        return metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=(self.space,))
 
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
         """Log-probability of every word, one row per point."""
@@ -67,7 +67,7 @@ class Exponential:
 
     def log_row(self, point: int) -> NDArray[np.float64]:
         """Log-probability of every word for one point."""
-        return self.log_rows(np.array([point], dtype=np.intp))[0]
+        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
 
     def row(self, point: int) -> NDArray[np.float64]:
         """Probability of every word for one point."""

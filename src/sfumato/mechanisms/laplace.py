@@ -62,7 +62,7 @@ class Laplace:
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the Euclidean distance."""
-        return metric_dp(epsilon=self.epsilon, metric=self.space.metric)
+        return metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=(self.space,))
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""

@@ -31,15 +31,19 @@ from sfumato.corpora.documents import Document
 from sfumato.corpora.edits import Edited
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.mechanism import Mechanism
-from sfumato.mechanisms.vocabulary import KEPT_UNKNOWN
+from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy
 
 STRUCTURE_LEAK = (
-    "how many words there are and all punctuation, symbols and white space, "
-    "also inside what was selected"
+    "how many words there are and all punctuation, symbols (also flags and Braille), white space "
+    "and invisible characters, also inside what was selected"
 )
-CHOICE_LEAK = "which words were selected"
+CHOICE_LEAK = (
+    "which words were selected, and so what the policy read off them (that a number passes a "
+    "check, that a name stands twice)"
+)
+EXPERIMENT_LEAK = "what the policy drops on purpose (an experiment: not for release)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +87,16 @@ class Selective:
             inner = replace(inner, uncovered=names)
         if isinstance(self.policy, Everything) or inner.notion is Notion.NONE:
             return inner
+        capitals = " and the capitals too" if CASE_LEAK in inner.leaks else ""
         selective = replace(
             inner,
             scope=f"every word that the policy '{self.policy.name}' selects",
-            neighbours="texts that differ in selected words only, the selection being the same",
+            neighbours="texts that differ in selected words only, the selection being the same"
+            + capitals,
+            about=(*inner.about, self.policy),
         )
+        if not getattr(self.policy, "for_release", True):
+            selective = replace(selective.leaking(EXPERIMENT_LEAK), for_release=False)
         if inner.notion is Notion.METRIC_DP:
             selective = replace(selective, notion=Notion.SELECTIVE_METRIC_DP)
         return selective.leaking(CHOICE_LEAK).not_covering("whatever the policy does not select")

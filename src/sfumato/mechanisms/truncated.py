@@ -76,10 +76,13 @@ class Truncated:
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the Euclidean distance, counted up to gamma and no further."""
-        metric = self.space.metric
-        if self.reach < math.inf:
-            metric = f"{metric}, or {exact(self.reach)} where that is smaller"
-        return metric_dp(epsilon=self.epsilon, metric=metric)
+        if self.reach == math.inf:
+            return metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=(self.space,))
+        return metric_dp(
+            epsilon=self.epsilon,
+            metric=f"{self.space.metric}, or {exact(self.reach)} where that is smaller",
+            about=(self.space, self.reach),
+        )
 
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
         """Log-probability of every word, one row per point."""
@@ -104,7 +107,7 @@ class Truncated:
 
     def log_row(self, point: int) -> NDArray[np.float64]:
         """Log-probability of every word for one point."""
-        return self.log_rows(np.array([point], dtype=np.intp))[0]
+        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
 
     def row(self, point: int) -> NDArray[np.float64]:
         """Probability of every word for one point."""

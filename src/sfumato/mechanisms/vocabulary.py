@@ -19,7 +19,7 @@ What weakens it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of
@@ -32,6 +32,7 @@ CASE = ("public", "restore")
 
 CASE_LEAK = "the capitals of each privatized word"
 UNKNOWN_LEAK = "at a high epsilon, that a word was outside the vocabulary (never which one)"
+KNOWN_LEAK = "that every privatized word is in the vocabulary"
 KEPT_UNKNOWN = "selected words outside the vocabulary, which stand unchanged"
 
 
@@ -63,8 +64,11 @@ class OverVocabulary:
             guarantee = guarantee.leaking(UNKNOWN_LEAK)
         if self.unknown == "keep":
             guarantee = guarantee.not_covering(KEPT_UNKNOWN)
+        if self.unknown == "error":
+            guarantee = guarantee.leaking(KNOWN_LEAK)
         if self.case == "restore":
-            guarantee = guarantee.leaking(CASE_LEAK)
+            neighbours = f"{guarantee.neighbours} with the same capitals"
+            guarantee = replace(guarantee.leaking(CASE_LEAK), neighbours=neighbours)
         return guarantee
 
     def uncovered(self, words: Sequence[str]) -> int:

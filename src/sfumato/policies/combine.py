@@ -23,6 +23,11 @@ class Union:
         _at_least_one(self.policies)
 
     @property
+    def for_release(self) -> bool:
+        """Whether no policy inside is an experiment."""
+        return _for_release(*self.policies)
+
+    @property
     def name(self) -> str:
         """The names with plus signs between."""
         return " + ".join(_name_inside(policy) for policy in self.policies)
@@ -42,6 +47,11 @@ class Minus:
 
     policy: Policy
     without: Policy
+
+    @property
+    def for_release(self) -> bool:
+        """Whether no policy inside is an experiment."""
+        return _for_release(self.policy, self.without)
 
     @property
     def name(self) -> str:
@@ -65,6 +75,11 @@ class Priority:
 
     def __post_init__(self) -> None:
         _at_least_one(self.policies)
+
+    @property
+    def for_release(self) -> bool:
+        """Whether no policy inside is an experiment."""
+        return _for_release(*self.policies)
 
     @property
     def name(self) -> str:
@@ -146,6 +161,10 @@ def _without(span: Span, words: Words, taken: _Stretches) -> Iterator[Span]:
 
 def _name_inside(policy: Policy) -> str:
     return f"({policy.name})" if isinstance(policy, (Union, Minus, Priority)) else policy.name
+
+
+def _for_release(*policies: Policy) -> bool:
+    return all(getattr(policy, "for_release", True) for policy in policies)
 
 
 def _at_least_one(policies: tuple[Policy, ...]) -> None:

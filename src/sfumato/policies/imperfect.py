@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import ClassVar
 
 from sfumato.core.checks import at_least, between
 from sfumato.corpora.documents import Document
@@ -35,6 +36,8 @@ class Imperfect:
     def __post_init__(self) -> None:
         between("misses", self.misses, 0, 1)
         at_least("seed", self.seed, 0)
+
+    for_release: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
 """Policies from what a user types: ``pii``, ``pii:email,phone``, ``regex:…``, ``lexicon:FILE``.
 
-What stands after the first colon is the policy's argument; settings come as ``POLICY.KEY``. An
-argument may be private (a pattern, a name), so no message repeats it.
+What stands after the first colon is the policy's argument; settings come as ``POLICY.KEY``. A
+pattern may be private, so no message repeats one.
 """
 
 from __future__ import annotations

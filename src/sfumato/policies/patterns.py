@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import ClassVar
 
@@ -65,7 +65,7 @@ class Nothing:
 class Regex:
     """What a regular expression (of the ``regex`` module) matches."""
 
-    pattern: str
+    pattern: str = field(repr=False)
     label: str = "MATCH"
 
     name: ClassVar[str] = "regex"
@@ -75,7 +75,11 @@ class Regex:
             regex.compile(self.pattern)
         except regex.error as error:
             # The error's text names the problem and its place, and does not quote the pattern.
-            raise InvalidArgument(f"the regular expression is not valid: {error}") from None
+            problem = str(error)
+        else:
+            return
+        # Outside the except block: the original error carries the pattern along.
+        raise InvalidArgument(f"the regular expression is not valid: {problem}")
 
     @cached_property
     def _compiled(self) -> regex.Pattern[str]:

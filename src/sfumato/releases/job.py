@@ -89,7 +89,7 @@ def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         for part in _privatized(job, privatizer, enumerate(chunks), place):
             output.write(part.content)
             tally.add(part.tally)
-    summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+    summary = _summary(job, privatizer, tally)
     if job.side is not None:
         write_whole(job.side, spelled(summary))
     return summary
@@ -97,18 +97,28 @@ def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts = Parts.beside(job.target)
-    claims = privatizer.public_settings() | job.source.claims() | {"version": version("sfumato")}
-    with parts.opened(claims, job.private, afresh=not job.resume):
+    claims = _settings(job, privatizer) | job.source.claims() | {"version": version("sfumato")}
+    private = {"policy or settings": job.private, "input": str(job.source.size)}
+    with parts.opened(claims, private, afresh=not job.resume):
         try:
             tally = _finish_parts(job, privatizer, parts)
         except BadInput:
             # The input has to be mended, and then these parts belong to another input.
             parts.remove()
             raise
-        summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+        summary = _summary(job, privatizer, tally)
         _put_together(job, parts, summary)
     parts.remove()
     return summary
+
+
+def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    return privatizer.public_settings() | job.source.settings()
+
+
+def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
+    summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+    return summary | {"settings": _settings(job, privatizer)}
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -117,7 +127,12 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         summary: dict[str, Any] = json.loads(job.side.read_bytes()) if job.side else {}
     except (OSError, ValueError):
         summary = {}
-    if summary.get("settings") != privatizer.public_settings():
+    if job.private:
+        raise CannotResume(
+            f"{job.target} is finished, and whether with the same pattern, word list, vectors or "
+            "seed cannot be told; --overwrite starts again"
+        )
+    if summary.get("settings") != _settings(job, privatizer):
         raise CannotResume(
             f"{job.target} is finished, but with other settings; --overwrite starts again"
         )
@@ -170,7 +185,8 @@ def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
             job.source.format.assemble(parts.paths(), output)
         raw.flush()
         os.fsync(raw.fileno())
-    # The guarantee first: an output must never stand there without it.
+    # An output must never stand there without its guarantee, nor an old output beside a new one.
+    job.target.unlink(missing_ok=True)
     if job.side is not None:
         write_whole(job.side, spelled(summary))
     whole.replace(job.target)

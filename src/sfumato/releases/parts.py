@@ -40,7 +40,7 @@ class Parts:
 
     @contextlib.contextmanager
     def opened(
-        self, claims: dict[str, Any], private: str, *, afresh: bool = False
+        self, claims: dict[str, Any], private: dict[str, str], *, afresh: bool = False
     ) -> Iterator[Parts]:
         """Hold the folder for one run; refuse if it belongs to other settings or another input.
 
@@ -89,20 +89,22 @@ class Parts:
     def _counts(self, index: int) -> Path:
         return self.folder / f"{index:08d}.json"
 
-    def _compare(self, claims: dict[str, Any], private: str) -> None:
+    def _compare(self, claims: dict[str, Any], private: dict[str, str]) -> None:
         record = self.folder / "run.json"
         if not record.exists():
             salt = secrets.token_hex(16)
-            kept = {"claims": claims, "salt": salt, "digest": _digest(private, salt)}
+            digests = {name: _digest(value, salt) for name, value in private.items()}
+            kept = {"claims": claims, "salt": salt, "digests": digests}
             write_whole(record, json.dumps(kept).encode())
             return
         kept = json.loads(record.read_bytes())
         changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
-        if kept["digest"] != _digest(private, kept["salt"]):
-            changed.append("policy or settings")
+        for name, value in private.items():
+            if kept["digests"].get(name) != _digest(value, kept["salt"]):
+                changed.append(name)
         if changed:
             raise CannotResume(
-                f"cannot resume: {', '.join(changed)} changed since the run began; "
+                f"cannot resume: {', '.join(dict.fromkeys(changed))} changed since the run began; "
                 "--overwrite starts again"
             )
 

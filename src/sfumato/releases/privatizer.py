@@ -24,7 +24,7 @@ from sfumato.vectors.loading import load
 from sfumato.vectors.space import Space
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Privatizer:
     """Softens what a policy selects, and says what is guaranteed.
 
@@ -65,6 +65,11 @@ class Privatizer:
         if not isinstance(text, str):
             raise BadInput("this is not a text; privatize() takes many")
         return str(self.privatize([text])[0])
+
+    def __repr__(self) -> str:
+        # A pattern, a word list or a seed must not turn up in logs.
+        policy = self.policy.partition(":")[0] if isinstance(self.policy, str) else self.policy.name
+        return f"Privatizer(policy={policy!r}, mechanism={_name(self.mechanism)!r})"
 
     def guarantee(self) -> Guarantee:
         """What is proven, counting what the last call of ``privatize`` left uncovered."""

@@ -25,7 +25,9 @@ def texts_of(texts: Any) -> list[str | None]:
 def like(original: Any, texts: list[str | None]) -> Any:
     """The texts in the shape of the original."""
     if hasattr(original, "index") and hasattr(original, "to_list"):  # a pandas Series
-        return type(original)(texts, index=original.index, name=original.name, dtype=original.dtype)
+        # A categorical type is a list of the original texts: it must not come along.
+        kind = object if hasattr(original.dtype, "categories") else original.dtype
+        return type(original)(texts, index=original.index, name=original.name, dtype=kind)
     if hasattr(original, "dtype") and hasattr(original, "reshape"):  # a numpy array
         import numpy as np
 

@@ -13,7 +13,7 @@ from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.tally import Tally
 
 SCHEMA = 1
-OTHER_FIELDS_LEAK = "every other field of a record"
+OTHER_FIELDS_LEAK = "every other field of a record, and what the file says about itself"
 
 
 def side_file(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sfumato.core.errors import MalformedVectors
 from sfumato.vectors.search import NearestSearch
 
+LARGEST = 1e9  # beyond it squares and sums leave the range of float32
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -40,6 +42,10 @@ class Space:
             raise MalformedVectors(f"{self.name}: a space needs at least two words")
         if not np.isfinite(self.vectors).all():
             raise MalformedVectors(f"{self.name}: the vectors hold a value that is not finite")
+        if np.abs(self.vectors).max() > LARGEST:
+            raise MalformedVectors(f"{self.name}: the vectors hold values beyond {LARGEST:g}")
+        if any("\n" in word or "\r" in word for word in self.words):
+            raise MalformedVectors(f"{self.name}: a word holds a line break")
 
     def __len__(self) -> int:
         return len(self.words)

@@ -19,6 +19,7 @@ from sfumato.accounting.guarantee import (
 )
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 
+SPACE = object()  # stands for the space and policy that a statement is about
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 lists = st.lists(texts, max_size=3, unique=True).map(tuple)
 levels = st.floats(min_value=1e-12, max_value=1e12) | st.just(math.inf)
@@ -34,11 +35,12 @@ guarantees = st.builds(
     leaks=lists,
     uncovered=lists,
     for_release=st.booleans(),
+    about=st.just((SPACE,)),
 )
 
 
 def example(**changes: object) -> Guarantee:
-    return dataclasses.replace(metric_dp(epsilon=2.0, metric="distance"), **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(metric_dp(epsilon=2.0, metric="distance", about=(SPACE,)), **changes)  # type: ignore[arg-type]
 
 
 @given(guarantees)
@@ -101,6 +103,16 @@ def test_releases_of_the_same_data_add_up(
 def test_statements_about_different_things_do_not_add_up(field: str, value: object) -> None:
     with pytest.raises(IncomparableGuarantees, match=field):
         example().then(example(**{field: value}))
+
+
+@pytest.mark.parametrize("about", [(), ("another space",)])
+def test_the_same_names_are_not_enough(about: tuple[object, ...]) -> None:
+    """Two patterns are both called "regex", and two files of vectors may have one name."""
+    with pytest.raises(IncomparableGuarantees, match="cannot be told"):
+        example().then(example(about=about))
+    written = Guarantee.from_dict(example().as_dict())
+    with pytest.raises(IncomparableGuarantees, match="cannot be told"):
+        written.then(written)
 
 
 @given(guarantees, guarantees)

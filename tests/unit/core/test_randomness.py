@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from references.chacha20 import chacha20_block, keystream
+from sfumato.core import randomness
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from statistical import budget
@@ -154,7 +155,7 @@ def test_twin_that_forgets_who_owns_the_key_repeats_it(monkeypatch: pytest.Monke
     # Shows that the test above would see a child replaying its parent.
     source = Randomness.secure()
     draws(source)
-    monkeypatch.setattr(os, "getpid", lambda: source._owner)
+    monkeypatch.setattr(randomness, "_process", lambda: source._owner)
     assert drawn_in_a_child(source) == draws(source)
 
 
@@ -287,3 +288,22 @@ def test_sibling_streams_are_independent() -> None:
     # For independent uniform numbers the sum modulo one is uniform too.
     assert not uniformity_is_wrong("sibling streams", [(first + second) % 1])
     assert uniformity_is_wrong("sibling streams", [(first + first) ** 2 % 1])
+
+
+def test_no_two_secure_streams_are_the_same_whatever_their_index() -> None:
+    one, other = Randomness.secure(), Randomness.secure()
+    streams = [one.stream(0), one.stream(0), other.stream(0), one.stream(1), other.stream(1)]
+    draws = {tuple(stream.uniform(4)) for stream in streams}
+    assert len(draws) == len(streams)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_with_the_same_process_number_gets_a_key_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As happens in a container, where every first process has the number 1.
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    source = Randomness.secure()
+    draws(source)
+    assert not set(drawn_in_a_child(source)) & set(draws(source))

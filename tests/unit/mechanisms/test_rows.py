@@ -33,7 +33,7 @@ class Given:
         return self.logs[points]
 
     def log_row(self, point: int) -> NDArray[np.float64]:
-        return self.log_rows(np.array([point]))[0]
+        return self.log_rows(np.array([point])).ravel()
 
     def row(self, point: int) -> NDArray[np.float64]:
         return np.exp(self.log_row(point))

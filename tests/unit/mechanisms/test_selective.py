@@ -7,12 +7,15 @@ import itertools
 import pytest
 
 from sfumato.accounting.guarantee import Notion
+from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.selective import CHOICE_LEAK, STRUCTURE_LEAK, Selective
 from sfumato.mechanisms.vocabulary import KEPT_UNKNOWN, OverVocabulary
+from sfumato.policies.combine import Minus, Union
+from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.policy import Policy
 from sfumato.vectors.space import Space
@@ -101,3 +104,28 @@ def test_a_pattern_that_a_user_typed_is_not_part_of_the_guarantee(small_space: S
     guarantee = selective(small_space, Regex("Quillfeather")).guarantee()
     assert "Quillfeather" not in guarantee.sentence()
     assert "Quillfeather" not in str(guarantee.as_dict())
+
+
+def test_releases_under_different_patterns_do_not_add_up(small_space: Space) -> None:
+    """Both policies are called "regex"; what one hides the other publishes."""
+    mechanism = OverVocabulary(points=Laplace(space=small_space, epsilon=5.0))
+    names = Selective(policy=Regex("okafor"), mechanism=mechanism).guarantee()
+    numbers = Selective(policy=Regex("[0-9]+"), mechanism=mechanism).guarantee()
+    assert names.then(names).epsilon == 10.0
+    with pytest.raises(IncomparableGuarantees):
+        names.then(numbers)
+
+
+def test_an_experiment_is_never_for_release(small_space: Space) -> None:
+    mechanism = OverVocabulary(points=Laplace(space=small_space, epsilon=5.0))
+    imperfect = Imperfect(policy=Regex("[0-9]+"), misses=0.5, seed=1)
+    for policy in (imperfect, Union((Regex("a"), imperfect)), Minus(imperfect, Regex("a"))):
+        guarantee = Selective(policy=policy, mechanism=mechanism).guarantee()
+        assert not guarantee.for_release
+        assert "not for release" in guarantee.sentence()
+
+
+def test_restored_capitals_are_part_of_what_is_compared(small_space: Space) -> None:
+    mechanism = OverVocabulary(points=Laplace(space=small_space, epsilon=5.0), case="restore")
+    assert "capitals" in Selective(policy=Regex("a"), mechanism=mechanism).guarantee().neighbours
+    assert "capitals" in Selective(policy=Everything(), mechanism=mechanism).guarantee().neighbours

@@ -67,7 +67,7 @@ def test_several_policies_are_united_and_others_subtracted() -> None:
     assert combine_policies(["pii"], ["digits"]) == Minus(Pii(), Digits())
     combined = combine_policies(["pii", "digits"], ["regex:a"], {"pii.regions": "DE"})
     assert combined == Minus(Union((Pii(regions=("DE",)), Digits())), Regex("a"))
-    assert combined.name == "(pii + digits) − regex"
+    assert combined.name == "(pii(regions DE) + digits) − regex"
 
 
 @pytest.mark.parametrize(

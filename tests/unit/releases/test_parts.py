@@ -14,12 +14,12 @@ from sfumato.releases.tally import Tally
 
 def test_a_second_run_must_wait_even_to_start_afresh(tmp_path: Path) -> None:
     parts = Parts.beside(tmp_path / "out.txt")
-    with parts.opened({"epsilon": 5}, "pattern"):
+    with parts.opened({"epsilon": 5}, {"pattern": "x"}):
         parts.finish(0, b"content", Tally())
         for afresh in (False, True):
             with (
                 pytest.raises(CannotResume, match="another run is writing"),
-                parts.opened({"epsilon": 5}, "pattern", afresh=afresh),
+                parts.opened({"epsilon": 5}, {"pattern": "x"}, afresh=afresh),
             ):
                 pass
         assert parts.count() == 1
@@ -27,28 +27,28 @@ def test_a_second_run_must_wait_even_to_start_afresh(tmp_path: Path) -> None:
 
 def test_what_is_private_is_not_written_down(tmp_path: Path) -> None:
     parts = Parts.beside(tmp_path / "out.txt")
-    with parts.opened({"epsilon": 5}, "regex:Zyxquorthane"):
+    with parts.opened({"epsilon": 5}, {"policy or settings": "regex:Zyxquorthane"}):
         pass
     content = b"".join(path.read_bytes() for path in parts.folder.iterdir())
     assert b"Zyxquorthane" not in content
     with (
         pytest.raises(CannotResume, match="policy or settings changed"),
-        parts.opened({"epsilon": 5}, "regex:other"),
+        parts.opened({"epsilon": 5}, {"policy or settings": "regex:other"}),
     ):
         pass
     # Two folders with the same secret must not show that it is the same.
     other = Parts.beside(tmp_path / "other.txt")
-    with other.opened({"epsilon": 5}, "regex:Zyxquorthane"):
+    with other.opened({"epsilon": 5}, {"policy or settings": "regex:Zyxquorthane"}):
         pass
     first, second = (json.loads((one.folder / "run.json").read_text()) for one in (parts, other))
-    assert first["digest"] != second["digest"]
+    assert first["digests"] != second["digests"]
 
 
 def test_starting_afresh_forgets_the_earlier_parts(tmp_path: Path) -> None:
     parts = Parts.beside(tmp_path / "out.txt")
-    with parts.opened({"epsilon": 5}, ""):
+    with parts.opened({"epsilon": 5}, {}):
         parts.finish(0, b"old", Tally())
-    with parts.opened({"epsilon": 6}, "", afresh=True):
+    with parts.opened({"epsilon": 6}, {}, afresh=True):
         assert parts.finished(0) is None
         parts.finish(0, b"new", Tally(documents=1))
         assert [path.read_bytes() for path in parts.paths()] == [b"new"]

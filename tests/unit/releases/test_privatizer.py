@@ -118,7 +118,7 @@ def test_something_that_is_not_text_is_named_by_its_place() -> None:
 
 
 def test_a_lone_surrogate_is_named_by_its_place_and_not_quoted() -> None:
-    with pytest.raises(BadInput, match="item 1: .* lone surrogate at character 7") as caught:
+    with pytest.raises(BadInput, match=r"item 1: .* lone surrogate at character 7") as caught:
         digits().privatize(["fine", "secret \ud800"])
     assert "secret" not in str(caught.value)
 
@@ -136,6 +136,14 @@ def test_a_series_keeps_its_index_name_and_kind() -> None:
     assert after["b"] == TEXTS[1]
     assert after.isna()["d"]
     assert series.iloc[:2].map(digits())["b"] == TEXTS[1]
+
+
+def test_a_categorical_series_does_not_carry_the_originals_in_its_type() -> None:
+    secret = pd.Series(["Ngozi Okafor", "London"], dtype="category")
+    after = digits(policy="everything").privatize(secret)
+    assert not hasattr(after.dtype, "categories")
+    assert after.notna().all()
+    assert b"Okafor" not in pickle.dumps(after)
 
 
 def test_an_array_gives_an_array() -> None:

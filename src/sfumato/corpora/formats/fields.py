@@ -8,8 +8,15 @@ from difflib import get_close_matches
 from sfumato.core.errors import MalformedRecord
 
 
-def missing_field(field: str, present: Iterable[str], *, where: str) -> MalformedRecord:
-    """An error that names the nearest field only: a file without a header has data there."""
-    close = get_close_matches(field.lower(), {name.lower(): 0 for name in present}, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "--field names another"
+def missing_field(
+    field: str, present: Iterable[str], *, where: str, quotable: bool = True
+) -> MalformedRecord:
+    """An error that names the nearest field; where names may be data, only its number."""
+    names = {name.lower(): number for number, name in enumerate(present, start=1)}
+    close = get_close_matches(field.lower(), names, n=1)
+    hint = "--field names another"
+    if close:
+        hint = (
+            f"did you mean {close[0]!r}?" if quotable else f"did you mean column {names[close[0]]}?"
+        )
     return MalformedRecord(f"{where}: there is no field {field!r}; {hint}")

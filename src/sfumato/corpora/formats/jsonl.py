@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, BinaryIO
 
@@ -53,7 +53,7 @@ def _places(literal: str) -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    value: Any
+    value: Any = field(repr=False)
     start: int
     end: int
 

@@ -29,9 +29,9 @@ class TableChunk:
     def documents(self) -> list[Document]:
         """One per row that has a text."""
         table = _table(self.content)
-        texts = table.column(self.column).to_pylist()
-        has_id = self.id_field in table.column_names
-        ids = table.column(self.id_field).to_pylist() if has_id else [None] * len(texts)
+        texts = _values(table.column(self.column))
+        has_id = table.column_names.count(self.id_field) == 1
+        ids = _values(table.column(self.id_field)) if has_id else [None] * len(texts)
         found = []
         for number, (text, name) in enumerate(zip(texts, ids, strict=True), start=self.first):
             if text is not None:
@@ -65,6 +65,8 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         raise BadInput("this is not a Parquet file, or it is cut short") from None
     if layout.field not in schema.names:
         raise missing_field(layout.field, schema.names, where="the table")
+    if schema.names.count(layout.field) > 1:
+        raise BadInput(f"the table has the column {layout.field!r} twice")
     if not _is_text(schema.field(layout.field).type):
         raise BadInput(f"the column {layout.field!r} is not text")
     first = 1
@@ -99,6 +101,15 @@ def assemble(parts: Iterable[Path], output: BinaryIO) -> None:
     finally:
         if writer is not None:
             writer.close()
+
+
+def _values(column: Any) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        pass
+    # Outside the except block: the original error carries the bytes along.
+    raise UndecodableText("a column of text holds bytes that are not utf-8")
 
 
 def _seekable(stream: BinaryIO) -> BinaryIO:

@@ -7,7 +7,7 @@ and may hold separators and line breaks; elsewhere a quotation mark is an ordina
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from sfumato.core.errors import MalformedRecord
@@ -33,7 +33,7 @@ def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # see below
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    text: str
+    text: str = field(repr=False)
     fields: list[tuple[int, int]]
     line: int
 
@@ -50,7 +50,9 @@ def _records(lines: Iterator[tuple[int, str]], layout: Layout, separator: str) -
         return
     names = [header.value(column) for column in range(len(header.fields))]
     if layout.field not in names:
-        raise missing_field(layout.field, names, where="the first row, which names the columns")
+        # A file without a header has data in its first row: it must not be quoted.
+        where = "the first row, which names the columns"
+        raise missing_field(layout.field, names, where=where, quotable=False)
     if names.count(layout.field) > 1:
         raise MalformedRecord(f"the first row names the column {layout.field!r} twice")
     column = names.index(layout.field)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import ClassVar
 
 from sfumato.core.checks import one_of
 from sfumato.corpora.documents import Document
@@ -51,13 +50,19 @@ class Pii:
     regions: tuple[str, ...] = DEFAULT
     types: tuple[str, ...] = TYPES
 
-    name: ClassVar[str] = "pii"
-
     def __post_init__(self) -> None:
         for region in self.regions:
             one_of("regions", region, known_regions())
         for kind in self.types:
             one_of("types", kind, TYPES)
+
+    @property
+    def name(self) -> str:
+        """The word pii, with the types and regions where they were chosen: less is found then."""
+        chosen = [", ".join(self.types)] if self.types != TYPES else []
+        if self.regions != DEFAULT:
+            chosen.append("regions " + ", ".join(self.regions))
+        return f"pii({'; '.join(chosen)})" if chosen else "pii"
 
     def find(self, document: Document) -> Spans:
         """What any recognizer finds; a span inside another one is left out."""

@@ -74,6 +74,17 @@ def test_a_missing_or_wrong_column_is_named(table: Any, complaint: str) -> None:
         list(parquet.read(stored(table), Layout()))
 
 
+def test_a_column_that_stands_there_twice_and_bytes_that_are_not_text_are_refused() -> None:
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+    with pytest.raises(BadInput, match="column 'text' twice"):
+        list(parquet.read(stored(twice), Layout()))
+    broken = pa.array([b"secret \xff"], type=pa.binary()).view(pa.string())
+    (chunk,) = parquet.read(stored(pa.table({"text": broken})), Layout())
+    with pytest.raises(BadInput, match="not utf-8") as caught:
+        chunk.documents()
+    assert caught.value.__context__ is None
+
+
 def test_something_else_is_not_a_table() -> None:
     with pytest.raises(BadInput, match="not a Parquet file"):
         list(parquet.read(io.BytesIO(b"secret" * 100), Layout()))
