@@ -32,6 +32,10 @@ class Entry:
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     "mechanisms": {
+        "binary": (
+            "sfumato.mechanisms.binary:Binary",
+            "flip bits of the word's binary code, then the nearest code (BRR)",
+        ),
         "exponential": (
             "sfumato.mechanisms.exponential:Exponential",
             "any word of the vocabulary, less likely the farther away (SanText)",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.binary import Binary
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import laplace_noise
 from sfumato.mechanisms.mahalanobis import Mahalanobis
@@ -278,3 +279,16 @@ def test_projected_to_all_dimensions_is_laplace_in_law() -> None:
     narrower = Projected(space=PLANE, epsilon=3.0, dimensions=1)
     for twin in (louder, narrower):
         assert disagrees(counted(PLANE, twin.privatize, seed=34), rows, *case)
+
+
+# --- flipped bits ----------------------------------------------------------------------------
+
+
+def test_binary_draws_with_the_exact_probabilities() -> None:
+    case = ("rows: after other noise", "binary")
+    honest = Binary(space=PLANE, epsilon=1.0, bits=6)
+    rows = honest.enumerated_rows()
+    assert not disagrees(counted(PLANE, honest.privatize, seed=41), rows, *case)
+    for epsilon, bits in ((2.0, 6), (1.0, 5)):
+        twin = Binary(space=PLANE, epsilon=epsilon, bits=bits)
+        assert disagrees(counted(PLANE, twin.privatize, seed=42), rows, *case)

@@ -72,6 +72,14 @@ CaseOption = Annotated[
         "the capitals).",
     ),
 ]
+SearchOption = Annotated[
+    str,
+    typer.Option(
+        "--search",
+        metavar="exact|approximate",
+        help="How the nearest word is found; approximate is quicker and costs no privacy.",
+    ),
+]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", help="Make the output reproducible, and therefore not for release."),

@@ -27,6 +27,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     unknown: options.UnknownOption = "centroid",
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
+    search: options.SearchOption = "exact",
     field: options.FieldOption = "text",
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
@@ -63,6 +64,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
         vectors=vectors,
         unknown=unknown,
         case=case,
+        search=search,
         seed=seed,
         settings=own,
     )

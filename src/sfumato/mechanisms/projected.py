@@ -25,6 +25,7 @@ Reference
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,4 +123,5 @@ def random_projection(rows: int, columns: int, seed: int) -> NDArray[np.float64]
     normals = np.random.default_rng(seed).standard_normal((columns, rows))
     axes, triangle = np.linalg.qr(normals)
     axes *= np.where(np.diag(triangle) < 0, -1.0, 1.0)  # without this the law is not uniform
-    return np.sqrt(columns / rows) * axes.T
+    axes *= math.sqrt(columns / rows)
+    return axes.T

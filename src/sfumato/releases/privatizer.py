@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.core.checks import positive
+from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
@@ -21,7 +21,7 @@ from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
 from sfumato.vectors.embedded import NAME, default_space
 from sfumato.vectors.loading import load
-from sfumato.vectors.space import Space
+from sfumato.vectors.space import SEARCHES, Space
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,6 +45,7 @@ class Privatizer:
     vectors: str | Space | None = None
     unknown: str = "centroid"
     case: str = "public"
+    search: str = "exact"
     seed: int | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
@@ -99,6 +100,7 @@ class Privatizer:
             "mechanism": _name(self.mechanism),
             "epsilon": self.guarantee().as_dict()["epsilon"],
             "vectors": getattr(getattr(mechanism, "points", None), "space", _NAMELESS).name,
+            "search": self.search,
             "unknown": getattr(mechanism, "unknown", None),
             "case": getattr(mechanism, "case", None),
             "reproducible": not self.randomness.for_release,
@@ -177,9 +179,12 @@ class Privatizer:
         return OverVocabulary(points=points, unknown=self.unknown, case=self.case)
 
     def _space(self) -> Space:
+        one_of("search", self.search, SEARCHES)
         if self.vectors is None or self.vectors == NAME:
-            return default_space()
-        return load(self.vectors) if isinstance(self.vectors, str) else self.vectors
+            space = default_space()
+        else:
+            space = load(self.vectors) if isinstance(self.vectors, str) else self.vectors
+        return space if self.search == "exact" else replace(space, search_kind=self.search)
 
 
 def _document(text: str, place: int) -> Document:

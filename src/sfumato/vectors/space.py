@@ -14,9 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.checks import one_of
 from sfumato.core.errors import MalformedVectors
+from sfumato.vectors.clusters import ClusteredSearch
 from sfumato.vectors.search import NearestSearch
 
+SEARCHES = ("approximate", "exact")
 LARGEST = 1e9  # beyond it squares and sums leave the range of float32
 
 
@@ -31,8 +34,10 @@ class Space:
     name: str
     words: Sequence[str]
     vectors: NDArray[np.float32]
+    search_kind: str = "exact"
 
     def __post_init__(self) -> None:
+        one_of("search", self.search_kind, SEARCHES)
         if self.vectors.ndim != 2 or len(self.words) != len(self.vectors):
             raise MalformedVectors(
                 f"{self.name}: {len(self.words)} words do not fit vectors "
@@ -74,6 +79,8 @@ class Space:
     @cached_property
     def search(self) -> NearestSearch:
         """Nearest-word search over the public vectors; it is given noisy vectors only."""
+        if self.search_kind == "approximate":
+            return ClusteredSearch(self.vectors)
         return NearestSearch(self.vectors)
 
     def point_of(self, word: str) -> int:

@@ -1,0 +1,160 @@
+"""Binary codes of word vectors, each bit flipped at random, then the nearest code.
+
+Guarantee
+    Metric DP at level ``epsilon`` in the Hamming distance H between codes: for all words x, x'
+    and y, P[M(x) = y] <= exp(epsilon * H(x, x')) * P[M(x') = y]. Words outside the vocabulary
+    share one point and so one code, hence the statement covers them too.
+
+Why it holds
+    The code of a word is a public function of it: the signs of a public random projection of its
+    vector, sign(0) = +1. Each bit is kept with chance e^ε/(1+e^ε) and flipped with chance
+    1/(1+e^ε), independently: per differing bit the chance of any outcome changes by at most the
+    factor e^ε. The nearest code, and the first word in public order that has it, are functions of
+    the noisy code and of public codes, hence post-processing.
+
+Care
+    H is a pseudo-metric: words with one code are at distance 0, and only the first of them in
+    public order is ever an output. Any two words differ in at most all bits, so no pair is told
+    apart by more than epsilon·bits. ``projection_seed`` is public by design, like the vectors: it
+    decides which projection is used and nothing else. The flips never come from it.
+
+Reference
+    Carvalho, Vasiloudis and Feyisetan 2021, "BRR: Preserving privacy of text data efficiently on
+    device".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.guarantee import Guarantee, metric_dp
+from sfumato.core.checks import at_least, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.vectors.space import Space
+
+BLOCK = 1024
+CODES = 4096
+# Rows are exact by going through all codes, so only for few bits.
+MOST_ENUMERATED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary:
+    """Flip the bits of a word's code at random and take the word whose code is nearest then.
+
+    >>> from sfumato.vectors.embedded import default_space
+    >>> binary = Binary(space=default_space(), epsilon=2)
+    >>> points = binary.space.points(["london"] * 5)
+    >>> replaced = binary.privatize(points, Randomness.reproducible(7))
+    >>> len(replaced), binary.guarantee().epsilon
+    (5, 2.0)
+    """
+
+    space: Space
+    epsilon: float
+    bits: int = 64
+    projection_seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        at_least("bits", self.bits, 1)
+        at_least("projection_seed", self.projection_seed, 0)
+
+    def guarantee(self) -> Guarantee:
+        """Metric DP in the Hamming distance between codes."""
+        return metric_dp(
+            epsilon=self.epsilon,
+            metric=(
+                f"number of bits, out of {self.bits}, in which the codes of two words differ: the "
+                f"signs of projection {self.projection_seed} of word vectors in {self.space.name}"
+            ),
+            about=(self.space, self.bits, self.projection_seed),
+        )
+
+    @property
+    def flip_chance(self) -> float:
+        """1/(1+e^ε)."""
+        odds = math.exp(-self.epsilon)
+        return odds / (1 + odds)
+
+    @cached_property
+    def codes(self) -> NDArray[np.bool_]:
+        """The code of every point, the unknown one last; public."""
+        # A statistical generator will do, for the projection is public; and being another kind of
+        # generator than the one of the flips, it shares no number with that under any seed.
+        generator = np.random.default_rng(self.projection_seed)
+        projection = generator.standard_normal((self.space.dimension, self.bits))
+        codes = np.empty((len(self.space) + 1, self.bits), dtype=np.bool_)
+        for start in range(0, len(codes), CODES):
+            points = np.arange(start, min(start + CODES, len(codes)))
+            codes[points] = self.space.at(points) @ projection >= 0
+        return codes
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        """One independent draw per input point; outputs are words of the vocabulary."""
+        outputs = np.empty(len(points), dtype=np.intp)
+        for start in range(0, len(points), BLOCK):
+            block = slice(start, start + BLOCK)
+            noisy = self.codes[points[block]]
+            noisy ^= (randomness.uniform(noisy.size) < self.flip_chance).reshape(noisy.shape)
+            # Only the noisy codes go on from here: the search never learns the originals.
+            outputs[block] = self.nearest(noisy)
+        return outputs
+
+    def nearest(self, noisy: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The word whose code differs in the fewest bits, of equals the first in public order."""
+        words, table = self._table
+        signs = _signs(noisy)
+        found = np.zeros(len(noisy), dtype=np.intp)
+        best = np.full(len(noisy), -np.inf, dtype=np.float32)
+        for start in range(0, len(words), CODES):
+            # Equal bits minus differing ones: whole numbers, which float32 holds exactly.
+            agreement = signs @ table[:, start : start + CODES]
+            local = agreement.argmax(axis=1)
+            value = np.take_along_axis(agreement, local[:, None], axis=1)[:, 0]
+            better = value > best
+            best[better] = value[better]
+            found[better] = words[local[better] + start]
+        return found
+
+    def enumerated_rows(self) -> NDArray[np.float64]:
+        """Probability of every word for every point, by going through all noisy codes.
+
+        Exact, and for a small space and few bits only.
+        """
+        if self.bits > MOST_ENUMERATED:
+            raise InvalidArgument(
+                f"bits={self.bits} must be at most {MOST_ENUMERATED} for exact rows: there are "
+                "2 to that power of noisy codes to go through"
+            )
+        every = (np.arange(2**self.bits)[:, None] >> np.arange(self.bits) & 1).astype(np.bool_)
+        agreement = _signs(self.codes) @ _signs(every).T
+        differing = (self.bits - agreement.astype(np.float64)) / 2
+        unflipped = self.bits * math.log1p(-self.flip_chance)
+        chances = np.exp(unflipped - self.epsilon * differing)
+        output = self.nearest(every)
+        rows = np.zeros((len(self.codes), len(self.space)))
+        for word in np.unique(output):
+            rows[:, word] = chances[:, output == word].sum(axis=1)
+        return rows
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The first word of each distinct code, in public order, and those codes as columns."""
+        packed = np.packbits(self.codes[:-1], axis=1)
+        first = np.unique(packed, axis=0, return_index=True)[1]
+        words = np.sort(first).astype(np.intp)
+        return words, np.ascontiguousarray(_signs(self.codes[words]).T)
+
+
+def _signs(codes: NDArray[np.bool_]) -> NDArray[np.float32]:
+    signs = codes.astype(np.float32)
+    signs *= 2
+    signs -= 1
+    return signs
