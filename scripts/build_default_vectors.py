@@ -8,11 +8,13 @@ Only the most frequent entries are kept, and of those only entries that
 
 - are exactly one word as sfumato segments text, so that a replaced text has as many words;
 - are not themselves personal data: the raw list holds e-mail addresses, phone numbers, addresses
-  of web sites and long codes of real people and companies.
+  of web sites and long codes of real people and companies;
+- are not slurs or swear words: any entry may stand in somebody's text as a replacement.
 """
 
 from __future__ import annotations
 
+import codecs
 import sys
 from pathlib import Path
 
@@ -29,6 +31,15 @@ from sfumato.vectors.loading import load, vocabulary_path
 SIZE = 60_000
 STRUCTURED = ("email", "url", "iban", "card", "ssn", "ip", "phone", "address")
 TARGET = Path(__file__).parents[1] / "src" / "sfumato" / "vectors" / "data" / f"{NAME}.npy"
+# Words that no hospital wants to find in its text, in rot13 so that nobody has to read them.
+SLURS = """
+avttre avttref avttn avttnf arteb artebrf pbba pbbaf jbc jbcf ubaxl juvgrl qlxr qlxrf ubzb
+ubzbf snttbg snttbgf snt sntf xvxr xvxrf fcvp fcvpf puvax puvaxf tbbx tbbxf cnxv cnxvf
+genaal genaavrf ergneq ergneqf ergneqrq juber juberf ovgpu ovgpurf fyhg fyhgf phag phagf
+shpx shpxf shpxrq shpxvat shpxre shpxref zbgureshpxre zbgureshpxref fuvg fuvgf fuvggl
+ohyyfuvg chffl chffvrf pbpx pbpxf cevpx cevpxf phz phzzvat zvys nffubyr nffubyrf qvax wnc
+wncf enturnq gbjryurnq jrgonpx jrgonpxf qnexvr qnexvrf tbyyvjbt xnssve xnssvef fdhnj
+"""
 LONG_NUMBER = regex.compile(r"(?:\p{N}[^\p{L}]*){7,}")
 MIXED_CODE = regex.compile(r"(?=.*\p{L})(?=(?:.*\p{N}){4}).*")
 HOST = regex.compile(r".*\p{L}\.\p{L}{2,}")
@@ -38,10 +49,13 @@ def main(source: Path) -> None:
     """Write the matrix in float16 and the words beside it."""
     space = load(source)
     policy = Pii(types=STRUCTURED)
+    slurs = set(codecs.decode(SLURS, "rot13").split())
     kept: dict[str, int] = {}
     for point, entry in enumerate(space.words):
         word = entry.removesuffix(".")
-        if word not in kept and _is_one_word(word) and not _is_personal(word, policy):
+        if word in kept or word in slurs or not _is_one_word(word):
+            continue
+        if not _is_personal(word, policy):
             kept[word] = point
         if len(kept) == SIZE:
             break

@@ -30,6 +30,14 @@ def test_the_rows_are_orthogonal_and_as_long_as_keeps_distances_on_average(
     assert projection @ projection.T == pytest.approx(np.eye(rows) * columns / rows, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_first_row_points_where_the_first_normal_vector_does(seed: int) -> None:
+    # The signs of a QR factor are an accident of the library; left as they come, no sign is random.
+    first = np.random.default_rng(seed).standard_normal((5, 2))[:, 0]
+    row = random_projection(2, 5, seed)[0]
+    assert row == pytest.approx(first / np.linalg.norm(first) * math.sqrt(5 / 2), abs=1e-12)
+
+
 def test_the_seed_decides_the_projection_and_nothing_else_does() -> None:
     one, two = (random_projection(2, 5, seed=4) for _ in range(2))
     assert (one == two).all()

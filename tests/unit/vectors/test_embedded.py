@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 
@@ -95,3 +96,9 @@ def test_its_vectors_are_rows_of_glove(resources: Path) -> None:
     for word in ("the", "london", "aspirin", "12"):
         mine, theirs = space.point_of(word), glove.point_of(word)
         assert (space.vectors[mine] == glove.vectors[theirs]).all()
+
+
+def test_no_slur_can_stand_in_somebodys_text() -> None:
+    # In rot13, so that nobody has to read them.
+    hidden = "avttre shpx fuvg juber ovgpu"
+    assert not set(codecs.decode(hidden, "rot13").split()) & set(default_space().words)
