@@ -1,6 +1,6 @@
-"""Could an approximate search be worth it? Agreement with the exact one, and how much faster.
+"""The approximate search: agreement with the exact one, and how much faster.
 
-Two candidates stand in ``candidates``. Neither is part of the package: ``docs/speed.md`` says why.
+Beside it stands one that was tried and left out of the package, in ``candidates``.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.candidates import ClusteredSearch, LeadingDimensions
+from benchmarks.candidates import LeadingDimensions
 from benchmarks.inputs import SEED, spaces
 from benchmarks.timing import Row, by_turns
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.vectors.clusters import ClusteredSearch
 from sfumato.vectors.search import NearestSearch
 from sfumato.vectors.space import Space
 

@@ -7,6 +7,8 @@ after, and says what is guaranteed. Everything is written to ``demo/``.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shlex
 import shutil
@@ -31,10 +33,13 @@ LEVELS = (3.0, 5.0, 8.0)
 TURNS = 5
 
 
-def run(*arguments: str) -> None:
-    """Show a command and run it."""
+def run(*arguments: str, lines: int | None = None) -> None:
+    """Show a command and run it; print the first lines of what it says."""
     print(f"\n$ sfumato {shlex.join(arguments)}", flush=True)
-    code = sfumato(list(arguments))
+    said = io.StringIO()
+    with contextlib.nullcontext() if lines is None else contextlib.redirect_stdout(said):
+        code = sfumato(list(arguments))
+    print("\n".join(said.getvalue().splitlines()[:lines]), end="" if lines is None else "\n")
     if code:
         sys.exit(code)
 
@@ -59,10 +64,25 @@ def main() -> None:
         for level in LEVELS:
             output = FOLDER / f"{policy}-epsilon-{level:g}.jsonl"
             outputs[f"{kind}, ε = {level:g}"] = output
-            run("privatize", str(corpus), "-o", str(output), "--policy", policy, "-e", f"{level:g}")
+            run(
+                "privatize",
+                str(corpus),
+                "-o",
+                str(output),
+                "--policy",
+                policy,
+                "-e",
+                f"{level:g}",
+                lines=1,
+            )
     print_levels()
     print_turns(corpus, outputs)
     side = outputs[f"selected words, ε = {LEVELS[1]:g}"].name + ".guarantee.json"
+    print(
+        "\nIn plain words: whoever reads a softened word cannot be sure which of several similar "
+        "words stood\nthere; the smaller ε, the more words count as similar. At the highest level "
+        "about every second\nword stays as it was, so look above for names that did."
+    )
     print(f"\nWhat is guaranteed at ε = {LEVELS[1]:g} ({FOLDER / side}):\n")
     print(json.loads((FOLDER / side).read_text(encoding="utf-8"))["sentence"])
     print(f"\nEverything is in {FOLDER}/. Next: docs/tutorial.md")
@@ -74,7 +94,7 @@ def print_levels() -> None:
     for level in LEVELS:
         mechanism = Laplace(space=default_space(), epsilon=level)
         kept = typical_keep_probability(mechanism, Randomness.secure())
-        table.add_row(f"{level:g}", f"{kept.value:.2f}", f"{kept.low:.2f} – {kept.high:.2f}")
+        table.add_row(f"{level:g}", f"{kept.value:.2f}", f"{kept.low:.3f} – {kept.high:.3f}")
     Console().print(table)
 
 

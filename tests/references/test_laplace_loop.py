@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import laplace as module
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.vectors.embedded import default_space
 from sfumato.vectors.space import Space
@@ -37,7 +37,7 @@ def test_the_mechanism_is_the_naive_loop_with_the_same_noise(
     points = list(range(len(small_space) + 1)) * 20
     laplace = Laplace(space=small_space, epsilon=epsilon)
     noise = laplace.noise(len(points), Randomness.reproducible(8))
-    monkeypatch.setattr(module, "BLOCK", len(points))
+    monkeypatch.setattr(drawing, "BLOCK", len(points))
     outputs = laplace.privatize(np.array(points), Randomness.reproducible(8)).tolist()
     for output, (naive, margin) in zip(
         outputs, word_by_word(small_space, points, noise), strict=True
@@ -48,7 +48,7 @@ def test_the_mechanism_is_the_naive_loop_with_the_same_noise(
 def test_blocks_use_the_stream_one_after_the_other(
     small_space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(drawing, "BLOCK", 16)
     points = list(range(len(small_space) + 1)) * 5
     laplace, source = Laplace(space=small_space, epsilon=2.0), Randomness.reproducible(9)
     sizes = [16, 16, 16, 16, 1]

@@ -30,6 +30,14 @@ def test_scan_counts_by_type_for_people(sfumato: Command, tmp_path: Path) -> Non
     assert "NUMBER" in text
 
 
+def test_control_characters_do_not_reach_the_terminal(sfumato: Command, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a \x1b]0;evil\x07 12\n")
+    for command in (["scan", tmp_path / "in.txt", "-p", "digits"], ["explain", "-", "-e", "5"]):
+        result = sfumato(*command, stdin=b"a \x1b[31m 12")
+        assert result.returncode == 0
+        assert b"\x1b" not in result.stdout
+
+
 def test_scan_reads_a_pipe(sfumato: Command) -> None:
     result = sfumato("scan", "-", "--policy", "digits", "--json", stdin=b"a 1\nb\n")
     assert [len(json.loads(line)["spans"]) for line in result.stdout.splitlines()] == [1, 0]
@@ -89,6 +97,13 @@ def test_canaries_are_where_the_manifest_says(sfumato: Command, tmp_path: Path) 
         assert texts[place["document"]][place["start"] : place["end"]] == canary
     drawn = sfumato("data", "canaries", source, "-o", tmp_path / "x.jsonl", "-k", "2", "--json")
     assert len(json.loads(drawn.stdout)["canaries"][0]["secret"]) == 6
+    labelled = tmp_path / "gold.jsonl"
+    sfumato("data", "customersim", "-n", "3", "-o", labelled)
+    moved = sfumato("data", "canaries", labelled, "-o", tmp_path / "z.jsonl")
+    assert moved.returncode == 2
+    assert b"labelled spans" in moved.stderr
+    same = sfumato("data", "canaries", source, "-o", source, "--overwrite")
+    assert same.returncode == 2
     for wrong in (["-k", "ten"], ["-k", "-1"], ["--template", "no gap"]):
         bad = sfumato("data", "canaries", source, "-o", tmp_path / "y.jsonl", *wrong)
         assert bad.returncode == 2, bad.stderr

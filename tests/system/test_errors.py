@@ -185,6 +185,76 @@ def test_a_sentence_without_quotes_is_not_repeated(sfumato: Command) -> None:
     assert "quote a text" in one_line(result)
 
 
+def test_the_guarantee_takes_nobodys_place(sfumato: Command, corpus: Path) -> None:
+    before = corpus.read_bytes()
+    folder = corpus.parent
+    (folder / "other.json").write_text("precious")
+    for output in ("-", "out.jsonl"):
+        for guarantee in ("in.jsonl", "other.json", "no/where.json", "-", "out.jsonl"):
+            if guarantee == output:
+                continue
+            result = sfumato(
+                "privatize", "in.jsonl", "-o", output, "-e", "5", "--guarantee", guarantee,
+                *(["--overwrite"] if guarantee == "in.jsonl" else []), cwd=folder,
+            )  # fmt: skip
+            refused = not (output == "-" and guarantee == "out.jsonl")
+            assert (result.returncode in (2, 4)) is refused, (output, guarantee)
+            (folder / "out.jsonl").unlink(missing_ok=True)
+    assert corpus.read_bytes() == before
+    assert (folder / "other.json").read_text() == "precious"
+    assert sorted(path.name for path in folder.iterdir()) == ["in.jsonl", "other.json"]
+
+
+def test_a_link_is_followed_and_a_folder_of_somebody_else_is_left_alone(
+    sfumato: Command, corpus: Path
+) -> None:
+    folder = corpus.parent
+    (folder / "real.jsonl").write_text("old")
+    (folder / "link.jsonl").symlink_to(folder / "real.jsonl")
+    result = sfumato("privatize", corpus, "-o", folder / "link.jsonl", "-e", "5", "--overwrite")
+    assert result.returncode == 0
+    assert (folder / "link.jsonl").is_symlink()
+    assert "nothing here" in (folder / "real.jsonl").read_text()
+    (folder / "out.jsonl.parts").mkdir()
+    (folder / "out.jsonl.parts" / "mine.txt").write_text("precious")
+    result = sfumato("privatize", corpus, "-o", folder / "out.jsonl", "-e", "5", "--overwrite")
+    assert result.returncode == 4
+    assert "not ours" in one_line(result)
+    assert (folder / "out.jsonl.parts" / "mine.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(("name", "code"), [("in.txt.gz", 3), ("in.txt.zst", 3), ("in.parquet", 3)])
+def test_a_file_that_is_not_what_it_is_called_leaves_nothing_behind(
+    sfumato: Command, tmp_path: Path, name: str, code: int
+) -> None:
+    (tmp_path / name).write_text(SECRET)
+    result = sfumato("privatize", tmp_path / name, "-o", tmp_path / f"out{name[2:]}", "-e", "5")
+    assert result.returncode == code
+    one_line(result)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_going_on_and_starting_again_exclude_each_other(sfumato: Command, corpus: Path) -> None:
+    output = corpus.with_name("out.jsonl")
+    both = sfumato("privatize", corpus, "-o", output, "-e", "5", "--resume", "--overwrite")
+    assert both.returncode == 2
+    assert "choose one" in one_line(both)
+
+
+def test_a_run_that_protects_nothing_says_so(sfumato: Command, corpus: Path) -> None:
+    output = corpus.with_name("out.jsonl")
+    result = sfumato("privatize", corpus, "-o", output, "-e", "5", "--policy", "regex:zzz")
+    assert result.returncode == 0
+    assert b"warning: no word was privatized" in result.stderr
+
+
+def test_bare_commands_print_their_help(sfumato: Command) -> None:
+    for command in ([], ["data"], ["policy"]):
+        result = sfumato(*command)
+        assert b"Usage: sfumato" in result.stdout + result.stderr
+        assert (result.stdout + result.stderr).count(b"\n") > 5
+
+
 def test_mistyped_commands_and_names_are_guessed(sfumato: Command) -> None:
     for arguments, guess in (
         (["privatise", "x"], "privatize"),

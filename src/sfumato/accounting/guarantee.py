@@ -146,7 +146,12 @@ def metric_dp(
 def no_guarantee(*, unit: str, scope: str = "every word") -> Guarantee:
     """For baselines, for the policy that selects nothing, and for an infinite level."""
     return Guarantee(
-        notion=Notion.NONE, unit=unit, neighbours="none", epsilon=math.inf, scope=scope
+        notion=Notion.NONE,
+        unit=unit,
+        neighbours="none",
+        epsilon=math.inf,
+        scope=scope,
+        for_release=False,
     )
 
 

@@ -20,23 +20,32 @@ def customersim(
     count: Annotated[int, typer.Option("-n", "--count", help="How many dialogues.")] = 1000,
     overwrite: options.OverwriteOption = False,
     seed: options.SeedOption = None,
+    json: options.JsonOption = False,
 ) -> None:
     """Generate customer-service dialogues with gold spans, as JSON lines.
 
     Every person, number and address in them is invented. Each line holds an id, a text and the
     spans: name, address, phone, order and tracking number.
     """
+    from sfumato.core.errors import InvalidArgument
     from sfumato.core.randomness import Randomness
     from sfumato.corpora.customersim import generate
-    from sfumato.corpora.writing import written
+    from sfumato.corpora.formats.choose import of_path
+    from sfumato.corpora.writing import is_stream, written
 
+    kind = of_path(output)
+    if kind is not None and kind.name != "jsonl":
+        raise InvalidArgument(f"dialogues are written as JSON lines, not as {kind.name}")
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     dialogues = generate(count, randomness)
     with written(output, overwrite=overwrite) as stream:
         for dialogue in dialogues:
             line = json_module.dumps(dialogue.as_record(), ensure_ascii=False)
             stream.write(line.encode() + b"\n")
-    note(f"{count:,} dialogues written to {output}")
+    if json and not is_stream(output):
+        print_json({"dialogues": count, "output": str(output)})
+    else:
+        note(f"{count:,} dialogues written to {output}")
 
 
 @app.command("canaries")
@@ -57,6 +66,8 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("-k", "--repetitions", help="How often; a comma list for several canaries."),
     ] = "10",
     field: options.FieldOption = "text",
+    file_format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
     overwrite: options.OverwriteOption = False,
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
@@ -77,7 +88,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
     secrets = secret or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
     planted = [Canary(template, one) for one in secrets]
     manifest = plant(
-        Source.of(source, Layout(field=field)),
+        Source.of(source, Layout(field=field, encoding=encoding), file_format=file_format),
         output,
         planted,
         counts * wanted if len(counts) == 1 else counts,
@@ -98,6 +109,7 @@ def vectors(
         int | None, typer.Option("--limit", min=2, help="Keep the first words only.")
     ] = None,
     overwrite: options.OverwriteOption = False,
+    json: options.JsonOption = False,
 ) -> None:
     """Convert word vectors to .npy and .vocab.txt, which load at once, memory-mapped."""
     from sfumato.core.files import refuse_existing
@@ -106,7 +118,10 @@ def vectors(
     refuse_existing(output, overwrite=overwrite)
     space = load(Path(source), limit)
     save(space, output)
-    note(f"{len(space):,} words of {space.dimension} dimensions written to {output}")
+    if json:
+        print_json({"words": len(space), "dimensions": space.dimension, "output": str(output)})
+    else:
+        note(f"{len(space):,} words of {space.dimension} dimensions written to {output}")
 
 
 def _counts(text: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout
+from sfumato.cli.output import print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.releases.explanation import Explanation
@@ -70,11 +70,11 @@ def _print(explanation: Explanation) -> None:
         shown = kept if word.known else f"{word.kept.value:g} (unknown word)"
         table.add_row(*_plain(word.original, word.label, word.reason, word.replacement, shown))
     console.print(table)
-    console.print(explanation.text, markup=False)
+    console.print(visible(explanation.text), markup=False)
     console.print(explanation.guarantee.sentence(), markup=False)
 
 
 def _plain(*cells: str) -> list[Any]:
     from rich.text import Text
 
-    return [Text(cell) for cell in cells]
+    return [Text(visible(cell)) for cell in cells]

@@ -6,6 +6,7 @@ failed, 5 an extra is missing, 70 our own mistake, 130 interrupted.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -52,6 +53,9 @@ def _root(
 def run() -> NoReturn:
     """The console script."""
     signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may lack our letters
     sys.exit(main(sys.argv[1:]))
 
 
@@ -76,6 +80,9 @@ def main(arguments: list[str]) -> int:
 
 def _unexpected(error: Exception) -> int:
     show_message = getattr(error, "format_message", None)
+    if type(error).__name__.startswith("NoArgsIsHelp") and show_message is not None:
+        sys.stderr.write(show_message() + "\n")
+        return 2
     if show_message is not None and "extra argument" in show_message():
         # They may be the words of a sentence that somebody forgot to quote.
         return _say("there are more arguments than expected; quote a text to make it one", 2)

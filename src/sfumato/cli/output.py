@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,22 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def visible(text: str) -> str:
+    """Control characters as symbols, one for one: a document must not steer the terminal.
+
+    >>> visible("a" + chr(27) + "[31m")
+    'a␛[31m'
+    """
+    return text.translate(_controls())
+
+
+@cache
+def _controls() -> dict[int, str]:
+    kept = {ord("\n"), ord("\t")}
+    low = {code: chr(0x2400 + code) for code in range(32) if code not in kept}
+    return low | dict.fromkeys(range(0x7F, 0xA0), "\ufffd")
 
 
 def note(message: str) -> None:

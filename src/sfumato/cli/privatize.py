@@ -111,6 +111,8 @@ def _check_formats(name: str, output: Path, file_format: str | None) -> None:
     from sfumato.corpora.formats.choose import of_path
 
     wanted = of_path(output)
+    if output.suffix.lower() in (".bz2", ".xz", ".zip", ".7z", ".lz4"):
+        raise InvalidArgument(f"{output.suffix} is not written; .gz and .zst are")
     if file_format is None and wanted is not None and wanted.name != name:
         raise InvalidArgument(
             f"the input is {name} but {output.name} looks like {wanted.name}; "
@@ -125,12 +127,14 @@ def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
     if summary.get("already_finished"):
         note("finished already: nothing was done")
     counts = summary["counts"]
+    if counts["privatized_words"] == 0:
+        note("warning: no word was privatized; the output equals the input")
     lines = [
         f"{counts['documents']:,} documents, {counts['words']:,} words, "
         f"{counts['privatized_words']:,} privatized",
         summary["sentence"],
     ]
-    if not summary["for_release"]:
+    if summary["settings"]["reproducible"]:
         lines.append("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
     if as_json:
         import json

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout
+from sfumato.cli.output import print_json, stdout, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -66,7 +66,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
 def _highlighted(document: Document, spans: Spans) -> Text:
     from rich.text import Text
 
-    text = Text(document.text)
+    text = Text(visible(document.text))
     for span in spans.disjoint():
         text.stylize(_colour(span.label), span.start, span.end)
     for span in reversed(list(spans.disjoint())):

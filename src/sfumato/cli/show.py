@@ -40,8 +40,12 @@ def _described(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "summary": entry.summary,
         "settings": _settings(component),
-        "description": inspect.getdoc(module) or "",
+        "description": inspect.getdoc(module if entry.kind == "mechanisms" else component) or "",
     }
+
+
+# Given by --vectors, --epsilon and --policy, not by --set.
+_GIVEN = ("epsilon", "mechanism", "policy", "space")
 
 
 def _settings(component: Any) -> list[dict[str, Any]]:
@@ -54,5 +58,5 @@ def _settings(component: Any) -> list[dict[str, Any]]:
             "default": None if field.default is MISSING else field.default,
         }
         for field in fields(component)
-        if field.init
+        if field.init and field.name not in _GIVEN
     ]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import at_least, between
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.boundaries import boundaries
@@ -136,7 +136,12 @@ class Manifest:
 
 def draw_secret(digits: int, randomness: Randomness) -> str:
     """A secret of that many digits, uniform over all 10^digits of them, leading zeros kept."""
-    return "".join(map(str, randomness.integers(10, at_least("digits", digits, 1))))
+    return "".join(
+        map(
+            str,
+            randomness.integers(10, int(between("digits", at_least("digits", digits, 1), 1, 1000))),
+        )
+    )
 
 
 def plan(documents: int, repetitions: Sequence[int], randomness: Randomness) -> InsertionPlan:

@@ -7,12 +7,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import InvalidArgument, MalformedRecord
 from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary, Manifest, Place, insert, plan
 from sfumato.corpora.documents import Document
 from sfumato.corpora.edits import Edit, Edited
+from sfumato.corpora.formats.choose import of_path
+from sfumato.corpora.labelled import read_labelled
 from sfumato.corpora.source import Source
 from sfumato.corpora.writing import is_stream, written
 
@@ -33,6 +35,13 @@ def plant(
         raise InvalidArgument(
             f"{len(canaries)} secrets need as many repetitions, not {len(repetitions)}"
         )
+    if target.exists() and target.samefile(source.path):
+        raise InvalidArgument(f"{target} is the input; write to another file")
+    wanted = of_path(target)
+    if wanted is not None and wanted.name != source.format.name:
+        raise InvalidArgument(f"the input is {source.format.name} but {target.name} is not")
+    if source.format.name == "jsonl":
+        _refuse_gold_spans(source.path)
     beside = target.with_name(target.name + ".canaries.json")
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
@@ -53,6 +62,18 @@ def plant(
     manifest = Manifest(tuple(canaries), schedule, tuple(places))
     write_whole(beside, (json.dumps(manifest.as_dict(), indent=2) + "\n").encode())
     return manifest
+
+
+def _refuse_gold_spans(path: Path) -> None:
+    """Offsets of labelled spans would point to the wrong places after an insertion."""
+    try:
+        labelled = next(read_labelled(path), None)
+    except MalformedRecord:
+        return
+    if labelled is not None:
+        raise InvalidArgument(
+            "the records have labelled spans, which canaries would move; remove the field 'spans'"
+        )
 
 
 def _drained(waiting: deque[Document]) -> Iterator[Document]:

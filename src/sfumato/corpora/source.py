@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from gzip import BadGzipFile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -91,7 +92,7 @@ class Source:
     def _chunks(self, stream: BinaryIO) -> Iterator[Chunk]:
         try:
             yield from self.format.read(stream, self.layout)
-        except SfumatoError:
+        except (SfumatoError, BadGzipFile):
             raise
         except OSError as error:
             problem = error.strerror or "reading failed"

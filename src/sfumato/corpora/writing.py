@@ -18,7 +18,9 @@ STDOUT = Path("-")
 
 def is_stream(path: Path) -> bool:
     """Whether an output is a pipe or a device, which cannot be renamed into place."""
-    return path == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
+    if path == STDOUT or (path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def opened_stream(path: Path) -> BinaryIO:

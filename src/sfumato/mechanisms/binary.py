@@ -36,9 +36,9 @@ from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import at_least, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.blocks import in_blocks
 from sfumato.vectors.space import Space
 
-BLOCK = 1024
 CODES = 4096
 # Rows are exact by going through all codes, so only for few bits.
 MOST_ENUMERATED = 10
@@ -98,14 +98,13 @@ class Binary:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        outputs = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), BLOCK):
-            block = slice(start, start + BLOCK)
-            noisy = self.codes[points[block]]
-            noisy ^= (randomness.uniform(noisy.size) < self.flip_chance).reshape(noisy.shape)
-            # Only the noisy codes go on from here: the search never learns the originals.
-            outputs[block] = self.nearest(noisy)
-        return outputs
+        return in_blocks(points, lambda block: self._drawn(block, randomness))
+
+    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        noisy = self.codes[points]
+        noisy ^= (randomness.uniform(noisy.size) < self.flip_chance).reshape(noisy.shape)
+        # Only the noisy codes go on from here: the search never learns the originals.
+        return self.nearest(noisy)
 
     def nearest(self, noisy: NDArray[np.bool_]) -> NDArray[np.intp]:
         """The word whose code differs in the fewest bits, of equals the first in public order."""

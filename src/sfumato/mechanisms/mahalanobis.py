@@ -36,7 +36,8 @@ from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.laplace import BLOCK, Laplace, laplace_noise
+from sfumato.mechanisms.blocks import BLOCK, in_blocks
+from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.vectors.space import Space
 
 # A has a mean diagonal of 1; thinner than this in some direction, it cannot be inverted.
@@ -94,14 +95,13 @@ class Mahalanobis:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        outputs = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), BLOCK):
-            block = slice(start, start + BLOCK)
-            noisy = self.space.at(points[block])
-            noisy += self.noise(len(noisy), randomness)
-            # Only the noisy vectors go on from here: the search never learns the originals.
-            outputs[block] = self.space.search.nearest(noisy)
-        return outputs
+        return in_blocks(points, lambda block: self._drawn(block, randomness))
+
+    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        noisy = self.space.at(points)
+        noisy += self.noise(len(noisy), randomness)
+        # Only the noisy vectors go on from here: the search never learns the originals.
+        return self.space.search.nearest(noisy)
 
     def noise(self, count: int, randomness: Randomness) -> NDArray[np.float64]:
         """Independent draws with density proportional to exp(−epsilon·|z|_A)."""

@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import at_least, between
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.laplace import BLOCK, Laplace, laplace_noise
+from sfumato.mechanisms.blocks import in_blocks
+from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.mechanisms.mahalanobis import rounded_up
 from sfumato.vectors.search import NearestSearch
 from sfumato.vectors.space import Space
@@ -102,14 +103,13 @@ class Projected:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        outputs = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), BLOCK):
-            block = slice(start, start + BLOCK)
-            noisy = self.space.at(points[block]) @ self.projection.T
-            noisy += laplace_noise(len(self.projection), self.epsilon, len(noisy), randomness)
-            # Only the noisy vectors go on from here: the search never learns the originals.
-            outputs[block] = self._search.nearest(noisy)
-        return outputs
+        return in_blocks(points, lambda block: self._drawn(block, randomness))
+
+    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        noisy = self.space.at(points) @ self.projection.T
+        noisy += laplace_noise(len(self.projection), self.epsilon, len(noisy), randomness)
+        # Only the noisy vectors go on from here: the search never learns the originals.
+        return self._search.nearest(noisy)
 
     @cached_property
     def _search(self) -> NearestSearch:

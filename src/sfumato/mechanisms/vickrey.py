@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import between
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.laplace import BLOCK, Laplace
+from sfumato.mechanisms.blocks import in_blocks
+from sfumato.mechanisms.laplace import Laplace
 from sfumato.vectors.nearest_two import NearestTwo
 from sfumato.vectors.space import Space
 
@@ -65,16 +66,15 @@ class Vickrey:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        outputs = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), BLOCK):
-            block = slice(start, start + BLOCK)
-            noisy = self.space.at(points[block])
-            noisy += self._laplace.noise(len(noisy), randomness)
-            # Only the noisy vectors go on from here: the choice never learns the originals.
-            words, first = self.choices(noisy)
-            taken = randomness.uniform(len(noisy)) < first
-            outputs[block] = np.where(taken, words[:, 0], words[:, 1])
-        return outputs
+        return in_blocks(points, lambda block: self._drawn(block, randomness))
+
+    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        noisy = self.space.at(points)
+        noisy += self._laplace.noise(len(noisy), randomness)
+        # Only the noisy vectors go on from here: the choice never learns the originals.
+        words, first = self.choices(noisy)
+        taken = randomness.uniform(len(noisy)) < first
+        return np.where(taken, words[:, 0], words[:, 1])
 
     def choices(self, noisy: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The two words to choose from for each noisy vector, and the chance of the first."""

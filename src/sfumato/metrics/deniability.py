@@ -1,8 +1,8 @@
 """How likely a word stays as it is: N_w = P[M(w) = w].
 
-Estimated by drawing from the mechanism, with a Wilson interval. It depends on the word and on
-public vectors only, so computing it costs no privacy; *publishing* it for the words of a private
-text would name those words.
+Exact where a mechanism has rows; otherwise estimated by drawing from it, with a Wilson interval. It
+depends on the word and on public vectors only, so computing it costs no privacy; *publishing* it
+for the words of a private text would name those words.
 
 Reference
     Feyisetan et al. 2020, Section 4 (plausible deniability statistics).
@@ -19,13 +19,14 @@ from sfumato.core.checks import at_least
 from sfumato.core.intervals import wilson
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import RowMechanism
 
 FREQUENT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measured share with a 95 % interval."""
+    """A share with its 95 % interval; an exact one took no draws."""
 
     value: float
     low: float
@@ -42,6 +43,10 @@ def keep_probabilities(
     estimates: dict[str, Estimate] = {}
     for word in dict.fromkeys(words):
         point = space.point_of(word)
+        if isinstance(mechanism, RowMechanism):
+            exact = 0.0 if point == space.unknown else float(mechanism.row(point)[point])
+            estimates[word] = Estimate(exact, exact, exact, 0)
+            continue
         outputs = mechanism.privatize(np.full(draws, point, dtype=np.intp), randomness)
         stayed = int((outputs == point).sum())
         estimates[word] = Estimate(stayed / draws, *wilson(stayed, draws), draws)

@@ -40,6 +40,8 @@ class Lexicon:
     name: ClassVar[str] = "lexicon"
 
     def __post_init__(self) -> None:
+        if not self.entries:
+            raise MalformedRecord("the lexicon has no entries, so it would protect nothing")
         for number, entry in enumerate(self.entries, start=1):
             if not 0 < len(Words.of(entry)) <= LONGEST_PHRASE:
                 raise MalformedRecord(

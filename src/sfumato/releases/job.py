@@ -15,8 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.checks import at_least
-from sfumato.core.errors import BadInput, CannotResume, OutputExists, SfumatoError, StorageFailed
-from sfumato.core.files import write_whole
+from sfumato.core.errors import (
+    BadInput,
+    CannotResume,
+    InvalidArgument,
+    OutputExists,
+    SfumatoError,
+    StorageFailed,
+)
+from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
@@ -46,6 +53,9 @@ class Job:
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1)
+        if self.target.is_symlink() and not is_stream(self.target):
+            # What a link points to is replaced, not the link.
+            object.__setattr__(self, "target", self.target.resolve())
 
     @property
     def streams(self) -> bool:
@@ -105,6 +115,10 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         except BadInput:
             # The input has to be mended, and then these parts belong to another input.
             parts.remove()
+            raise
+        except BaseException:
+            if parts.count() == 0:
+                parts.remove()
             raise
         summary = _summary(job, privatizer, tally)
         _put_together(job, parts, summary)
@@ -205,16 +219,29 @@ def _refuse(job: Job) -> None:
         raise StorageFailed(f"cannot read {source.path}: no such file")
     if source.path is not None and target.exists() and target.samefile(source.path):
         raise OutputExists(f"{target} is the input; write to another file")
+    if job.resume and job.overwrite:
+        raise InvalidArgument("--resume goes on and --overwrite starts again: choose one")
+    _refuse_side(job)
     if job.overwrite or job.resume or job.streams:
         return
-    for path in (target, job.guarantee):
-        if path is not None and path.exists():
-            raise OutputExists(f"{path} exists already; --overwrite replaces it")
+    refuse_existing(target, overwrite=False)
     if Parts.beside(target).folder.exists():
         raise OutputExists(
             f"an unfinished run for {target} was found; --resume continues it, "
             "--overwrite starts again"
         )
+
+
+def _refuse_side(job: Job) -> None:
+    """The guarantee must not take the place of anything."""
+    if job.guarantee is None:
+        return
+    if is_stream(job.guarantee):
+        raise InvalidArgument("--guarantee names a file, not a pipe")
+    for other in (job.source.path, job.target):
+        if other is not None and job.guarantee.resolve() == other.resolve():
+            raise OutputExists(f"{job.guarantee} is the input or the output; name another file")
+    refuse_existing(job.guarantee, overwrite=job.overwrite or job.resume)
 
 
 def _reason(error: OSError, job: Job) -> str:

@@ -15,16 +15,18 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sfumato.core.errors import CannotResume
+from sfumato.core.errors import CannotResume, OutputExists
 from sfumato.core.files import write_whole
 from sfumato.releases.tally import Tally
+
+_OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class Parts:
         ``afresh`` forgets what an earlier run left, unless that run is still going on.
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
+        if any(
+            not _OURS.fullmatch(path.name) for path in self.folder.iterdir() if path.name != "lock"
+        ):
+            raise OutputExists(f"{self.folder} holds files that are not ours; move them away")
         with (self.folder / "lock").open("w") as lock:
             _hold(lock, self.folder)
             if afresh:
@@ -75,12 +81,15 @@ class Parts:
         return len(self.paths())
 
     def remove(self) -> None:
-        """Delete the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete the folder and what we put there, nothing else."""
+        self._forget()
+        with contextlib.suppress(OSError):
+            (self.folder / "lock").unlink(missing_ok=True)
+            self.folder.rmdir()
 
     def _forget(self) -> None:
         for path in self.folder.iterdir():
-            if path.name != "lock":
+            if _OURS.fullmatch(path.name):
                 path.unlink()
 
     def _part(self, index: int) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -39,7 +39,7 @@ class Privatizer:
     5.0
     """
 
-    policy: str | Policy = "pii"
+    policy: str | Sequence[str] | Policy = "pii"
     mechanism: str | PointMechanism | Mechanism = "laplace"
     epsilon: float | None = None
     vectors: str | Space | None = None
@@ -69,7 +69,7 @@ class Privatizer:
 
     def __repr__(self) -> str:
         # A pattern, a word list or a seed must not turn up in logs.
-        policy = self.policy.partition(":")[0] if isinstance(self.policy, str) else self.policy.name
+        policy = getattr(self.policy, "name", None) or str(self.policy).partition(":")[0]
         return f"Privatizer(policy={policy!r}, mechanism={_name(self.mechanism)!r})"
 
     def guarantee(self) -> Guarantee:
@@ -153,11 +153,15 @@ class Privatizer:
         return self.randomness.stream(self._calls)
 
     def _policy(self) -> Policy:
-        if isinstance(self.policy, str):
-            from sfumato.policies.parsing import combine_policies
+        from sfumato.policies.parsing import combine_policies
 
-            return combine_policies([self.policy], [], {})
-        return self.policy
+        if isinstance(self.policy, str):
+            return combine_policies([self.policy])
+        if isinstance(self.policy, Policy):
+            return self.policy
+        if isinstance(self.policy, (list, tuple)) and all(isinstance(p, str) for p in self.policy):
+            return combine_policies(self.policy)
+        raise InvalidArgument("policy must be a name, several names, or a policy")
 
     def _mechanism(self) -> Mechanism:
         if isinstance(self.mechanism, str):
@@ -174,8 +178,10 @@ class Privatizer:
             )
         elif isinstance(self.mechanism, PointMechanism):
             points = self.mechanism
-        else:
+        elif isinstance(self.mechanism, Mechanism):
             return self.mechanism
+        else:
+            raise InvalidArgument("mechanism must be a name or a mechanism")
         return OverVocabulary(points=points, unknown=self.unknown, case=self.case)
 
     def _space(self) -> Space:

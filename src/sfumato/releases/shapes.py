@@ -5,7 +5,7 @@ None of those libraries is imported: what something is is told by what it can do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 def texts_of(texts: Any) -> list[str | None]:
     """The texts in order, None for missing ones."""
-    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
-        raise BadInput("privatize takes many texts: a list, a Series or an array of them")
+    table = hasattr(texts, "columns")
+    if isinstance(texts, (str, bytes, Mapping, Set)) or table or not isinstance(texts, Iterable):
+        raise BadInput(
+            "privatize takes many texts in order: a list, a Series (one column of a table) or an "
+            "array of them"
+        )
     return [_text(item, number) for number, item in enumerate(texts)]
 
 
@@ -47,6 +51,8 @@ class ColumnMapper:
         if self.name not in row:
             raise BadInput(f"there is no column {self.name!r}")
         value = row[self.name]
+        if value is None:
+            return {self.name: None}
         if isinstance(value, str):
             return {self.name: self.privatizer(value)}
         return {self.name: self.privatizer.privatize(list(value))}
@@ -59,4 +65,4 @@ def _text(item: Any, number: int) -> str | None:
     missing = item is None or type(item).__name__ == "NAType" or item != item  # noqa: PLR0124
     if missing is True or (not isinstance(missing, bool) and bool(missing)):
         return None
-    raise BadInput(f"item {number} is not a text but a {type(item).__name__}")
+    raise BadInput(f"item {number} is not a text ({type(item).__name__})")

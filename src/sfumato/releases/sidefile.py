@@ -31,7 +31,7 @@ def side_file(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> dict
         "counts": {
             "documents": tally.documents,
             "words": tally.words,
-            "privatized_words": tally.selected,
+            "privatized_words": tally.selected - tally.uncovered,
             "uncovered_words": tally.uncovered,
         },
     }

@@ -13,6 +13,7 @@ Text files may be compressed (``.gz``, ``.zst``). Nothing here reads private dat
 
 from __future__ import annotations
 
+import codecs
 import mmap
 from collections.abc import Iterator
 from itertools import islice
@@ -77,6 +78,8 @@ def save(space: Space, path: Path) -> None:
 
 
 def _from_npy(path: Path, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
+    if path.exists() and not vocabulary_path(path).exists():
+        raise MalformedVectors(f"{path.name} needs its words in {vocabulary_path(path).name}")
     listed = vocabulary_path(path).read_bytes().decode("utf-8-sig", "replace")
     words = [word.removesuffix("\r") for word in listed.split("\n")]
     if words[-1] == "":
@@ -113,7 +116,8 @@ def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArr
     columns: int | None = None
     promised, number = 0, 0
     for number, line in enumerate(stream, start=1):
-        fields = line.rstrip(b"\r\n ").split(b" ")
+        content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        fields = content.rstrip(b"\r\n ").split(b" ")
         if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
             promised, columns = int(fields[0]), max(1, int(fields[1]))
             continue
@@ -123,7 +127,9 @@ def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArr
         try:
             row = np.array(fields[-columns:], dtype=np.float32)
         except ValueError:
-            raise MalformedVectors(f"{name}: line {number} holds something else") from None
+            raise MalformedVectors(
+                f"{name}: line {number} is not a word and {columns} numbers"
+            ) from None
         if len(fields) <= columns:
             raise MalformedVectors(f"{name}: line {number} has fewer than {columns} numbers")
         yield number, b" ".join(fields[:-columns]).decode("utf-8", "replace"), row

@@ -8,9 +8,6 @@ How it is fast
     argmin |q − w|² = argmax ⟨q, w⟩ − ½|w|². The second term rides along as one more coordinate,
     so a block of queries against a block of words is one matrix product followed by one argmax
     over scores that are still in the cache.
-
-Why it is exact
-    Searching fewer words or fewer coordinates was tried: see ``docs/speed.md``.
 """
 
 from __future__ import annotations

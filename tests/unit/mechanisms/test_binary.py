@@ -14,6 +14,7 @@ from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms import binary as module
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.binary import Binary
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -220,7 +221,7 @@ def test_at_a_very_high_level_each_word_becomes_the_first_of_its_code(small_spac
 def test_flips_are_new_for_every_word_and_every_block(
     small_space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
     binary = Binary(space=small_space, epsilon=0.2)
     outputs = binary.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

@@ -15,7 +15,8 @@ import pytest
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
-from sfumato.mechanisms.laplace import BLOCK, Laplace
+from sfumato.mechanisms.blocks import BLOCK
+from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary

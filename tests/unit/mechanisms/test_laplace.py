@@ -11,7 +11,7 @@ import pytest
 from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import laplace as module
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.laplace import SMALLEST_EPSILON, Laplace, laplace_noise
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
@@ -79,7 +79,7 @@ def test_equal_words_get_noise_of_their_own(small_space: Space) -> None:
 
 
 def test_noise_is_new_for_every_block(small_space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
     laplace = Laplace(space=small_space, epsilon=0.5)
     outputs = laplace.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

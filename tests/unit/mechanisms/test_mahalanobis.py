@@ -11,6 +11,7 @@ import pytest
 from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms import mahalanobis as module
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.laplace import Laplace
@@ -165,7 +166,7 @@ def test_every_output_is_a_word_and_never_the_unknown_point(
 def test_noise_is_new_for_every_word_and_every_block(
     small_space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
     mahalanobis = Mahalanobis(space=small_space, epsilon=0.5)
     outputs = mahalanobis.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

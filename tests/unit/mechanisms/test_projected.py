@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms import projected as module
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
@@ -166,7 +167,7 @@ def test_every_output_is_a_word_and_never_the_unknown_point(
 def test_noise_is_new_for_every_word_and_every_block(
     small_space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
     projected = Projected(space=small_space, epsilon=0.5)
     outputs = projected.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

@@ -12,7 +12,7 @@ from scipy import integrate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import vickrey as module
+from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -206,7 +206,7 @@ def test_every_output_is_a_word_and_never_the_unknown_point(
 def test_noise_is_new_for_every_word_and_every_block(
     small_space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
     vickrey = Vickrey(space=small_space, epsilon=0.5)
     outputs = vickrey.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

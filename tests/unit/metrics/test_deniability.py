@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.metrics.deniability import keep_probabilities, typical_keep_probability
 from sfumato.vectors.embedded import default_space
@@ -42,3 +43,11 @@ def test_the_embedded_space_keeps_words_as_its_documentation_says(
     mechanism = Laplace(space=default_space(), epsilon=epsilon)
     kept = typical_keep_probability(mechanism, Randomness.reproducible(5), words=100, draws=20)
     assert low <= kept.value <= high
+
+
+def test_a_mechanism_with_rows_answers_exactly(small_space: Space) -> None:
+    mechanism = Exponential(space=small_space, epsilon=4.0)
+    found = keep_probabilities(mechanism, ["paris", "canary"], 10, Randomness.reproducible(1))
+    exact = float(mechanism.row(small_space.point_of("paris"))[0])
+    assert found["paris"].value == found["paris"].low == found["paris"].high == exact
+    assert found["canary"].value == 0.0

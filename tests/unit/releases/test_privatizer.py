@@ -95,6 +95,8 @@ def test_capitals_come_back_only_when_asked_and_are_listed() -> None:
         ({"epsilon": 0}, "epsilon=0 must be greater than 0"),
         ({"epsilon": "5"}, "epsilon='5' must be a number"),
         ({"policy": "digit"}, "did you mean 'digits'"),
+        ({"policy": None}, "policy must be a name"),
+        ({"mechanism": 3}, "mechanism must be a name"),
         ({"mechanism": "laplac"}, "did you mean 'laplace'"),
         ({"unknown": "drop"}, "unknown value for unknown"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
@@ -106,14 +108,16 @@ def test_bad_settings_are_refused(changes: dict[str, Any], complaint: str) -> No
         digits(**changes).privatize(TEXTS)
 
 
-@pytest.mark.parametrize("texts", ["one text", b"bytes", 5, {"a": "b"}])
+@pytest.mark.parametrize(
+    "texts", ["one text", b"bytes", 5, {"a": "b"}, {"a set"}, pd.DataFrame({"text": ["a"]})]
+)
 def test_one_text_is_not_many(texts: object) -> None:
     with pytest.raises(BadInput, match="takes many texts"):
         digits().privatize(texts)
 
 
 def test_something_that_is_not_text_is_named_by_its_place() -> None:
-    with pytest.raises(BadInput, match="item 1 is not a text but a int"):
+    with pytest.raises(BadInput, match=r"item 1 is not a text \(int\)"):
         digits().privatize(["a", 5])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,7 +36,7 @@ FORMATS = {
     "txt": Format("txt", text.read, joined, has_fields=False),
     "jsonl": Format("jsonl", jsonl.read, joined, has_fields=True),
     "csv": Format("csv", separated.read, joined, has_fields=True),
-    "tsv": Format("tsv", partial(separated.read, separator="\t"), joined, has_fields=True),
+    "tsv": Format("tsv", separated.read_tabs, joined, has_fields=True),
     "parquet": Format("parquet", parquet.read, parquet.assemble, has_fields=True),
 }
 _SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw": "txt"} | {

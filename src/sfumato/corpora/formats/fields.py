@@ -12,11 +12,10 @@ def missing_field(
     field: str, present: Iterable[str], *, where: str, quotable: bool = True
 ) -> MalformedRecord:
     """An error that names the nearest field; where names may be data, only its number."""
-    names = {name.lower(): number for number, name in enumerate(present, start=1)}
+    names = {name.lower(): (number, name) for number, name in enumerate(present, start=1)}
     close = get_close_matches(field.lower(), names, n=1)
     hint = "--field names another"
     if close:
-        hint = (
-            f"did you mean {close[0]!r}?" if quotable else f"did you mean column {names[close[0]]}?"
-        )
+        number, name = names[close[0]]
+        hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"
     return MalformedRecord(f"{where}: there is no field {field!r}; {hint}")

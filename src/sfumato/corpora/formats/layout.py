@@ -33,7 +33,7 @@ def _usable(encoding: str) -> str:
         return "utf-8"  # a byte order mark is kept as it stands
     try:
         separate_lines = "\n".encode(codec.name) == b"\n"
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, UnicodeError):
         raise InvalidArgument(f"encoding={encoding!r} is not an encoding of text") from None
     if not separate_lines:
         raise InvalidArgument(

@@ -1,7 +1,8 @@
 """CSV and TSV: the one column is exchanged in each row, every other character of it stays.
 
-Quoting follows RFC 4180: a field that begins with a quotation mark runs to the next single one
-and may hold separators and line breaks; elsewhere a quotation mark is an ordinary character.
+In CSV quoting follows RFC 4180: a field that begins with a quotation mark runs to the next single
+one and may hold separators and line breaks; elsewhere a quotation mark is an ordinary character. In
+TSV there is no quoting: a field is what stands between two tabs.
 """
 
 from __future__ import annotations
@@ -20,10 +21,21 @@ from sfumato.corpora.formats.lines import decoded, split_terminator
 _MARK = "\ufeff"
 
 
-def read(stream: BinaryIO, layout: Layout, separator: str = ",") -> Iterator[TextChunk]:
-    """The documents of a file whose first row names the columns."""
-    records = _records(decoded(stream, layout.encoding), layout, separator)
-    return chunked(records, spell, layout.encoding)
+def read(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
+    """The documents of a CSV file whose first row names the columns."""
+    rows = _rows(decoded(stream, layout.encoding), ",", quoting=True)
+    return chunked(_records(rows, layout), spell, layout.encoding)
+
+
+def read_tabs(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
+    """The documents of a TSV file whose first row names the columns."""
+    rows = _rows(decoded(stream, layout.encoding), "\t", quoting=False)
+    return chunked(_records(rows, layout), spell_plainly, layout.encoding)
+
+
+def spell_plainly(literal: str, edited: Edited) -> str:  # noqa: ARG001  # one spelling only
+    """A field of a TSV file stands for itself; a tab in a replacement would end it."""
+    return edited.text.replace("\t", " ")
 
 
 def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # see below
@@ -36,15 +48,16 @@ class _Row:
     text: str = field(repr=False)
     fields: list[tuple[int, int]]
     line: int
+    quoting: bool
 
     def value(self, column: int) -> str:
         start, end = self.fields[column]
         literal = self.text[start:end]
-        return literal[1:-1].replace('""', '"') if literal.startswith('"') else literal
+        quoted = self.quoting and literal.startswith('"')
+        return literal[1:-1].replace('""', '"') if quoted else literal
 
 
-def _records(lines: Iterator[tuple[int, str]], layout: Layout, separator: str) -> Iterator[Record]:
-    rows = _rows(lines, separator)
+def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
     header = next(rows, None)
     if header is None:
         return
@@ -52,6 +65,8 @@ def _records(lines: Iterator[tuple[int, str]], layout: Layout, separator: str) -
     if layout.field not in names:
         # A file without a header has data in its first row: it must not be quoted.
         where = "the first row, which names the columns"
+        if len(names) == 1 and ";" in names[0]:
+            where += " (they seem to be separated by semicolons; only commas and tabs are read)"
         raise missing_field(layout.field, names, where=where, quotable=False)
     if names.count(layout.field) > 1:
         raise MalformedRecord(f"the first row names the column {layout.field!r} twice")
@@ -73,13 +88,13 @@ def _records(lines: Iterator[tuple[int, str]], layout: Layout, separator: str) -
         )
 
 
-def _rows(lines: Iterator[tuple[int, str]], separator: str) -> Iterator[_Row]:
+def _rows(lines: Iterator[tuple[int, str]], separator: str, *, quoting: bool) -> Iterator[_Row]:
     for number, line in lines:
         text = line
         fields: list[tuple[int, int]] = []
         place = 1 if number == 1 and line.startswith(_MARK) else 0
         while True:
-            if text.startswith('"', place):
+            if quoting and text.startswith('"', place):
                 text, end = _quoted(text, place, lines, number)
             else:
                 end = _bare_end(text, place, separator)
@@ -89,7 +104,7 @@ def _rows(lines: Iterator[tuple[int, str]], separator: str) -> Iterator[_Row]:
             place = end + 1
         if end != len(split_terminator(text)[0]):
             raise MalformedRecord(f"line {number}: something follows a closing quotation mark")
-        yield _Row(text, fields, number)
+        yield _Row(text, fields, number, quoting)
 
 
 def _quoted(
