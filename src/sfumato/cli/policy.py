@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout
+from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
     from sfumato.policies.scoring import Precision, Recall, Report
@@ -41,6 +41,8 @@ def score(
     options.refuse_mechanism_settings(mechanism_settings)
     chosen = options.policy_from(policy, exclude, of_policies)
     report = scored(chosen, read_labelled(source))
+    if not report.recall:
+        note("warning: there is no labelled span, so there is nothing to score")
     print_json(_as_dict(report), indent=2) if json else _print(report)
 
 

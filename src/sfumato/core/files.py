@@ -34,6 +34,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Say no to writing over somebody's file."""
+    if path.is_dir():
+        raise OutputExists(f"{path} is a folder, not a file")
     if path.exists() and not overwrite:
         raise OutputExists(f"{path} exists already; --overwrite replaces it")
     if not path.parent.is_dir():
