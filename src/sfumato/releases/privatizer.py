@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -98,6 +99,7 @@ class Privatizer:
         return {
             "policy": self.selective.policy.name,
             "mechanism": _name(self.mechanism),
+            "mechanism_settings": _own_settings(getattr(mechanism, "points", None)),
             "epsilon": self.guarantee().as_dict()["epsilon"],
             "vectors": getattr(getattr(mechanism, "points", None), "space", _NAMELESS).name,
             "search": self.search,
@@ -191,6 +193,19 @@ class Privatizer:
         else:
             space = load(self.vectors) if isinstance(self.vectors, str) else self.vectors
         return space if self.search == "exact" else replace(space, search_kind=self.search)
+
+
+def _own_settings(mechanism: object) -> dict[str, Any]:
+    """The numbers and names that a mechanism was made with; they are public by definition."""
+    if not is_dataclass(mechanism):
+        return {}
+    own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}
+    simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
+    return {
+        key.removesuffix("_"): str(value) if value == math.inf else value
+        for key, value in simple.items()
+        if key != "epsilon"
+    }
 
 
 def _document(text: str, place: int) -> Document:

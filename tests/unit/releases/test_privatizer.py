@@ -48,6 +48,11 @@ def test_objects_may_stand_for_names(small_space: Space) -> None:
     assert privatizer.guarantee().epsilon == 2.0
 
 
+def test_the_settings_of_the_mechanism_are_written_down() -> None:
+    privatizer = digits(mechanism="mahalanobis", settings={"lambda": "0.3"})
+    assert privatizer.public_settings()["mechanism_settings"] == {"lambda": 0.3}
+
+
 def test_two_calls_use_fresh_noise_and_a_seed_repeats_it() -> None:
     long = ["1 2 3 4 5 6 7 8 9 10 11 12"] * 4
     secure = digits(epsilon=1.0)
