@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import pickle
 import sys
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from sfumato import catalog
-from sfumato.core.errors import UnknownName
+from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.words import Words
+from sfumato.mechanisms import blocks
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.mechanism import Mechanism, PointMechanism
 from sfumato.mechanisms.vocabulary import OverVocabulary
@@ -77,6 +79,35 @@ def test_a_mechanism_is_total_and_gives_words_of_the_vocabulary(
         small_space.words
     )
     assert isinstance(pickle.loads(pickle.dumps(mechanism)), type(mechanism))
+
+
+@pytest.mark.parametrize("name", WORD_MECHANISMS)
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 1e6])
+def test_every_output_is_a_word_at_any_level(small_space: Space, name: str, epsilon: float) -> None:
+    points = np.tile(np.arange(len(small_space) + 1), 40)
+    mechanism = build(name, space=small_space, epsilon=epsilon)
+    outputs = mechanism.privatize(points, Randomness.secure())
+    assert outputs.shape == points.shape
+    assert outputs.min() >= 0
+    assert outputs.max() < len(small_space)
+
+
+@pytest.mark.parametrize("name", WORD_MECHANISMS)
+@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "much"])
+def test_a_level_that_is_none_is_refused(small_space: Space, name: str, epsilon: float) -> None:
+    with pytest.raises(InvalidArgument, match="epsilon="):
+        build(name, space=small_space, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("name", WORD_MECHANISMS)
+def test_noise_is_new_for_every_word_and_every_block(
+    small_space: Space, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 50)
+    mechanism = build(name, space=small_space, epsilon=0.2)
+    outputs = mechanism.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
+    seen = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}
+    assert len(seen) == 10
 
 
 @pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])

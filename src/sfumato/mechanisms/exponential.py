@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import positive
-from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.rows import distances, draw_from_rows, log_normalised
+from sfumato.mechanisms.rows import FromRows, distances, log_normalised
 from sfumato.vectors.space import Space
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential:
+class Exponential(FromRows):
     """Replace a word by one drawn with a probability that falls off with distance.
 
+    >>> from sfumato.core.randomness import Randomness
     >>> from sfumato.vectors.embedded import default_space
     >>> exponential = Exponential(space=default_space(), epsilon=8)
     >>> points = exponential.space.points(["london"] * 5)
@@ -64,15 +64,3 @@ class Exponential:
         scores -= scores.min(axis=1, keepdims=True)
         scores *= -0.5 * self.epsilon
         return log_normalised(scores)
-
-    def log_row(self, point: int) -> NDArray[np.float64]:
-        """Log-probability of every word for one point."""
-        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
-
-    def row(self, point: int) -> NDArray[np.float64]:
-        """Probability of every word for one point."""
-        return np.exp(self.log_row(point))
-
-    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        """One independent draw per input point; outputs are words of the vocabulary."""
-        return draw_from_rows(self, points, randomness)

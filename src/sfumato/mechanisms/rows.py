@@ -12,11 +12,13 @@ Care
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
@@ -44,6 +46,33 @@ class RowMechanism(PointMechanism, Protocol):
     def row(self, point: int) -> NDArray[np.float64]:
         """Probability of every word for one point."""
         ...
+
+
+class FromRows(ABC):
+    """A mechanism that is its rows: all else follows from ``log_rows``."""
+
+    space: Space
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is proven about one word."""
+
+    @abstractmethod
+    def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Log-probability of every word, one row per point."""
+
+    def log_row(self, point: int) -> NDArray[np.float64]:
+        """Log-probability of every word for one point."""
+        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
+
+    def row(self, point: int) -> NDArray[np.float64]:
+        """Probability of every word for one point."""
+        probabilities: NDArray[np.float64] = np.exp(self.log_row(point))
+        return probabilities
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        """One independent draw per input point; outputs are words of the vocabulary."""
+        return draw_from_rows(self, points, randomness)
 
 
 def draw_from_rows(

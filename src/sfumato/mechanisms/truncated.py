@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.accounting.wording import exact
 from sfumato.core.checks import positive
-from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.rows import distances, draw_from_rows, log_normalised
+from sfumato.mechanisms.rows import FromRows, distances, log_normalised
 from sfumato.vectors.space import Space
 
 # How often, at most, a known word is replaced by one beyond the default gamma.
@@ -45,9 +44,10 @@ BETA = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
-class Truncated:
+class Truncated(FromRows):
     """Draw a near word by its distance, or any of the far words alike.
 
+    >>> from sfumato.core.randomness import Randomness
     >>> from sfumato.vectors.embedded import default_space
     >>> truncated = Truncated(space=default_space(), epsilon=8)
     >>> points = truncated.space.points(["london"] * 5)
@@ -104,18 +104,6 @@ class Truncated:
         with np.errstate(invalid="ignore"):  # −inf − −inf where there is no ⊥ to share out
             each = logs[:, -1] - spread
         return np.where(near, logs[:, :-1], each[:, None])
-
-    def log_row(self, point: int) -> NDArray[np.float64]:
-        """Log-probability of every word for one point."""
-        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
-
-    def row(self, point: int) -> NDArray[np.float64]:
-        """Probability of every word for one point."""
-        return np.exp(self.log_row(point))
-
-    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        """One independent draw per input point; outputs are words of the vocabulary."""
-        return draw_from_rows(self, points, randomness)
 
 
 def default_gamma(epsilon: float, words: int, beta: float = BETA) -> float:

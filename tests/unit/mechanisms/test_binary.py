@@ -14,7 +14,6 @@ from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms import binary as module
-from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.binary import Binary
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -201,28 +200,7 @@ def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     assert (built.bits, built.projection_seed) == (12, 9)
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1.0, 1e300])
-def test_every_output_is_a_word_and_never_the_unknown_point(
-    small_space: Space, epsilon: float
-) -> None:
-    points = np.tile(np.arange(len(small_space) + 1), 40)
-    outputs = Binary(space=small_space, epsilon=epsilon).privatize(points, Randomness.secure())
-    assert outputs.shape == points.shape
-    assert outputs.min() >= 0
-    assert outputs.max() < len(small_space)
-
-
 def test_at_a_very_high_level_each_word_becomes_the_first_of_its_code(small_space: Space) -> None:
     binary = Binary(space=small_space, epsilon=1e3)
     outputs = binary.privatize(np.arange(12), Randomness.secure())
     assert (binary.codes[outputs] == binary.codes[:12]).all()
-
-
-def test_flips_are_new_for_every_word_and_every_block(
-    small_space: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "BLOCK", 50)
-    binary = Binary(space=small_space, epsilon=0.2)
-    outputs = binary.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
-    blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}
-    assert len(blocks) == 10

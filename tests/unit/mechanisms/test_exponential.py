@@ -90,19 +90,6 @@ def test_the_guarantee_is_metric_dp_at_the_level_in_the_distance_of_the_space(
     assert guarantee.metric == small_space.metric
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-6, 1.0, 1e6, 1e300, 1.7e308])
-@pytest.mark.filterwarnings("ignore:overflow")
-def test_every_output_is_a_word_and_never_the_unknown_point(
-    small_space: Space, epsilon: float
-) -> None:
-    points = np.tile(all_points(small_space), 40)
-    exponential = Exponential(space=small_space, epsilon=epsilon)
-    outputs = exponential.privatize(points, Randomness.secure())
-    assert outputs.shape == points.shape
-    assert outputs.min() >= 0
-    assert outputs.max() < len(small_space)
-
-
 def test_at_a_very_high_level_words_stay_and_unknown_ones_become_one_public_word(
     small_space: Space,
 ) -> None:

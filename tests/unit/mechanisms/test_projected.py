@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms import projected as module
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
@@ -140,35 +139,8 @@ def test_the_allowed_range_is_named(small_space: Space) -> None:
         Projected(space=small_space, epsilon=1, projection_seed=-1)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, 1e-13, "much"])
-def test_a_level_that_laplace_refuses_is_refused(small_space: Space, epsilon: float) -> None:
-    with pytest.raises(InvalidArgument, match="epsilon="):
-        Projected(space=small_space, epsilon=epsilon)
-
-
 def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     settings = {"dimensions": "2", "projection_seed": "9"}
     built = build("projected", space=small_space, epsilon=1.0, settings=settings)
     assert isinstance(built, Projected)
     assert (built.dimensions, built.projection_seed) == (2, 9)
-
-
-@pytest.mark.parametrize("epsilon", [1e-12, 1.0, 1e300])
-def test_every_output_is_a_word_and_never_the_unknown_point(
-    small_space: Space, epsilon: float
-) -> None:
-    points = np.tile(np.arange(len(small_space) + 1), 40)
-    outputs = Projected(space=small_space, epsilon=epsilon).privatize(points, Randomness.secure())
-    assert outputs.shape == points.shape
-    assert outputs.min() >= 0
-    assert outputs.max() < len(small_space)
-
-
-def test_noise_is_new_for_every_word_and_every_block(
-    small_space: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "BLOCK", 50)
-    projected = Projected(space=small_space, epsilon=0.5)
-    outputs = projected.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
-    blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}
-    assert len(blocks) == 10

@@ -174,20 +174,6 @@ def test_the_guarantee_states_how_far_distance_counts(small_space: Space) -> Non
     assert plain == Exponential(space=small_space, epsilon=3).guarantee()
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1.0, 1e300])
-@pytest.mark.parametrize("gamma", [None, 1.0, math.inf])
-def test_every_output_is_a_word_and_never_the_unknown_point(
-    small_space: Space, epsilon: float, gamma: float | None
-) -> None:
-    points = np.tile(all_points(small_space), 40)
-    truncated = Truncated(space=small_space, epsilon=epsilon, gamma=gamma)
-    assert isinstance(truncated, RowMechanism)
-    outputs = truncated.privatize(points, Randomness.secure())
-    assert outputs.shape == points.shape
-    assert outputs.min() >= 0
-    assert outputs.max() < len(small_space)
-
-
 @pytest.mark.parametrize("gamma", [0, -1.0, math.nan, -math.inf, "far", True])
 def test_a_gamma_that_is_no_positive_number_is_refused(small_space: Space, gamma: float) -> None:
     with pytest.raises(InvalidArgument, match="gamma="):

@@ -12,7 +12,6 @@ from scipy import integrate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import blocks as drawing
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -180,34 +179,7 @@ def test_the_allowed_range_is_named(small_space: Space) -> None:
         Vickrey(space=small_space, epsilon=1, t=2)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, 1e-13, "much"])
-def test_a_level_that_laplace_refuses_is_refused(small_space: Space, epsilon: float) -> None:
-    with pytest.raises(InvalidArgument, match="epsilon="):
-        Vickrey(space=small_space, epsilon=epsilon)
-
-
 def test_t_is_read_from_the_command_line(small_space: Space) -> None:
     built = build("vickrey", space=small_space, epsilon=1.0, settings={"t": "0.25"})
     assert isinstance(built, Vickrey)
     assert built.t == 0.25
-
-
-@pytest.mark.parametrize("epsilon", [1e-12, 1.0, 1e300])
-def test_every_output_is_a_word_and_never_the_unknown_point(
-    small_space: Space, epsilon: float
-) -> None:
-    points = np.tile(np.arange(len(small_space) + 1), 40)
-    outputs = Vickrey(space=small_space, epsilon=epsilon).privatize(points, Randomness.secure())
-    assert outputs.shape == points.shape
-    assert outputs.min() >= 0
-    assert outputs.max() < len(small_space)
-
-
-def test_noise_is_new_for_every_word_and_every_block(
-    small_space: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "BLOCK", 50)
-    vickrey = Vickrey(space=small_space, epsilon=0.5)
-    outputs = vickrey.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
-    blocks = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}
-    assert len(blocks) == 10
