@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST_LIST = 40
+
 
 class SfumatoError(Exception):
     """Base of the tree; ``exit_code`` is what the command line returns for it."""
@@ -111,4 +113,6 @@ def suggestion(given: str, known: Iterable[str]) -> str:
     lowered = {name.lower(): name for name in names}
     close = get_close_matches(given.lower(), lowered, n=1, cutoff=0.55)
     listed = ", ".join(names) if names else "there are none"
+    if len(names) > LONGEST_LIST:
+        listed = f"{', '.join(names[:3])} and {len(names) - 3} more"
     return f"did you mean {lowered[close[0]]!r}? ({listed})" if close else f"known: {listed}"

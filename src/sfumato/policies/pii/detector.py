@@ -81,11 +81,16 @@ def _outermost(ranked: Iterable[tuple[Span, int]]) -> Spans:
     """
     kept: list[Span] = []
     reached = 0
-    for span, _ in sorted(ranked, key=lambda each: (each[0].start, -each[0].end, each[1])):
+    for span, _ in sorted(ranked, key=lambda each: (each[0].start, -each[0].end, _rank(*each))):
         if span.end > reached:
             kept.append(span)
             reached = span.end
     return Spans(tuple(kept))
+
+
+def _rank(span: Span, kind: int) -> tuple[bool, int]:
+    # "555-0142" has the shape of a Japanese postcode; by its shape alone it is rather a telephone.
+    return span.rule == "postcode", kind
 
 
 @cache
