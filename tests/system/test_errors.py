@@ -205,6 +205,22 @@ def test_the_guarantee_takes_nobodys_place(sfumato: Command, corpus: Path) -> No
     assert sorted(path.name for path in folder.iterdir()) == ["in.jsonl", "other.json"]
 
 
+def test_no_old_guarantee_stands_beside_a_new_output(sfumato: Command, corpus: Path) -> None:
+    output, old = corpus.with_name("out.jsonl"), corpus.with_name("out.jsonl.guarantee.json")
+    assert sfumato("privatize", corpus, "-o", output, "-e", "1").returncode == 0
+    other = corpus.with_name("g.json")
+    again = sfumato(
+        "privatize", corpus, "-o", output, "-e", "9", "--overwrite", "--guarantee", other
+    )
+    assert again.returncode == 0
+    assert not old.exists()
+    assert b'"epsilon": 9' in other.read_bytes()
+    output.unlink()
+    old.write_text("precious")
+    assert sfumato("privatize", corpus, "-o", output, "-e", "9").returncode == 4
+    assert old.read_text() == "precious"
+
+
 def test_a_link_is_followed_and_a_folder_of_somebody_else_is_left_alone(
     sfumato: Command, corpus: Path
 ) -> None:

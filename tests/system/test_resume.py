@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import time
@@ -126,6 +127,9 @@ def test_resuming_a_finished_run_changes_nothing_and_other_settings_are_refused(
         other = sfumato("privatize", source, "-o", output, *OPTIONS, *change, "--resume")
         assert other.returncode == 4, change
         assert output.read_bytes() == before
+    elsewhere = write_jsonl(tmp_path / "older.jsonl", TEXTS[3:6])
+    os.utime(elsewhere, (1_600_000_000, 1_600_000_000))
+    assert sfumato("privatize", elsewhere, "-o", output, *OPTIONS, "--resume").returncode == 4
 
 
 def test_an_interrupted_run_says_so_and_can_go_on(sfumato: Command, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A stream whose content takes the place of ``path`` when all went well."""
     beside = path.with_name(path.name + ".unfinished")
     try:
-        with beside.open("wb") as stream:
+        beside.unlink(missing_ok=True)  # a left-over, or a link that must not be followed
+        with beside.open("xb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,12 @@ from sfumato.core.files import refuse_existing, replacing
 from sfumato.corpora.compression import writing
 
 STDOUT = Path("-")
+_STANDARD = re.compile(r"/dev/std(in|out|err)|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
 
 
 def is_stream(path: Path) -> bool:
     """Whether an output is a pipe or a device, which cannot be renamed into place."""
-    if path == STDOUT or (path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))):
+    if path == STDOUT or _STANDARD.fullmatch(str(path)):
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
 

@@ -65,8 +65,11 @@ class Job:
     @property
     def side(self) -> Path | None:
         """Where the guarantee goes."""
-        if self.guarantee is not None or self.streams:
-            return self.guarantee
+        return self.guarantee if self.guarantee is not None or self.streams else self.default_side
+
+    @property
+    def default_side(self) -> Path:
+        """Where the guarantee goes unless told otherwise."""
         return self.target.with_name(self.target.name + ".guarantee.json")
 
 
@@ -111,7 +114,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     private = {"policy or settings": job.private, "input": str(job.source.size)}
     with parts.opened(claims, private, afresh=not job.resume):
         try:
-            tally = _finish_parts(job, privatizer, parts)
+            tally, count = _finish_parts(job, privatizer, parts)
         except BadInput:
             # The input has to be mended, and then these parts belong to another input.
             parts.remove()
@@ -121,8 +124,10 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
                 parts.remove()
             raise
         summary = _summary(job, privatizer, tally)
+        if len(parts.paths()) != count:
+            raise StorageFailed(f"parts have vanished from {parts.folder}; start again")
         _put_together(job, parts, summary)
-    parts.remove()
+        parts.remove()
     return summary
 
 
@@ -132,7 +137,9 @@ def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
     summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
-    return summary | {"settings": _settings(job, privatizer)}
+    # When the input was last changed: enough to tell another input, and nothing about its text.
+    changed = job.source.claims().get("input")
+    return summary | {"settings": _settings(job, privatizer), "input": changed}
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -150,19 +157,22 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but with other settings; --overwrite starts again"
         )
-    if job.source.path and job.source.path.stat().st_mtime > job.target.stat().st_mtime:
+    if summary.get("input") != job.source.claims().get("input"):
         raise CannotResume(
-            f"{job.target} is finished, but the input is newer; --overwrite starts again"
+            f"{job.target} is finished, but from another input; --overwrite starts again"
         )
     return summary | {"already_finished": True}
 
 
-def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> Tally:
-    """Privatize every chunk whose part is not there yet, and count them all."""
+def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally, int]:
+    """Privatize every chunk whose part is not there yet; count the words and the parts."""
     tally = Tally()
+    count = 0
 
     def missing(chunks: Iterator[Chunk]) -> Iterator[tuple[int, Chunk]]:
+        nonlocal count
         for index, chunk in enumerate(chunks):
+            count = index + 1
             finished = parts.finished(index)
             if finished is None:
                 yield index, chunk
@@ -173,7 +183,7 @@ def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> Tally:
         for part in _privatized(job, privatizer, missing(chunks), place):
             parts.finish(part.index, part.content, part.tally)
             tally.add(part.tally)
-    return tally
+    return tally, count
 
 
 def _privatized(
@@ -201,6 +211,7 @@ def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
         os.fsync(raw.fileno())
     # An output must never stand there without its guarantee, nor an old output beside a new one.
     job.target.unlink(missing_ok=True)
+    job.default_side.unlink(missing_ok=True)
     if job.side is not None:
         write_whole(job.side, spelled(summary))
     whole.replace(job.target)
@@ -234,14 +245,16 @@ def _refuse(job: Job) -> None:
 
 def _refuse_side(job: Job) -> None:
     """The guarantee must not take the place of anything."""
-    if job.guarantee is None:
+    side = job.side
+    if side is None:
         return
-    if is_stream(job.guarantee):
+    if is_stream(side):
         raise InvalidArgument("--guarantee names a file, not a pipe")
-    for other in (job.source.path, job.target):
-        if other is not None and job.guarantee.resolve() == other.resolve():
-            raise OutputExists(f"{job.guarantee} is the input or the output; name another file")
-    refuse_existing(job.guarantee, overwrite=job.overwrite or job.resume)
+    for other in (job.source.path, job.target, Parts.beside(job.target).folder):
+        if other is not None and side.resolve() == other.resolve():
+            raise OutputExists(f"{side} is the input or the output; name another file")
+    for path in {side, side if job.streams else job.default_side}:
+        refuse_existing(path, overwrite=job.overwrite or job.resume)
 
 
 def _reason(error: OSError, job: Job) -> str:

@@ -15,6 +15,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -49,12 +50,11 @@ class Parts:
         ``claims`` are kept as they are, ``private`` (say, a pattern) only as a slow salted digest.
         ``afresh`` forgets what an earlier run left, unless that run is still going on.
         """
+        if self.folder.is_symlink():
+            raise OutputExists(f"{self.folder} is a link; move it away")
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        if any(
-            not _OURS.fullmatch(path.name) for path in self.folder.iterdir() if path.name != "lock"
-        ):
-            raise OutputExists(f"{self.folder} holds files that are not ours; move them away")
-        with (self.folder / "lock").open("w") as lock:
+        self._refuse_foreign()
+        with _lock_file(self.folder / "lock") as lock:
             _hold(lock, self.folder)
             if afresh:
                 self._forget()
@@ -63,7 +63,7 @@ class Parts:
 
     def finished(self, index: int) -> Tally | None:
         """The counts of a part if it is finished."""
-        if not self._part(index).exists():
+        if not (self._part(index).exists() and self._counts(index).exists()):
             return None
         return Tally.from_dict(json.loads(self._counts(index).read_bytes()))
 
@@ -87,8 +87,16 @@ class Parts:
             (self.folder / "lock").unlink(missing_ok=True)
             self.folder.rmdir()
 
+    def _refuse_foreign(self) -> None:
+        entries = [path for path in self.folder.iterdir() if path.name != "lock"]
+        odd = any(path.is_symlink() or not _OURS.fullmatch(path.name) for path in entries)
+        kept = [path for path in entries if path.suffix != ".unfinished"]
+        if odd or (kept and not (self.folder / "run.json").exists()):
+            raise OutputExists(f"{self.folder} holds files that are not ours; move them away")
+
     def _forget(self) -> None:
-        for path in self.folder.iterdir():
+        # The record last: parts that no record vouches for must never be taken for ours.
+        for path in sorted(self.folder.iterdir(), key=lambda path: path.name == "run.json"):
             if _OURS.fullmatch(path.name):
                 path.unlink()
 
@@ -121,6 +129,11 @@ class Parts:
 def _digest(private: str, salt: str) -> str:
     # Slow on purpose: a pattern or word list is short enough to be guessed.
     return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1).hex()
+
+
+def _lock_file(path: Path) -> IO[str]:
+    # Never through a link, and never emptying what is there.
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
 
 
 def _hold(lock: IO[str], folder: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import CannotResume
+from sfumato.core.errors import CannotResume, OutputExists
+from sfumato.core.files import write_whole
 from sfumato.releases.parts import Parts
 from sfumato.releases.tally import Tally
 
@@ -42,6 +43,63 @@ def test_what_is_private_is_not_written_down(tmp_path: Path) -> None:
         pass
     first, second = (json.loads((one.folder / "run.json").read_text()) for one in (parts, other))
     assert first["digests"] != second["digests"]
+
+
+def test_parts_that_no_record_vouches_for_are_nobodys(tmp_path: Path) -> None:
+    """Such a part may come of other settings: taking it over would certify what is not so."""
+    parts = Parts.beside(tmp_path / "out.txt")
+    with parts.opened({"epsilon": 500}, {}):
+        parts.finish(0, b"hardly private", Tally())
+    (parts.folder / "run.json").unlink()
+    for afresh in (False, True):
+        with pytest.raises(OutputExists, match="not ours"), parts.opened({}, {}, afresh=afresh):
+            pass
+
+
+def test_the_record_is_forgotten_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = Parts.beside(tmp_path / "out.txt")
+    gone: list[str] = []
+    unlink = Path.unlink
+
+    def noted(self: Path, missing_ok: bool = False) -> None:
+        gone.append(self.name)
+        unlink(self, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", noted)
+    with parts.opened({"epsilon": 5}, {}):
+        parts.finish(0, b"old", Tally())
+        gone.clear()
+        parts.remove()
+    assert gone.index("run.json") == len(gone) - 2
+    assert gone[-1] == "lock"
+
+
+def test_a_part_without_its_counts_is_not_finished(tmp_path: Path) -> None:
+    parts = Parts.beside(tmp_path / "out.txt")
+    with parts.opened({"epsilon": 5}, {}):
+        parts.finish(0, b"old", Tally())
+        (parts.folder / "00000000.json").unlink()
+        assert parts.finished(0) is None
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "diary").mkdir()
+    (tmp_path / "diary" / "20240101.json").write_text("precious")
+    (tmp_path / "out.txt.parts").symlink_to(tmp_path / "diary")
+    with (
+        pytest.raises(OutputExists, match="link"),
+        Parts.beside(tmp_path / "out.txt").opened({}, {}),
+    ):
+        pass
+    (tmp_path / "b.txt.parts").mkdir()
+    (tmp_path / "b.txt.parts" / "lock").symlink_to(tmp_path / "diary" / "20240101.json")
+    with pytest.raises(OSError, match="symbolic"), Parts.beside(tmp_path / "b.txt").opened({}, {}):
+        pass
+    assert (tmp_path / "diary" / "20240101.json").read_text() == "precious"
+    (tmp_path / "x.unfinished").symlink_to(tmp_path / "diary" / "20240101.json")
+    write_whole(tmp_path / "x", b"new")
+    assert (tmp_path / "diary" / "20240101.json").read_text() == "precious"
+    assert not (tmp_path / "x").is_symlink()
 
 
 def test_starting_afresh_forgets_the_earlier_parts(tmp_path: Path) -> None:

@@ -70,12 +70,13 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
     if not _is_text(schema.field(layout.field).type):
         raise BadInput(f"the column {layout.field!r} is not text")
     first = 1
+    told = _telling_nothing(schema, layout.field)
     for batch in _batches(source):
-        table = arrow.Table.from_batches([batch], schema)
+        table = arrow.Table.from_batches([batch], schema).cast(told)
         yield TableChunk(_content(table), layout.field, layout.id_field, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
-        yield TableChunk(_content(schema.empty_table()), layout.field, layout.id_field, first)
+        yield TableChunk(_content(told.empty_table()), layout.field, layout.id_field, first)
 
 
 def _batches(source: Any) -> Iterator[Any]:
@@ -101,6 +102,16 @@ def assemble(parts: Iterable[Path], output: BinaryIO) -> None:
     finally:
         if writer is not None:
             writer.close()
+
+
+def _telling_nothing(schema: Any, name: str) -> Any:
+    """The schema with a plain column of text: a dictionary's type tells how many texts differ."""
+    place = schema.names.index(name)
+    kind = schema.field(place)
+    if kind.type == _plain(kind.type):
+        return schema
+    kept = {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
+    return schema.set(place, kind.with_type(_plain(kind.type))).with_metadata(kept)
 
 
 def _values(column: Any) -> list[Any]:
