@@ -127,6 +127,22 @@ def test_vectors_are_converted_and_used(sfumato: Command, tmp_path: Path) -> Non
         assert b"word vectors in small" in result.stderr
 
 
+def test_the_standard_output_by_its_name_is_not_emptied(tmp_path: Path) -> None:
+    import subprocess
+
+    from system.conftest import EXECUTABLE, environment
+
+    (tmp_path / "in.txt").write_text("only words\n")
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        command = ["privatize", str(tmp_path / "in.txt"), "-o", "/dev/stdout", "-p", "digits"]
+        subprocess.run(
+            [*EXECUTABLE, *command, "-e", "5"], stdout=log, env=environment(), check=True
+        )
+    assert (tmp_path / "log").read_bytes() == b"before\nonly words\n"
+
+
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     import subprocess
 

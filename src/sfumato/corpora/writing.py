@@ -26,8 +26,14 @@ def is_stream(path: Path) -> bool:
 
 
 def opened_stream(path: Path) -> BinaryIO:
-    """Standard output or a device, for writing."""
-    return os.fdopen(os.dup(sys.stdout.fileno()), "wb") if path == STDOUT else path.open("wb")
+    """Standard output, another open file or a device, for writing."""
+    if path == STDOUT:
+        return os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    number = {"/dev/stdout": "1", "/dev/stderr": "2"}.get(str(path), path.name)
+    if _STANDARD.fullmatch(str(path)) and number.isdigit():
+        # Opening it by name would empty the file behind it.
+        return os.fdopen(os.dup(int(number)), "wb")
+    return path.open("wb")
 
 
 @contextmanager
