@@ -50,3 +50,12 @@ def resources() -> Path:
             "real vectors, models or data; set SFUMATO_RESOURCES to the folder that holds them"
         )
     return folder
+
+
+@pytest.fixture(scope="session")
+def random_space() -> Space:
+    """200 words in 6 dimensions, of which some share a place and some are near-duplicates."""
+    vectors = np.random.default_rng(17).normal(size=(200, 6)).astype(np.float32)
+    vectors[190:195] = vectors[:5]
+    vectors[195:200] = vectors[:5] * np.float32(1 + 1e-6)
+    return Space("random", [f"w{number}" for number in range(200)], vectors)

@@ -77,6 +77,13 @@ class Binary:
             about=(self.space, self.bits, self.projection_seed),
         )
 
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        """Epsilon times the number of bits in which the code of every point differs."""
+        bounds: NDArray[np.float64] = self.epsilon * np.count_nonzero(
+            self.codes != self.codes[point], axis=1
+        )
+        return bounds
+
     @property
     def flip_chance(self) -> float:
         """1/(1+e^ε)."""

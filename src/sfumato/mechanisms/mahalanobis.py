@@ -83,6 +83,14 @@ class Mahalanobis:
             about=(self.space, self.lambda_),
         )
 
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        """Epsilon times the distance of A to every point."""
+        places = self.space.at(np.arange(len(self.space) + 1))
+        # |A^(−1/2)·z| is the norm in which the noise is round.
+        round_steps = np.linalg.solve(self._factor[0], (places - places[point]).T)
+        bounds: NDArray[np.float64] = self.epsilon * np.linalg.norm(round_steps, axis=0)
+        return bounds
+
     @property
     def stretch(self) -> float:
         """λ_min(A)^(−1/2): the largest ratio of the norm of A to the Euclidean one."""

@@ -85,6 +85,12 @@ class Projected:
             about=(self.space, rows, self.projection_seed),
         )
 
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        """Epsilon times the projected distance to every point."""
+        places = self.space.at(np.arange(len(self.space) + 1)) @ self.projection.T
+        bounds: NDArray[np.float64] = self.epsilon * np.linalg.norm(places - places[point], axis=1)
+        return bounds
+
     @cached_property
     def projection(self) -> NDArray[np.float64]:
         """Φ, one row per dimension that is left; public."""

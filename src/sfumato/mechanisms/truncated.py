@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.accounting.wording import exact
 from sfumato.core.checks import positive
+from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.rows import FromRows, distances, log_normalised
 from sfumato.vectors.space import Space
 
@@ -83,6 +84,10 @@ class Truncated(FromRows):
             metric=f"{self.space.metric}, or {exact(self.reach)} where that is smaller",
             about=(self.space, self.reach),
         )
+
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        """Epsilon times the distance to every point, counted up to gamma and no further."""
+        return self.epsilon * np.minimum(euclidean(self.space, point), self.reach)
 
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
         """Log-probability of every word, one row per point."""

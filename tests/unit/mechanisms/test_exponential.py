@@ -7,46 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from pairs import all_points, all_rows, worst_excess
 from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.mechanisms.rows import RowMechanism
 from sfumato.vectors.space import Space
 
 LEVELS = pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
 
 
-@pytest.fixture(scope="module")
-def random_space() -> Space:
-    """200 words in 6 dimensions, of which some share a place and some are near-duplicates."""
-    vectors = np.random.default_rng(17).normal(size=(200, 6)).astype(np.float32)
-    vectors[190:195] = vectors[:5]
-    vectors[195:200] = vectors[:5] * np.float32(1 + 1e-6)
-    return Space("random", [f"w{number}" for number in range(200)], vectors)
-
-
-def all_points(space: Space) -> NDArray[np.intp]:
-    """Every word's point and, last, the point of all unknown words."""
-    return np.arange(len(space) + 1)
-
-
-def worst_excess(mechanism: RowMechanism, claimed: float) -> float:
-    """Largest amount, in nats, by which any pair of inputs exceeds the claimed level."""
-    rows = mechanism.log_rows(all_points(mechanism.space))
-    places = mechanism.space.at(all_points(mechanism.space))
-    worst = -math.inf
-    for row, place in zip(rows, places, strict=True):
-        allowed = claimed * np.sqrt(np.square(places - place).sum(axis=1))
-        worst = max(worst, float((row - rows - allowed[:, None]).max()))
-    return worst
-
-
 @LEVELS
 def test_no_pair_of_words_exceeds_the_claim(random_space: Space, epsilon: float) -> None:
-    assert worst_excess(Exponential(space=random_space, epsilon=epsilon), epsilon) <= 1e-9
+    exponential = Exponential(space=random_space, epsilon=epsilon)
+    assert worst_excess(all_rows(exponential), exponential) <= 1e-9
 
 
 @LEVELS
@@ -54,13 +29,13 @@ def test_twin_with_four_times_the_epsilon_is_caught(random_space: Space, epsilon
     # Between far-apart words Z hardly moves and the true level approaches epsilon/2, so a twin
     # with only twice the epsilon would keep the promise by accident.
     honest = Exponential(space=random_space, epsilon=epsilon)
-    assert worst_excess(replace(honest, epsilon=4 * epsilon), epsilon) > 1e-6
+    assert worst_excess(all_rows(replace(honest, epsilon=4 * epsilon)), honest) > 1e-6
 
 
 @LEVELS
 def test_every_row_sums_to_one(random_space: Space, epsilon: float) -> None:
     exponential = Exponential(space=random_space, epsilon=epsilon)
-    rows = np.exp(exponential.log_rows(all_points(random_space)))
+    rows = np.exp(all_rows(exponential))
     assert np.abs(rows.sum(axis=1) - 1).max() <= 1e-12
 
 
@@ -71,7 +46,7 @@ def test_rows_are_the_definition_written_out(small_space: Space, epsilon: float)
         weights = [math.exp(-epsilon * d / 2) for d in small_space.distances_from(point)]
         naive = np.array(weights) / math.fsum(weights)
         assert exponential.row(point) == pytest.approx(naive, rel=1e-10)
-        logs = exponential.log_rows(all_points(small_space))[point]
+        logs = all_rows(exponential)[point]
         assert exponential.log_row(point) == pytest.approx(logs, abs=1e-10)
 
 

@@ -7,54 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from pairs import Logs, all_points, all_rows, worst_excess
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.building import build
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.mechanisms.rows import RowMechanism
 from sfumato.mechanisms.truncated import BETA, Truncated, default_gamma
 from sfumato.vectors.space import Space
 
 LEVELS = pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
 # The whole space spans about 8; a half leaves only near-duplicates, 1e-9 only the word itself.
 REACHES = pytest.mark.parametrize("gamma", [1e-9, 0.5, 2.0, 3.0, 1000.0, None])
-
-Logs = NDArray[np.float64]
-
-
-@pytest.fixture(scope="module")
-def random_space() -> Space:
-    """200 words in 6 dimensions, of which some share a place and some are near-duplicates."""
-    vectors = np.random.default_rng(17).normal(size=(200, 6)).astype(np.float32)
-    vectors[190:195] = vectors[:5]
-    vectors[195:200] = vectors[:5] * np.float32(1 + 1e-6)
-    return Space("random", [f"w{number}" for number in range(200)], vectors)
-
-
-def all_points(space: Space) -> NDArray[np.intp]:
-    """Every word's point and, last, the point of all unknown words."""
-    return np.arange(len(space) + 1)
-
-
-def away(space: Space, point: int) -> NDArray[np.float64]:
-    """Distances from one point to every point, the unknown one included."""
-    places = space.at(all_points(space))
-    return np.asarray(np.sqrt(np.square(places - places[point]).sum(axis=1)))
-
-
-def worst_excess(space: Space, rows: Logs, epsilon: float, gamma: float) -> float:
-    """Largest amount, in nats, by which any pair exceeds epsilon·min(d, gamma)."""
-    worst = -math.inf
-    for point, row in enumerate(rows):
-        allowed = epsilon * np.minimum(away(space, point), gamma)
-        worst = max(worst, float((row - rows - allowed[:, None]).max()))
-    return worst
-
-
-def logs_of(mechanism: RowMechanism) -> Logs:
-    return mechanism.log_rows(all_points(mechanism.space))
 
 
 @LEVELS
@@ -63,9 +27,9 @@ def test_no_pair_of_words_exceeds_the_claim(
     random_space: Space, epsilon: float, gamma: float | None
 ) -> None:
     truncated = Truncated(space=random_space, epsilon=epsilon, gamma=gamma)
-    rows = logs_of(truncated)
+    rows = all_rows(truncated)
     assert np.abs(np.exp(rows).sum(axis=1) - 1).max() <= 1e-12
-    assert worst_excess(random_space, rows, epsilon, truncated.reach) <= 1e-9
+    assert worst_excess(rows, truncated) <= 1e-9
 
 
 @LEVELS
@@ -74,7 +38,7 @@ def test_it_is_the_exponential_mechanism_on_the_truncated_distance(
     random_space: Space, epsilon: float, gamma: float | None
 ) -> None:
     truncated = Truncated(space=random_space, epsilon=epsilon, gamma=gamma)
-    rows = np.exp(logs_of(truncated))
+    rows = np.exp(all_rows(truncated))
     for point in all_points(random_space).tolist():
         counted = np.minimum(random_space.distances_from(point), truncated.reach)
         weights = np.exp(-0.5 * epsilon * (counted - counted.min()))
@@ -108,21 +72,23 @@ def test_twin_with_the_wrong_count_behind_the_bottom_item_is_caught(
     random_space: Space, epsilon: float, gamma: float
 ) -> None:
     twin = WrongBottom(random_space, epsilon, gamma)
+    claim = Truncated(space=random_space, epsilon=epsilon, gamma=gamma)
     # The twin fails for its count, not for how it is written.
-    assert worst_excess(random_space, twin.log_rows(right=True), epsilon, gamma) <= 1e-9
-    assert worst_excess(random_space, twin.log_rows(right=False), epsilon, gamma) > 1e-3
+    assert worst_excess(twin.log_rows(right=True), claim) <= 1e-9
+    assert worst_excess(twin.log_rows(right=False), claim) > 1e-3
 
 
 @LEVELS
 def test_twin_with_four_times_the_epsilon_is_caught(random_space: Space, epsilon: float) -> None:
-    truncated = Truncated(space=random_space, epsilon=4 * epsilon, gamma=3.0)
-    assert worst_excess(random_space, logs_of(truncated), epsilon, 3.0) > 1e-6
+    claim = Truncated(space=random_space, epsilon=epsilon, gamma=3.0)
+    twin = Truncated(space=random_space, epsilon=4 * epsilon, gamma=3.0)
+    assert worst_excess(all_rows(twin), claim) > 1e-6
 
 
 def test_the_level_does_not_hold_for_a_smaller_gamma(random_space: Space) -> None:
     # The check has no slack: claiming half the reach is refuted.
-    rows = logs_of(Truncated(space=random_space, epsilon=10.0, gamma=3.0))
-    assert worst_excess(random_space, rows, 10.0, 1.0) > 1e-3
+    rows = all_rows(Truncated(space=random_space, epsilon=10.0, gamma=3.0))
+    assert worst_excess(rows, Truncated(space=random_space, epsilon=10.0, gamma=1.0)) > 1e-3
 
 
 @LEVELS
@@ -132,7 +98,7 @@ def test_with_nothing_beyond_gamma_it_is_the_exponential_mechanism(
 ) -> None:
     truncated = Truncated(space=random_space, epsilon=epsilon, gamma=gamma)
     plain = Exponential(space=random_space, epsilon=epsilon)
-    assert np.abs(logs_of(truncated) - logs_of(plain)).max() <= 1e-12
+    assert np.abs(all_rows(truncated) - all_rows(plain)).max() <= 1e-12
     points = np.tile(all_points(random_space), 3)
     assert (
         truncated.privatize(points, Randomness.reproducible(2))
