@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.selective import Selective as Selective
     from sfumato.policies.policy import Policy as Policy
     from sfumato.releases.privatizer import Privatizer as Privatizer
+    from sfumato.training.plan import Plan as Plan
     from sfumato.vectors.loading import load as load_vectors  # noqa: F401
     from sfumato.vectors.space import Space as Space
 
@@ -34,6 +35,7 @@ _PLACES = {
     "Laplace": "sfumato.mechanisms.laplace:Laplace",
     "Mechanism": "sfumato.mechanisms.mechanism:Mechanism",
     "Notion": "sfumato.accounting.guarantee:Notion",
+    "Plan": "sfumato.training.plan:Plan",
     "Policy": "sfumato.policies.policy:Policy",
     "Privatizer": "sfumato.releases.privatizer:Privatizer",
     "Randomness": "sfumato.core.randomness:Randomness",

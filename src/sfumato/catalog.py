@@ -36,6 +36,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.binary:Binary",
             "flip bits of the word's binary code, then the nearest code (BRR)",
         ),
+        "custom": (
+            "sfumato.mechanisms.custom:Custom",
+            "a word of the same public group of similar words (CusText)",
+        ),
         "exponential": (
             "sfumato.mechanisms.exponential:Exponential",
             "any word of the vocabulary, less likely the farther away (SanText)",
@@ -44,6 +48,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.laplace:Laplace",
             "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",
         ),
+        "levels": (
+            "sfumato.mechanisms.levels:Levels",
+            "a word mechanism at several levels, each with a policy; the strictest wins",
+        ),
         "mahalanobis": (
             "sfumato.mechanisms.mahalanobis:Mahalanobis",
             "Laplace noise in the shape of the vocabulary, then the nearest word",
@@ -51,6 +59,18 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "projected": (
             "sfumato.mechanisms.projected:Projected",
             "a public projection to few dimensions, Laplace noise there, then the nearest word",
+        ),
+        "pseudonym": (
+            "sfumato.mechanisms.pseudonym:Pseudonym",
+            "a code by keyed hash, the same for the same entity (baseline, no guarantee)",
+        ),
+        "redact": (
+            "sfumato.mechanisms.redact:Redact",
+            "mask what was found by its type, such as [PERSON] (baseline, no guarantee)",
+        ),
+        "sanitize-plus": (
+            "sfumato.mechanisms.sanitize_plus:SanitizePlus",
+            "rare words by their distance, most of the frequent ones as they are (SanText+)",
         ),
         "selective": (
             "sfumato.mechanisms.selective:Selective",
@@ -63,6 +83,16 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "vickrey": (
             "sfumato.mechanisms.vickrey:Vickrey",
             "Laplace noise, then the nearest word or the second nearest",
+        ),
+    },
+    "models": {
+        "gpt-small": (
+            "sfumato.models.gpt_small:GptSmall",
+            "a small transformer in the shape of GPT-2, from scratch",
+        ),
+        "lstm": (
+            "sfumato.models.lstm:Lstm",
+            "one recurrent layer, from scratch (the model of the Selective-DPSGD paper)",
         ),
     },
     "policies": {

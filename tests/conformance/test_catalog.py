@@ -12,20 +12,25 @@ import numpy as np
 import pytest
 
 from sfumato import catalog
+from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.words import Words
 from sfumato.mechanisms import blocks
-from sfumato.mechanisms.building import build
-from sfumato.mechanisms.mechanism import Mechanism, PointMechanism
+from sfumato.mechanisms.building import build, build_baseline, word_mechanisms
+from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
+from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.policy import Policy
+from sfumato.releases.privatizer import Privatizer
 from sfumato.vectors.space import Space
 
 ENTRIES = [entry for kind in catalog.KINDS for entry in catalog.entries(kind).values()]
-WORD_MECHANISMS = [name for name in catalog.entries("mechanisms") if name != "selective"]
+WORD_MECHANISMS = word_mechanisms()
+WRAPPERS = ["levels", "selective"]
+BASELINES = sorted(set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS})
 SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None}
 POLICIES = [SPECS.get(name, name) for name in catalog.entries("policies")]
 TEXTS = ["", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50]
@@ -48,7 +53,7 @@ def test_a_mistyped_name_is_guessed(kind: str) -> None:
         catalog.find(kind, name[:-1] + "_")
 
 
-@pytest.mark.parametrize("name", WORD_MECHANISMS)
+@pytest.mark.parametrize("name", [*WORD_MECHANISMS, *WRAPPERS])
 def test_a_mechanism_states_its_guarantee_where_it_lives(name: str) -> None:
     component = catalog.find("mechanisms", name).load()
     statement = inspect.getdoc(sys.modules[component.__module__]) or ""
@@ -108,6 +113,72 @@ def test_noise_is_new_for_every_word_and_every_block(
     outputs = mechanism.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     seen = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}
     assert len(seen) == 10
+
+
+def test_every_mechanism_is_of_one_sort() -> None:
+    assert {"laplace", "exponential"} <= set(WORD_MECHANISMS)
+    assert {"pseudonym", "redact"} <= set(BASELINES)
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_is_not_built_by_its_name(small_space: Space, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"'{name}' wraps a word mechanism: name that one"):
+        build(name, space=small_space, epsilon=1.0)
+    with pytest.raises(InvalidArgument, match=f"'{name}' wraps a word mechanism: name that one"):
+        Privatizer(mechanism=name).guarantee()
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_says_that_it_guarantees_nothing_and_what_shows(name: str) -> None:
+    component = catalog.find("mechanisms", name).load()
+    statement = inspect.getdoc(sys.modules[component.__module__]) or ""
+    for part in ("Guarantee\n    None.", "What does not hold", "Reference"):
+        assert part in statement
+    assert vars(component)["__dataclass_params__"].frozen
+    assert "baseline" in catalog.find("mechanisms", name).summary
+    guarantee = build_baseline(name).guarantee()
+    assert guarantee.notion is Notion.NONE
+    assert guarantee.epsilon == math.inf
+    assert not guarantee.for_release
+    assert guarantee.leaks
+    assert guarantee.sentence().startswith("Nothing is proven about this output")
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_has_no_level_and_no_vectors(small_space: Space, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"'{name}' takes no epsilon"):
+        build(name, space=small_space, epsilon=1.0)
+    for mechanism in (name, build_baseline(name)):
+        with pytest.raises(InvalidArgument, match="takes no epsilon"):
+            Privatizer(mechanism=mechanism, epsilon=1.0).guarantee()
+        with pytest.raises(InvalidArgument, match="no word vectors"):
+            Privatizer(mechanism=mechanism, unknown="keep").guarantee()
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])
+def test_a_baseline_replaces_what_is_found_and_nothing_else(name: str, spec: str) -> None:
+    mechanism, policy = build_baseline(name), parse_policy(spec)
+    assert isinstance(mechanism, StretchMechanism)
+    assert mechanism.replace([]) == []
+    assert isinstance(pickle.loads(pickle.dumps(mechanism)), type(mechanism))
+    selective = Selective(policy=policy, mechanism=mechanism)
+    documents = [Document(text) for text in TEXTS]
+    for document, result in zip(
+        documents, selective.privatize(documents, Randomness.secure()), strict=True
+    ):
+        words, spans = Words.of(document.text), policy.find(document)
+        assert (result.words, result.selected) == (len(words), len(spans.select(words)))
+        reached, rest = 0, result.text
+        for edit in result.edited.edits:
+            between = document.text[reached : edit.start] + edit.replacement
+            assert rest.startswith(between)
+            assert edit.replacement.isprintable()
+            rest, reached = rest.removeprefix(between), edit.end
+        assert rest == document.text[reached:]
+        covered = {place for span in spans for place in range(span.start, span.end)}
+        edited = {place for one in result.edited.edits for place in range(one.start, one.end)}
+        assert covered <= edited
 
 
 @pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])

@@ -14,6 +14,7 @@ from sfumato.accounting.guarantee import Guarantee, no_guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Spans
+from sfumato.corpora.stretches import Stretch
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import Mechanism
@@ -99,6 +100,37 @@ def test_the_real_mechanism_replaces_selected_words_by_words_of_the_vocabulary(
         reached, kept = words.ends[index], kept + stays
     assert rest == content[reached:]
     assert result.uncovered == kept
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A mechanism on stretches whose outputs say which of them they stand for."""
+
+    def guarantee(self) -> Guarantee:
+        return no_guarantee(unit="stretch")
+
+    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
+        return [f"⟦{number}⟧" for number in range(len(stretches))]
+
+
+@given(texts, many_spans)
+def test_everything_outside_the_stretches_comes_back_byte_for_byte(
+    content: str, found: Spans
+) -> None:
+    selective = Selective(policy=Given(found), mechanism=Counted())
+    result = selective.privatize([Document(content)], Randomness.secure())[0]
+    words = Words.of(content)
+    covered = {place for span in found for place in range(span.start, span.end)}
+    for index in found.select(words):
+        covered.update(range(words.starts[index], words.ends[index]))
+    expected, number = "", 0
+    for place, character in enumerate(content):
+        if place not in covered:
+            expected += character
+        elif place - 1 not in covered or place == 0:
+            expected, number = expected + f"⟦{number}⟧", number + 1
+    assert result.text == expected
+    assert (result.selected, result.places) == (len(found.select(words)), number)
 
 
 @given(texts)

@@ -49,7 +49,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "metric DP: in three dimensions": Check(1e-7, ("epsilon=1", "epsilon=6")),
         "canary: survival": Check(1e-7, ("small space", "embedded space")),
         "randomness: streams": Check(1e-7, ("secure", "reproducible", "sibling streams")),
-        "rows: drawn from": Check(5e-8, ("exponential", "truncated")),
+        "rows: drawn from": Check(5e-8, ("exponential", "truncated", "custom", "sanitize-plus")),
         "noise: whitened": Check(5e-8, ("lambda=0", "lambda=0.5", "lambda=1")),
         "rows: after other noise": Check(
             9e-8, ("mahalanobis", "projected to a line", "turned", "binary")

@@ -66,6 +66,7 @@ def test_an_unknown_canary_never_survives(small_space: Space, which: str, epsilo
         assert not any(piece in result.text for piece in pieces)
         assert result.selected == result.words
         assert result.uncovered == 0
+        assert isinstance(protecting.mechanism, OverVocabulary)
         outputs = protecting.mechanism.privatize(pieces * 50, Randomness.reproducible(11))
         assert vocabulary.issuperset(outputs)
 
@@ -74,6 +75,7 @@ def test_all_unknown_canaries_go_through_the_same_point(small_space: Space) -> N
     # The noise being equal, the output must be too: nothing but the point reaches the mechanism.
     for epsilon in EPSILONS:
         mechanism = selective(small_space, epsilon).mechanism
+        assert isinstance(mechanism, OverVocabulary)
         outputs = {
             tuple(mechanism.privatize([canary] * 20, Randomness.reproducible(12)))
             for canary in CANARIES

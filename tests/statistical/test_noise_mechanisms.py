@@ -16,11 +16,13 @@ from scipy import integrate, stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.binary import Binary
+from sfumato.mechanisms.custom import Custom
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import laplace_noise
 from sfumato.mechanisms.mahalanobis import Mahalanobis
 from sfumato.mechanisms.projected import Projected
 from sfumato.mechanisms.rows import RowMechanism
+from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 from statistical import budget
@@ -100,6 +102,16 @@ def one_word_further(mechanism: RowMechanism) -> Draw:
             "truncated",
             Truncated(space=PLANE, epsilon=1.5, gamma=1.0),
             Truncated(space=PLANE, epsilon=1.5, gamma=1.5),
+        ),
+        (
+            "custom",
+            Custom(space=PLANE, epsilon=1.5, size=3),
+            Custom(space=PLANE, epsilon=3.0, size=3),
+        ),
+        (
+            "sanitize-plus",
+            SanitizePlus(space=PLANE, epsilon=1.5, sensitive_share=0.6),
+            SanitizePlus(space=PLANE, epsilon=1.5, sensitive_share=0.6, p=0.35),
         ),
     ],
 )

@@ -88,7 +88,8 @@ class Guarantee:
                 raise IncomparableGuarantees(
                     f"guarantees with different {name} do not add up: {mine!s} and {theirs!s}"
                 )
-        if self.about != other.about or (self.metric and not self.about):
+        speaks_of_vectors = self.metric or self.notion is Notion.LDP_WITHIN_GROUPS
+        if self.about != other.about or (speaks_of_vectors and not self.about):
             raise IncomparableGuarantees(
                 "guarantees add up only for the same policy and the same vectors; whether these "
                 "are the same cannot be told"

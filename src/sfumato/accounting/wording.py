@@ -17,6 +17,19 @@ _METRIC = (
     "most exp({epsilon}·d) times likelier{delta} for one original than for another at distance d "
     "({metric}), comparing {neighbours}; over a document this adds up across its privatized {unit}s"
 )
+_WHERE_SENSITIVE = (
+    "For {scope}, the original hides among similar ones wherever a sensitive word is put in its "
+    "place: that word is at most exp({epsilon}·d) times likelier{delta} for one original than for "
+    "another at distance d ({metric}), comparing {neighbours}; any other replacement is "
+    "the original itself; over a document this adds up across its privatized "
+    "{unit}s"
+)
+_WITHIN_GROUPS = (
+    "For {scope}, the original hides inside its group and nowhere else: whatever is put in its "
+    "place is at most exp({epsilon}) times likelier{delta} for one original than for another of "
+    "the same group, comparing {neighbours}; words of different groups are told apart for certain "
+    "(there epsilon is infinite); over a document this adds up across its privatized {unit}s"
+)
 _DIFFERENTIAL = (
     "For {scope}, any output is at most exp({epsilon}) times likelier{delta} for one of two "
     "neighbours than for the other, neighbours being {neighbours}"
@@ -25,6 +38,11 @@ _CONCENTRATED = (
     "For {scope}, the Rényi divergence of any order α between the outputs for two neighbours is "
     "at most {epsilon}·α, neighbours being {neighbours}"
 )
+_BY_NOTION = {
+    "LDP_WITHIN_GROUPS": _WITHIN_GROUPS,
+    "UTILITY_OPTIMISED_METRIC_LDP": _WHERE_SENSITIVE,
+    "ZCDP": _CONCENTRATED,
+}
 _NONE = "Nothing is proven about this output: it is a baseline without a formal guarantee"
 
 
@@ -36,6 +54,44 @@ def sentence(guarantee: Guarantee) -> str:
     if guarantee.leaks:
         parts.append(f"still visible: {_listed(guarantee.leaks)}")
     return "; ".join(parts) + "."
+
+
+def per_word(guarantee: Guarantee) -> str:
+    """What the level means for one replacement."""
+    if math.isinf(guarantee.epsilon):
+        return "nothing is proven"
+    level = exact(guarantee.epsilon)
+    if guarantee.notion.name == "UTILITY_OPTIMISED_METRIC_LDP":
+        return (
+            f"exp({level}·d) bounds how much likelier a replacement that is a sensitive word is "
+            "for one original word than for another at distance d, comparing "
+            f"{guarantee.neighbours}; any other replacement is the original itself"
+        )
+    if guarantee.notion.name == "LDP_WITHIN_GROUPS":
+        return (
+            f"exp({level}) bounds how much likelier any replacement is for one original word than "
+            "for another of the same group; words of different groups are told apart for certain"
+        )
+    power, distant = (f"{level}·d", " at distance d") if guarantee.metric else (level, "")
+    return (
+        f"exp({power}) bounds how much likelier any replacement is for one original word than "
+        f"for another{distant}"
+    )
+
+
+def per_document(guarantee: Guarantee) -> str:
+    """What the level adds up to over the privatized words of a document."""
+    if math.isinf(guarantee.epsilon):
+        return "nothing is proven"
+    each = "times the sum of the distances over all privatized words that differ"
+    if not guarantee.metric:
+        each = "for each privatized word that differs"
+    added = f"the exponent adds up to {exact(guarantee.epsilon)} {each}; a word that stands twice "
+    if guarantee.notion.name == "UTILITY_OPTIMISED_METRIC_LDP":
+        return added + "counts twice, and so does a further factor of a word"
+    if guarantee.notion.name == "LDP_WITHIN_GROUPS":
+        return added + "counts twice, and nothing is proven once a word leaves its group"
+    return added + "counts twice"
 
 
 def exact(epsilon: float) -> str:
@@ -50,9 +106,8 @@ def exact(epsilon: float) -> str:
 def _promise(guarantee: Guarantee) -> str:
     if guarantee.notion.name == "NONE" or math.isinf(guarantee.epsilon):
         return _NONE
-    if guarantee.notion.name == "ZCDP":
-        template = _CONCENTRATED
-    else:
+    template = _BY_NOTION.get(guarantee.notion.name)
+    if template is None:
         template = _METRIC if guarantee.metric else _DIFFERENTIAL
     delta = f" (up to a probability of {guarantee.delta:g})" if guarantee.delta else ""
     return template.format(

@@ -2,16 +2,20 @@
 
     SfumatoError
     ├── InvalidArgument (ValueError)        2  a setting outside what is allowed
-    │   └── UnknownName                     2  a name nobody has, with the nearest one
+    │   ├── UnknownName                     2  a name nobody has, with the nearest one
+    │   └── UnsupportedLayer                2  a layer whose per-example gradients are not known
     ├── BadInput (ValueError)               3  the data are not what was announced
     │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
     │   ├── MalformedVectors                3  a vector file that cannot be read
+    │   ├── UndefinedGradient               3  a record whose gradient is not a finite vector
     │   ├── UndecodableText                 3  bytes that are not in the stated encoding
     │   └── UnknownWords                    3  words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)             4  reading or writing did not work
+    │   ├── MissingModel                    4  a model that is neither here nor to be had
     │   ├── OutputExists                    4  somebody's file stands where ours should go
     │   └── CannotResume                    4  the finished parts belong to another run
     ├── MissingExtra (ImportError)          5  an optional dependency is not installed
+    ├── BudgetExceeded (RuntimeError)       2  a step that the plan does not allow any more
     └── IncomparableGuarantees (TypeError)  2  guarantees that do not add up
 
 No message may contain private text: a record is named by its number, a file by its path.
@@ -48,6 +52,10 @@ class UnknownName(InvalidArgument):
         return type(self), (self.kind, self.given, self.known)
 
 
+class UnsupportedLayer(InvalidArgument):
+    """A trainable layer whose gradients cannot be clipped example by example."""
+
+
 class BadInput(SfumatoError, ValueError):
     """The data are not what was announced."""
 
@@ -62,6 +70,10 @@ class MalformedVectors(BadInput):
     """A vector file that cannot be read."""
 
 
+class UndefinedGradient(BadInput):
+    """A record whose gradient is not a finite vector; named by its place in the batch."""
+
+
 class UndecodableText(BadInput):
     """Bytes that are not text in the stated encoding, or text that is not Unicode."""
 
@@ -74,6 +86,10 @@ class StorageFailed(SfumatoError, OSError):
     """Reading or writing did not work."""
 
     exit_code = 4
+
+
+class MissingModel(StorageFailed):
+    """A model or tokenizer that is neither on this machine nor to be had from the hub."""
 
 
 class OutputExists(StorageFailed):
@@ -95,6 +111,12 @@ class MissingExtra(SfumatoError, ImportError):
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return type(self), (self.what, self.extra)
+
+
+class BudgetExceeded(SfumatoError, RuntimeError):
+    """A further step would cost more than was planned."""
+
+    exit_code = 2
 
 
 class IncomparableGuarantees(SfumatoError, TypeError):

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import positive
-from sfumato.mechanisms.rows import FromRows, distances, log_normalised
+from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances
 from sfumato.vectors.space import Space
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(FromRows):
+class Exponential(ByDistance):
     """Replace a word by one drawn with a probability that falls off with distance.
 
     >>> from sfumato.core.randomness import Randomness
@@ -57,10 +57,6 @@ class Exponential(FromRows):
         """Metric DP in the Euclidean distance."""
         return metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=(self.space,))
 
-    def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Log-probability of every word, one row per point."""
-        scores = distances(self.space, points)
-        # What all words of a row have in common cancels; without it no level is too high.
-        scores -= scores.min(axis=1, keepdims=True)
-        scores *= -0.5 * self.epsilon
-        return log_normalised(scores)
+    def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
+        """Euclidean distance from each point to each of the words."""
+        return distances(self.space, points, words)

@@ -2,16 +2,20 @@
 
 A mechanism is seen at two heights. ``PointMechanism`` works on points of a public space: that is
 where its law and its proof live. ``Mechanism`` works on words as they are spelled;
-``OverVocabulary`` turns the first into the second.
+``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
+itself: it puts one thing in the place of everything that was found at a place. The baselines do
+that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
+from sfumato.corpora.stretches import Stretch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,4 +56,31 @@ class Mechanism(Protocol):
 
     def uncovered(self, words: Sequence[str]) -> int:
         """How many of these words the guarantee does not cover."""
+        ...
+
+
+@runtime_checkable
+class StretchMechanism(Protocol):
+    """A map from whole stretches, each with the type it was found as, to what stands there."""
+
+    def guarantee(self) -> Guarantee:
+        """What is proven about one stretch, and what shows."""
+        ...
+
+    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
+        """One replacement for each stretch."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A mechanism with a secret key, which all workers of a run must have in common."""
+
+    @property
+    def key(self) -> Key:
+        """The key in use."""
+        ...
+
+    def under(self, key: Key) -> Self:
+        """The same mechanism under another key."""
         ...

@@ -1,9 +1,9 @@
-"""Mechanisms whose probabilities can be written down, and how to draw from them.
+"""Mechanisms whose probabilities can be written down.
 
 A row holds, for one input point, the probability of every word of the vocabulary. It depends on
-the point and on public vectors alone, so it is built once for each distinct word of a text: the
-cost follows the number of different words, not the length. Draws stay independent, one per
-occurrence.
+the point and on public vectors alone, so it is built once for each distinct word of a text, and
+kept for the next text as far as there is room: the cost follows the number of different words,
+not the length. Draws stay independent, one per occurrence.
 
 Care
     A draw inverts the cumulated row in float64, so an output of probability below about 1e-16 is
@@ -13,22 +13,25 @@ Care
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.drawing import draw_from_rows, sums_of_blocks
 from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.store import RowStore
 from sfumato.vectors.space import Space
+from sfumato.vectors.squares import extended, squared_distances
 
 # Numbers held at once in a block of rows (32 MB), and words compared with a block at once.
 CELLS = 1 << 22
 WORDS = 4096
-# Below this share of the input's squared length, a squared distance is taken from differences;
-# above it, a product loses two of its sixteen digits at most.
-CLOSE = 0.025
+EVERY_WORD = slice(None)
+_NOT_COPIED = ("_kept", "_weights_of_unknown")
 
 
 @runtime_checkable
@@ -72,41 +75,56 @@ class FromRows(ABC):
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return draw_from_rows(self, points, randomness)
+        return draw_from_rows(self, points, randomness, self._kept)
+
+    @cached_property
+    def _kept(self) -> RowStore:
+        return RowStore(self.space.unknown + 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Which rows are there shows which words were privatized: no copy takes them along.
+        return {name: value for name, value in vars(self).items() if name not in _NOT_COPIED}
 
 
-def draw_from_rows(
-    mechanism: RowMechanism, points: NDArray[np.intp], randomness: Randomness
-) -> NDArray[np.intp]:
-    """One independent draw per point; equal points share a row, never a draw."""
-    outputs = np.empty(len(points), dtype=np.intp)
-    # Drawn in the order of the text, so what a word becomes under a seed does not depend on how
-    # the words around it are grouped.
-    draws = randomness.uniform(len(points))
-    distinct, group = np.unique(points, return_inverse=True)
-    places = np.split(group.argsort(kind="stable"), np.bincount(group).cumsum()[:-1])
-    size = max(1, CELLS // len(mechanism.space))
-    for start in range(0, len(distinct), size):
-        block = slice(start, start + size)
-        rows = cumulative_rows(mechanism, distinct[block])
-        for cumulative, where in zip(rows, places[block], strict=True):
-            # A draw is below 1, so its multiple is below the total and some word lies above it.
-            reached = draws[where] * cumulative[-1]
-            outputs[where] = cumulative.searchsorted(reached, side="right")
-    return outputs
+class ByDistance(FromRows):
+    """The exponential mechanism for a distance ρ: P[y | x] ∝ exp(−epsilon/2 · ρ(x, y)).
 
-
-def cumulative_rows(mechanism: RowMechanism, points: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Cumulated probabilities, up to one factor per row.
-
-    The only step that builds rows for drawing, and a function of public things and of the points:
-    a store of rows for frequent words would stand here.
+    ρ must be a (pseudo-)metric on the points: then the statement is metric DP at level ``epsilon``
+    in ρ, by the triangle inequality, and a word is at distance 0 from itself.
     """
-    rows = mechanism.log_rows(points)
-    # The likeliest word gets exp(0) = 1, so no row can underflow to nothing.
-    rows -= rows.max(axis=1, keepdims=True)
-    np.exp(rows, out=rows)
-    return np.cumsum(rows, axis=1, out=rows)
+
+    epsilon: float
+
+    @abstractmethod
+    def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
+        """ρ from each point (one per row) to each of the words (one per column)."""
+
+    def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Log-probability of every word, one row per point."""
+        scores = self.away(points)
+        # What all words of a row have in common cancels; without it no level is too high.
+        scores -= scores.min(axis=1, keepdims=True)
+        scores *= -0.5 * self.epsilon
+        return log_normalised(scores)
+
+    def weights(self, points: NDArray[np.intp], words: slice) -> NDArray[np.float64]:
+        """What is proportional to the probability of some words, one row per point."""
+        found = self.away(points, words)
+        found *= -0.5 * self.epsilon
+        np.exp(found, out=found)
+        # A word has weight 1 in its own row; the unknown point has no word that near.
+        found[points == self.space.unknown] = self._weights_of_unknown[words]
+        return found
+
+    def block_sums(self, points: NDArray[np.intp], size: int) -> NDArray[np.float64]:
+        """Sums of the weights of blocks of words, one row per point."""
+        return sums_of_blocks(self, points, size)
+
+    @cached_property
+    def _weights_of_unknown(self) -> NDArray[np.float64]:
+        logs = self.log_row(self.space.unknown)
+        weights: NDArray[np.float64] = np.exp(logs - logs.max())
+        return weights
 
 
 def log_normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,35 +134,24 @@ def log_normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores
 
 
-def distances(space: Space, points: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Euclidean distance from each point (one per row) to every word (one per column).
+def distances(
+    space: Space, points: NDArray[np.intp], words: slice = EVERY_WORD
+) -> NDArray[np.float64]:
+    """Euclidean distance from each point (one per row) to each of the words (one per column).
 
-    |x − y|² = ⟨(−2x, 1, |x|²), (y, |y|², 1)⟩ is one matrix product, but its digits cancel when x
-    and y are close: those few distances are taken from the differences. So two words at one place
-    have distance 0 exactly, and all others are right to about 1e-13 of the size of the space.
+    Two words at one place have distance 0 exactly; all others are right to about 1e-13 of the
+    size of the space.
     """
-    here = space.at(points) - space.centroid
-    lengths = np.einsum("nd,nd->n", here, here)
-    left = np.column_stack([-2.0 * here, np.ones(len(here)), lengths])
-    found = np.empty((len(points), len(space)), dtype=np.float64)
-    for start in range(0, len(space), WORDS):
-        there = space.vectors[start : start + WORDS] - space.centroid
-        right = [there, np.einsum("nd,nd->n", there, there), np.ones(len(there))]
-        squares = found[:, start : start + WORDS]
-        np.matmul(left, np.column_stack(right).T, out=squares)
-        close = np.nonzero(squares <= CLOSE * lengths[:, None])
-        _take_from_differences(squares, close, here, there)
+    # From the centroid, where the point of unknown words is, numbers are smallest.
+    known = points < space.unknown
+    here = extended(space.vectors[np.where(known, points, 0)], space.centroid)
+    here[~known] = (*np.zeros(space.dimension), 1.0, 0.0)
+    first, last, _ = words.indices(len(space))
+    parts = [
+        squared_distances(
+            here, extended(space.vectors[start : min(start + WORDS, last)], space.centroid)
+        )
+        for start in range(first, last, WORDS)
+    ]
+    found = parts[0] if len(parts) == 1 else np.hstack(parts)
     return np.sqrt(found, out=found)
-
-
-def _take_from_differences(
-    squares: NDArray[np.float64],
-    pairs: tuple[NDArray[np.intp], ...],
-    here: NDArray[np.float64],
-    there: NDArray[np.float64],
-) -> None:
-    step = max(1, CELLS // here.shape[1])
-    for start in range(0, len(pairs[0]), step):
-        rows, columns = (places[start : start + step] for places in pairs)
-        differences = here[rows] - there[columns]
-        squares[rows, columns] = np.einsum("nd,nd->n", differences, differences)

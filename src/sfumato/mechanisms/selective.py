@@ -13,7 +13,8 @@ Why it holds
 
 What it does not say
     Whatever the policy misses stands in the clear. Which words were selected, how many there
-    are, and the punctuation and white space between them can be seen.
+    are, and the punctuation and white space between them can be seen. Around a baseline, which
+    replaces whole stretches (``redact``, ``pseudonym``), nothing is guaranteed.
 
 Reference
     Algorithm 1 of the selective metric DP thesis, which leaves unknown words unchanged; here
@@ -28,9 +29,10 @@ from dataclasses import dataclass, replace
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
-from sfumato.corpora.edits import Edited
+from sfumato.corpora.edits import Edit, Edited
+from sfumato.corpora.stretches import stretches
 from sfumato.corpora.words import Words
-from sfumato.mechanisms.mechanism import Mechanism
+from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy
@@ -38,6 +40,10 @@ from sfumato.policies.policy import Policy
 STRUCTURE_LEAK = (
     "how many words there are and all punctuation, symbols (also flags and Braille), white space "
     "and invisible characters, also inside what was selected"
+)
+STRETCH_LEAK = (
+    "where something was replaced, and so what the policy read off it (that a number passes a "
+    "check, that a name stands twice), and every character outside"
 )
 CHOICE_LEAK = (
     "which words were selected, and so what the policy read off them (that a number passes a "
@@ -48,11 +54,15 @@ EXPERIMENT_LEAK = "what the policy drops on purpose (an experiment: not for rele
 
 @dataclass(frozen=True, slots=True)
 class Privatized:
-    """What came of one document, with counts that the output shows anyway."""
+    """What came of one document, with counts of its words.
+
+    ``selected`` counts the words that were replaced, be it one by one or several at a time.
+    """
 
     edited: Edited
     words: int
-    uncovered: int
+    selected: int
+    uncovered: int = 0
 
     @property
     def text(self) -> str:
@@ -60,8 +70,8 @@ class Privatized:
         return self.edited.text
 
     @property
-    def selected(self) -> int:
-        """How many words were privatized."""
+    def places(self) -> int:
+        """At how many places something was put in; the output shows that."""
         return len(self.edited.edits)
 
     def __repr__(self) -> str:
@@ -71,38 +81,33 @@ class Privatized:
 
 @dataclass(frozen=True, kw_only=True)
 class Selective:
-    """A word mechanism applied where a policy finds something."""
+    """A mechanism applied where a policy finds something."""
 
     policy: Policy
-    mechanism: Mechanism
+    mechanism: Mechanism | StretchMechanism
 
     def guarantee(self, uncovered: int | None = None) -> Guarantee:
         """The statement, with the number of selected but unprotected words once it is known."""
         if isinstance(self.policy, Nothing):
             return no_guarantee(unit="word", scope="no word").not_covering("every word")
-        inner = self.mechanism.guarantee().leaking(STRUCTURE_LEAK)
-        if uncovered is not None:
-            kept = f"{uncovered:,} {KEPT_UNKNOWN}"
-            names = tuple(kept if name == KEPT_UNKNOWN else name for name in inner.uncovered)
-            inner = replace(inner, uncovered=names)
-        if isinstance(self.policy, Everything) or inner.notion is Notion.NONE:
+        inner = self.mechanism.guarantee()
+        by_words = not isinstance(self.mechanism, StretchMechanism)
+        inner = counting(inner.leaking(STRUCTURE_LEAK if by_words else STRETCH_LEAK), uncovered)
+        if isinstance(self.policy, Everything):
             return inner
-        capitals = " and the capitals too" if CASE_LEAK in inner.leaks else ""
         selective = replace(
             inner,
-            scope=f"every word that the policy '{self.policy.name}' selects",
-            neighbours="texts that differ in selected words only, the selection being the same"
-            + capitals,
+            scope=f"every {inner.unit} that the policy '{self.policy.name}' selects",
+            neighbours=compared(inner, "the selection being the same"),
             about=(*inner.about, self.policy),
         )
-        if not getattr(self.policy, "for_release", True):
-            selective = replace(selective.leaking(EXPERIMENT_LEAK), for_release=False)
-        if inner.notion is Notion.METRIC_DP:
-            selective = replace(selective, notion=Notion.SELECTIVE_METRIC_DP)
-        return selective.leaking(CHOICE_LEAK).not_covering("whatever the policy does not select")
+        selective = selecting(selective, self.policy).leaking(*([CHOICE_LEAK] if by_words else []))
+        return selective.not_covering("whatever the policy does not select")
 
     def privatize(self, documents: Sequence[Document], randomness: Randomness) -> list[Privatized]:
-        """Privatize documents together: one call of the mechanism for all their words."""
+        """Privatize documents together: one call of the mechanism for all of them."""
+        if isinstance(self.mechanism, StretchMechanism):
+            return self._replaced(documents, self.mechanism)
         segmented = [Words.of(document.text) for document in documents]
         chosen = [
             self.policy.find(document).select(words)
@@ -122,8 +127,58 @@ class Selective:
                 Privatized(
                     edited=words.replaced(indices, outputs[start:end]),
                     words=len(words),
+                    selected=len(indices),
                     uncovered=self.mechanism.uncovered(inputs[start:end]),
                 )
             )
             start = end
         return results
+
+    def _replaced(
+        self, documents: Sequence[Document], mechanism: StretchMechanism
+    ) -> list[Privatized]:
+        """One edit for each stretch, so that nothing of what stood inside it shows."""
+        results: list[Privatized] = []
+        for document in documents:
+            words, spans = Words.of(document.text), self.policy.find(document)
+            found = stretches(spans, words)
+            edits = [
+                Edit(one.start, one.end, replacement)
+                for one, replacement in zip(found, mechanism.replace(found), strict=True)
+            ]
+            results.append(
+                Privatized(
+                    edited=Edited.of(document.text, edits),
+                    words=len(words),
+                    selected=len(spans.select(words)),
+                )
+            )
+        return results
+
+
+def counting(inner: Guarantee, uncovered: int | None) -> Guarantee:
+    """The guarantee with the number of words that were kept because they are unknown."""
+    if uncovered is None:
+        return inner
+    kept = f"{uncovered:,} {KEPT_UNKNOWN}"
+    names = tuple(kept if name == KEPT_UNKNOWN else name for name in inner.uncovered)
+    return replace(inner, uncovered=names)
+
+
+def compared(inner: Guarantee, same: str) -> str:
+    """Which texts are compared when the words inside them are compared as ``inner`` says."""
+    if inner.notion is Notion.NONE:
+        return inner.neighbours
+    texts = f"texts that differ in selected words only, {same}"
+    if inner.notion is not Notion.METRIC_DP:
+        return f"{texts}, and for each such word {inner.neighbours}"
+    return texts + (" and the capitals too" if CASE_LEAK in inner.leaks else "")
+
+
+def selecting(guarantee: Guarantee, *policies: Policy) -> Guarantee:
+    """The guarantee, marked with what it costs that policies choose the words."""
+    if not all(getattr(policy, "for_release", True) for policy in policies):
+        guarantee = replace(guarantee.leaking(EXPERIMENT_LEAK), for_release=False)
+    if guarantee.notion is Notion.METRIC_DP:
+        guarantee = replace(guarantee, notion=Notion.SELECTIVE_METRIC_DP)
+    return guarantee

@@ -37,15 +37,16 @@ from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.accounting.wording import exact
 from sfumato.core.checks import positive
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.rows import FromRows, distances, log_normalised
+from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalised
 from sfumato.vectors.space import Space
+from sfumato.vectors.within import words_within
 
 # How often, at most, a known word is replaced by one beyond the default gamma.
 BETA = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
-class Truncated(FromRows):
+class Truncated(ByDistance):
     """Draw a near word by its distance, or any of the far words alike.
 
     >>> from sfumato.core.randomness import Randomness
@@ -89,6 +90,11 @@ class Truncated(FromRows):
         """Epsilon times the distance to every point, counted up to gamma and no further."""
         return self.epsilon * np.minimum(euclidean(self.space, point), self.reach)
 
+    def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
+        """Euclidean distance from each point to each of the words, gamma where that is smaller."""
+        found = distances(self.space, points, words)
+        return np.minimum(found, self.reach, out=found)
+
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
         """Log-probability of every word, one row per point."""
         away = distances(self.space, points)
@@ -109,6 +115,22 @@ class Truncated(FromRows):
         with np.errstate(invalid="ignore"):  # −inf − −inf where there is no ⊥ to share out
             each = logs[:, -1] - spread
         return np.where(near, logs[:, :-1], each[:, None])
+
+    def block_sums(self, points: NDArray[np.intp], size: int) -> NDArray[np.float64]:
+        """Sums of the weights of blocks of words: all far words weigh alike, so near ones do."""
+        near = words_within(self.space, points, self.reach)
+        if near is None:
+            return super().block_sums(points, size)
+        starts = np.arange(0, len(self.space), size)
+        far = math.exp(-0.5 * self.epsilon * self.reach)
+        sums = np.empty((len(points), len(starts)))
+        sums[:] = far * np.diff(starts, append=len(self.space))
+        more = np.exp(-0.5 * self.epsilon * near.distances) - far
+        cells = near.places * len(starts) + near.words // size
+        sums += np.bincount(cells, more, sums.size).reshape(sums.shape)
+        unknown = np.add.reduceat(self._weights_of_unknown, starts)
+        sums[points == self.space.unknown] = unknown
+        return sums
 
 
 def default_gamma(epsilon: float, words: int, beta: float = BETA) -> float:

@@ -8,7 +8,6 @@ documents nor the number of workers changes it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import ClassVar
@@ -16,6 +15,7 @@ from typing import ClassVar
 from sfumato.core.checks import at_least, between
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.stretches import extent
 from sfumato.corpora.words import Words
 from sfumato.policies.policy import Policy
 
@@ -80,22 +80,13 @@ def _hits(spans: Spans, words: Words) -> list[_Hit]:
     """Spans grouped so that no two groups overlap or share a word."""
     hits: list[_Hit] = []
     for span in spans:
-        start, end = _extent(span, words)
+        start, end = extent(span, words)
         if hits and start < hits[-1].end:
             hits[-1].spans.append(span)
             hits[-1].end = max(hits[-1].end, end)
         else:
             hits.append(_Hit(start, end, [span]))
     return hits
-
-
-def _extent(span: Span, words: Words) -> tuple[int, int]:
-    """The span widened to whole words, since whole words are what gets selected."""
-    first = bisect_left(words.ends, span.start + 1)
-    last = bisect_left(words.starts, span.end) - 1
-    if first > last:
-        return span.start, span.end
-    return min(span.start, words.starts[first]), max(span.end, words.ends[last])
 
 
 def _draw(key: bytes, number: int) -> float:

@@ -51,6 +51,23 @@ def combine_policies(
     return Minus(found, _together([_parsed(spec, settings) for spec in excepts]))
 
 
+def level_policies(
+    levels: Sequence[tuple[float, str]],
+    excepts: Sequence[str] = (),
+    settings: Mapping[str, object] = NO_SETTINGS,
+) -> list[tuple[float, Policy]]:
+    """A policy for each level, without what is excepted; a setting may belong to any of them."""
+    if not levels:
+        raise InvalidArgument("name at least one level")
+    specs = [*(spec for _, spec in levels), *excepts]
+    _check_owners(settings, {name for spec in specs for name in _names(spec)})
+    found = [(epsilon, _parsed(spec, settings)) for epsilon, spec in levels]
+    if not excepts:
+        return found
+    without = _together([_parsed(spec, settings) for spec in excepts])
+    return [(epsilon, Minus(policy, without)) for epsilon, policy in found]
+
+
 def _together(policies: list[Policy]) -> Policy:
     return policies[0] if len(policies) == 1 else Union(tuple(policies))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +10,11 @@ from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span
+from sfumato.corpora.stretches import stretches
 from sfumato.corpora.words import Words
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
 from sfumato.releases.privatizer import Privatizer
@@ -17,7 +22,11 @@ from sfumato.releases.privatizer import Privatizer
 
 @dataclass(frozen=True, slots=True)
 class ExplainedWord:
-    """One selected word, why it was selected and what became of it."""
+    """One selected word, why it was selected and what became of it.
+
+    A baseline replaces a stretch as a whole: then this is the stretch, and of its known words,
+    level and probability there is nothing to say.
+    """
 
     start: int
     end: int
@@ -26,8 +35,9 @@ class ExplainedWord:
     label: str
     rule: str
     reason: str
-    known: bool
-    kept: Estimate
+    known: bool | None = None
+    kept: Estimate | None = None
+    epsilon: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -43,43 +53,99 @@ class Explanation:
     guarantee: Guarantee
 
 
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What selected a word, and the mechanism it goes through; no such one for a stretch."""
+
+    span: Span
+    mechanism: OverVocabulary | None = None
+
+
 def explained(privatizer: Privatizer, text: str, *, draws: int = 400) -> Explanation:
     """Privatize a text and give an account of it."""
-    selective = privatizer.selective
-    mechanism = selective.mechanism
-    if not isinstance(mechanism, OverVocabulary):
-        raise InvalidArgument("only mechanisms over word vectors can be explained word by word")
-    document = Document(text)
+    document, selective = Document(text), privatizer.selective
+    causes = _causes(selective, document)
+    result = selective.privatize([document], privatizer.randomness.stream(0))[0]
+    edits = result.edited.edits
+    originals = [text[edit.start : edit.end] for edit in edits]
+    accounts = _accounts(privatizer, causes, originals, draws)
+    guarantee = selective.guarantee(result.uncovered)
+    return Explanation(
+        text=result.text,
+        words=tuple(
+            ExplainedWord(
+                start=edit.start,
+                end=edit.end,
+                original=original,
+                replacement=edit.replacement,
+                label=cause.span.label,
+                rule=cause.span.rule,
+                reason=cause.span.reason,
+                **account,
+            )
+            for edit, original, cause, account in zip(
+                edits, originals, causes, accounts, strict=True
+            )
+        ),
+        guarantee=guarantee if privatizer.randomness.for_release else guarantee.reproducible(),
+    )
+
+
+def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
+    """For each place that is replaced, in reading order, what selected it."""
     words = Words.of(document.text)
-    spans = selective.policy.find(document)
-    chosen = spans.select(words)
-    originals = [words[index] for index in chosen]
-    replacements = mechanism.privatize(originals, privatizer.randomness.stream(0))
-    stays = keep_probabilities(mechanism.points, originals, draws, privatizer.randomness.stream(1))
-    space = mechanism.points.space
-    accounts = []
-    for index, original, replacement in zip(chosen, originals, replacements, strict=True):
+    if isinstance(selective, Levels):
+        ranks = selective.ranks(document, words)
+        found = [(one.policy.find(document), one.mechanism) for one in selective.levels]
+    else:
+        spans = selective.policy.find(document)
+        if isinstance(selective.mechanism, StretchMechanism):
+            return [_Cause(one.cause) for one in stretches(spans, words)]
+        ranks = dict.fromkeys(spans.select(words), 0)
+        found = [(spans, selective.mechanism)]
+    causes = []
+    for index in sorted(ranks):
+        spans, mechanism = found[ranks[index]]
         place = Span(words.starts[index], words.ends[index], "")
         cause = next(span for span in spans if span.overlaps(place))
-        known = space.point_of(original) != space.unknown
+        causes.append(_Cause(cause, _over_vocabulary(mechanism)))
+    return causes
+
+
+def _over_vocabulary(mechanism: Mechanism) -> OverVocabulary:
+    if not isinstance(mechanism, OverVocabulary):
+        raise InvalidArgument("only mechanisms over word vectors can be explained word by word")
+    return mechanism
+
+
+def _accounts(
+    privatizer: Privatizer, causes: Sequence[_Cause], originals: Sequence[str], draws: int
+) -> list[dict[str, Any]]:
+    """What can be said of each word besides: whether it is known, its level, if it stays."""
+    stays: dict[int, dict[str, Estimate]] = {}
+    accounts: list[dict[str, Any]] = []
+    for cause, original in zip(causes, originals, strict=True):
+        mechanism = cause.mechanism
+        if mechanism is None:
+            accounts.append({})
+            continue
+        if id(mechanism) not in stays:
+            mine = [
+                word
+                for other, word in zip(causes, originals, strict=True)
+                if other.mechanism is mechanism
+            ]
+            stream = privatizer.randomness.stream(1 + len(stays))
+            stays[id(mechanism)] = keep_probabilities(mechanism.points, mine, draws, stream)
+        known = mechanism.points.space.point_of(original) != mechanism.points.space.unknown
         accounts.append(
-            ExplainedWord(
-                start=place.start,
-                end=place.end,
-                original=original,
-                replacement=replacement,
-                label=cause.label,
-                rule=cause.rule,
-                reason=cause.reason,
-                known=known,
-                kept=_kept(mechanism, stays[original], known=known),
-            )
+            {
+                "known": known,
+                "kept": _kept(mechanism, stays[id(mechanism)][original], known=known),
+                "epsilon": mechanism.guarantee().epsilon,
+            }
         )
-    return Explanation(
-        text=words.replaced(chosen, replacements).text,
-        words=tuple(accounts),
-        guarantee=_guarantee(privatizer, mechanism.uncovered(originals)),
-    )
+    return accounts
 
 
 def _kept(mechanism: OverVocabulary, estimate: Estimate, *, known: bool) -> Estimate:
@@ -87,8 +153,3 @@ def _kept(mechanism: OverVocabulary, estimate: Estimate, *, known: bool) -> Esti
         return estimate
     certain = 1.0 if mechanism.unknown == "keep" else 0.0
     return Estimate(certain, certain, certain, estimate.draws)
-
-
-def _guarantee(privatizer: Privatizer, uncovered: int) -> Guarantee:
-    guarantee = privatizer.selective.guarantee(uncovered)
-    return guarantee if privatizer.randomness.for_release else guarantee.reproducible()

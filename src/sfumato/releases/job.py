@@ -34,6 +34,7 @@ from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.sidefile import side_file, spelled
 from sfumato.releases.tally import Tally
+from sfumato.releases.workers import Shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,11 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
     try:
         _refuse(job)
+        if job.resume and not privatizer.resumable:
+            raise CannotResume(
+                "the key of a run is forgotten when it ends, so the rest would have other "
+                "surrogates; with --set key_file=FILE runs can be resumed, --overwrite starts again"
+            )
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         return _streamed(job, privatizer) if job.streams else _in_parts(job, privatizer)
@@ -120,7 +126,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             parts.remove()
             raise
         except BaseException:
-            if parts.count() == 0:
+            if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
         summary = _summary(job, privatizer, tally)
@@ -150,8 +156,8 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         summary = {}
     if job.private:
         raise CannotResume(
-            f"{job.target} is finished, and whether with the same pattern, word list, vectors or "
-            "seed cannot be told; --overwrite starts again"
+            f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
+            "key or seed cannot be told; --overwrite starts again"
         )
     if summary.get("settings") != _settings(job, privatizer):
         raise CannotResume(
@@ -190,15 +196,16 @@ def _privatized(
     job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: Place
 ) -> Iterator[Part]:
     with progress("privatizing", job.source.size) as advance:
-        for part in in_order(_privatize_chunk, privatizer, chunks, job.workers):
+        for part in in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers):
             yield part
             advance(place())
 
 
-def _privatize_chunk(privatizer: Privatizer, item: tuple[int, Chunk]) -> Part:
+def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     index, chunk = item
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
-    results = privatizer.selective.privatize(chunk.documents(), privatizer.randomness.stream(index))
+    randomness = shared.privatizer.randomness.stream(index)
+    results = shared.selective.privatize(chunk.documents(), randomness)
     return Part(index, chunk.rewritten([one.edited for one in results]), Tally.of(results))
 
 

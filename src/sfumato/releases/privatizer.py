@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
+from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
-from sfumato.mechanisms.building import build
-from sfumato.mechanisms.mechanism import Mechanism, PointMechanism
+from sfumato.mechanisms.building import build, build_baseline, is_baseline
+from sfumato.mechanisms.levels import Level, Levels
+from sfumato.mechanisms.mechanism import Keyed, Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.combine import Union
 from sfumato.policies.policy import Policy
+from sfumato.releases.settings import name_of, public_settings
 from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
 from sfumato.vectors.embedded import NAME, default_space
 from sfumato.vectors.loading import load
 from sfumato.vectors.space import SEARCHES, Space
 
+PolicyLike = str | Sequence[str] | Policy
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Privatizer:
     """Softens what a policy selects, and says what is guaranteed.
 
-    ``policy`` and ``mechanism`` are names or objects; a name of a mechanism needs ``epsilon``.
-    With a ``seed`` the output can be reproduced, and undone: it is not for release.
+    ``policy`` and ``mechanism`` are names or objects; a name of a word mechanism needs
+    ``epsilon``, and a baseline (``redact``, ``pseudonym``) has none. ``levels`` are pairs of an
+    epsilon and a policy and take the place of both. With a ``seed`` the output can be reproduced,
+    and undone: it is not for release.
 
     >>> privatizer = Privatizer(policy="digits", mechanism="laplace", epsilon=5)
     >>> texts = privatizer.privatize(["My ID is 145572.", "No number here."])
@@ -38,11 +45,14 @@ class Privatizer:
     (False, 'No number here.')
     >>> privatizer.guarantee().epsilon
     5.0
+    >>> Privatizer(policy="digits", mechanism="redact").privatize(["My ID is 145572."])
+    ['My ID is [NUMBER].']
     """
 
-    policy: str | Sequence[str] | Policy = "pii"
-    mechanism: str | PointMechanism | Mechanism = "laplace"
+    policy: PolicyLike = "pii"
+    mechanism: str | PointMechanism | Mechanism | StretchMechanism = "laplace"
     epsilon: float | None = None
+    levels: Sequence[tuple[float, PolicyLike]] = ()
     vectors: str | Space | None = None
     unknown: str = "centroid"
     case: str = "public"
@@ -69,9 +79,10 @@ class Privatizer:
         return str(self.privatize([text])[0])
 
     def __repr__(self) -> str:
-        # A pattern, a word list or a seed must not turn up in logs.
+        # A pattern, a word list, a key or a seed must not turn up in logs.
         policy = getattr(self.policy, "name", None) or str(self.policy).partition(":")[0]
-        return f"Privatizer(policy={policy!r}, mechanism={_name(self.mechanism)!r})"
+        chosen = "levels" if self.levels else policy
+        return f"Privatizer(policy={chosen!r}, mechanism={name_of(self.mechanism)!r})"
 
     def guarantee(self) -> Guarantee:
         """What is proven, counting what the last call of ``privatize`` left uncovered."""
@@ -84,9 +95,22 @@ class Privatizer:
         return ColumnMapper(self, name)
 
     @cached_property
-    def selective(self) -> Selective:
-        """Policy and mechanism, built at the first use."""
-        return Selective(policy=self._policy(), mechanism=self._mechanism())
+    def selective(self) -> Selective | Levels:
+        """Policies and mechanisms, built at the first use."""
+        if self.levels:
+            return self._levels()
+        return Selective(policy=_policy(self.policy), mechanism=self._mechanism())
+
+    @property
+    def key(self) -> Key | None:
+        """The key that all workers of a run must have in common, if there is one."""
+        mechanism = self.selective.mechanism if isinstance(self.selective, Selective) else None
+        return mechanism.key if isinstance(mechanism, Keyed) else None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether another run could go on where this one stops, with the same surrogates."""
+        return self.key is None or self.key.lasts
 
     @cached_property
     def randomness(self) -> Randomness:
@@ -94,19 +118,8 @@ class Privatizer:
         return Randomness.secure() if self.seed is None else Randomness.reproducible(self.seed)
 
     def public_settings(self) -> dict[str, Any]:
-        """What a side file may show: names and numbers, never a pattern or a word list."""
-        mechanism = self.selective.mechanism
-        return {
-            "policy": self.selective.policy.name,
-            "mechanism": _name(self.mechanism),
-            "mechanism_settings": _own_settings(getattr(mechanism, "points", None)),
-            "epsilon": self.guarantee().as_dict()["epsilon"],
-            "vectors": getattr(getattr(mechanism, "points", None), "space", _NAMELESS).name,
-            "search": self.search,
-            "unknown": getattr(mechanism, "unknown", None),
-            "case": getattr(mechanism, "case", None),
-            "reproducible": not self.randomness.for_release,
-        }
+        """What a side file may show: names and numbers, never a pattern, a word list or a key."""
+        return public_settings(self)
 
     # scikit-learn's protocol, without depending on it.
 
@@ -154,37 +167,75 @@ class Privatizer:
         self._calls = getattr(self, "_calls", -1) + 1
         return self.randomness.stream(self._calls)
 
-    def _policy(self) -> Policy:
-        from sfumato.policies.parsing import combine_policies
+    def _levels(self) -> Levels:
+        if self.epsilon is not None or self.policy != "pii":
+            raise InvalidArgument(
+                "levels say both what is selected and how strongly: leave out policy and epsilon"
+            )
+        if not isinstance(self.mechanism, str):
+            raise InvalidArgument(
+                "levels need the name of a word mechanism, so that one can be built for each level"
+            )
+        together: dict[float, list[Policy]] = {}
+        for epsilon, policy in _pairs(self.levels):
+            together.setdefault(positive("epsilon", epsilon), []).append(_policy(policy))
+        space = self._space()
+        return Levels(
+            levels=tuple(
+                Level(
+                    policy=policies[0] if len(policies) == 1 else Union(tuple(policies)),
+                    mechanism=self._over_words(self.mechanism, space, epsilon),
+                )
+                for epsilon, policies in together.items()
+            )
+        )
 
-        if isinstance(self.policy, str):
-            return combine_policies([self.policy])
-        if isinstance(self.policy, Policy):
-            return self.policy
-        if isinstance(self.policy, (list, tuple)) and all(isinstance(p, str) for p in self.policy):
-            return combine_policies(self.policy)
-        raise InvalidArgument("policy must be a name, several names, or a policy")
-
-    def _mechanism(self) -> Mechanism:
+    def _mechanism(self) -> Mechanism | StretchMechanism:
         if isinstance(self.mechanism, str):
+            if is_baseline(self.mechanism):
+                return self._keyed(build_baseline(self.mechanism, self._of_baseline()))
             if self.epsilon is None:
                 raise InvalidArgument(
                     "epsilon is missing: no level fits every space; "
-                    "`sfumato explain` shows what a level does to words"
+                    "`sfumato explain TEXT --epsilon 5` shows what a level does to words"
                 )
-            points = build(
-                self.mechanism,
-                space=self._space(),
-                epsilon=positive("epsilon", self.epsilon),
-                settings=self.settings,
-            )
-        elif isinstance(self.mechanism, PointMechanism):
-            points = self.mechanism
-        elif isinstance(self.mechanism, Mechanism):
+            epsilon = positive("epsilon", self.epsilon)
+            return self._over_words(self.mechanism, self._space(), epsilon)
+        if isinstance(self.mechanism, PointMechanism):
+            return OverVocabulary(points=self.mechanism, unknown=self.unknown, case=self.case)
+        if isinstance(self.mechanism, StretchMechanism):
+            self._of_baseline()
+            return self._keyed(self.mechanism)
+        if isinstance(self.mechanism, Mechanism):
             return self.mechanism
-        else:
-            raise InvalidArgument("mechanism must be a name or a mechanism")
+        raise InvalidArgument("mechanism must be a name or a mechanism")
+
+    def _over_words(self, name: str, space: Space, epsilon: float) -> OverVocabulary:
+        points = build(name, space=space, epsilon=epsilon, settings=self.settings)
         return OverVocabulary(points=points, unknown=self.unknown, case=self.case)
+
+    def _of_baseline(self) -> Mapping[str, object]:
+        """The settings of a baseline; what only word mechanisms understand is refused."""
+        name = name_of(self.mechanism)
+        if self.epsilon is not None:
+            raise InvalidArgument(
+                f"{name!r} takes no epsilon: it is a baseline, and no level is proven for it"
+            )
+        given = (self.vectors, self.unknown, self.case, self.search)
+        if given != (None, "centroid", "public", "exact"):
+            raise InvalidArgument(
+                f"{name!r} uses no word vectors: vectors, unknown, case and search do not apply"
+            )
+        return self.settings
+
+    def _keyed(self, mechanism: StretchMechanism) -> StretchMechanism:
+        """With a seed, the key comes from the seed."""
+        if self.seed is None or not isinstance(mechanism, Keyed):
+            return mechanism
+        if mechanism.key.origin == "file":
+            raise InvalidArgument("the key comes from key_file or from the seed: give one of them")
+        # A stream of its own: those with one number are for the noise of calls and chunks.
+        return mechanism.under(Key.from_seed(self.randomness.stream(0).stream(0)))
 
     def _space(self) -> Space:
         one_of("search", self.search, SEARCHES)
@@ -195,17 +246,23 @@ class Privatizer:
         return space if self.search == "exact" else replace(space, search_kind=self.search)
 
 
-def _own_settings(mechanism: object) -> dict[str, Any]:
-    """The numbers and names that a mechanism was made with; they are public by definition."""
-    if not is_dataclass(mechanism):
-        return {}
-    own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}
-    simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
-    return {
-        key.removesuffix("_"): str(value) if value == math.inf else value
-        for key, value in simple.items()
-        if key != "epsilon"
-    }
+def _policy(policy: object) -> Policy:
+    from sfumato.policies.parsing import combine_policies
+
+    if isinstance(policy, str):
+        return combine_policies([policy])
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, (list, tuple)) and all(isinstance(one, str) for one in policy):
+        return combine_policies(policy)
+    raise InvalidArgument("policy must be a name, several names, or a policy")
+
+
+def _pairs(levels: object) -> list[tuple[object, object]]:
+    pairs = list(levels) if isinstance(levels, (list, tuple)) else []
+    if not pairs or not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in pairs):
+        raise InvalidArgument("levels are pairs of an epsilon and a policy, such as (2, 'pii')")
+    return [(epsilon, policy) for epsilon, policy in pairs]
 
 
 def _document(text: str, place: int) -> Document:
@@ -213,11 +270,3 @@ def _document(text: str, place: int) -> Document:
         return Document(text)
     except UndecodableText as error:
         raise UndecodableText(f"item {place}: {error}") from None
-
-
-class _NAMELESS:
-    name = None
-
-
-def _name(mechanism: object) -> str:
-    return mechanism if isinstance(mechanism, str) else type(mechanism).__name__.lower()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from importlib.metadata import version
 from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.accounting.wording import exact
+from sfumato.accounting.wording import per_document, per_word
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.mechanism import StretchMechanism
+from sfumato.mechanisms.selective import Selective
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.tally import Tally
 
@@ -25,16 +27,19 @@ def side_file(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> dict
         "for_release": guarantee.for_release,
         "sentence": guarantee.sentence(),
         "guarantee": guarantee.as_dict(),
-        "per_word": _per_word(guarantee),
-        "per_document": _per_document(guarantee, tally),
+        "per_word": _per_word(guarantee) | _per_level(privatizer),
+        "per_document": _per_document(guarantee, tally, by_words=replaces_words(privatizer)),
         "settings": privatizer.public_settings(),
-        "counts": {
-            "documents": tally.documents,
-            "words": tally.words,
-            "privatized_words": tally.selected - tally.uncovered,
-            "uncovered_words": tally.uncovered,
-        },
+        "counts": _counts(tally, by_words=replaces_words(privatizer)),
     }
+
+
+def replaces_words(privatizer: Privatizer) -> bool:
+    """Whether words are replaced one by one, so that the output shows how many there were."""
+    selective = privatizer.selective
+    return not isinstance(selective, Selective) or not isinstance(
+        selective.mechanism, StretchMechanism
+    )
 
 
 def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> Guarantee:
@@ -51,24 +56,37 @@ def spelled(content: dict[str, Any]) -> bytes:
 
 
 def _per_word(guarantee: Guarantee) -> dict[str, Any]:
-    if math.isinf(guarantee.epsilon):
-        return {"epsilon": "inf", "statement": "nothing is proven"}
     return {
-        "epsilon": guarantee.epsilon,
-        "statement": f"exp({exact(guarantee.epsilon)}·d) bounds how much likelier any "
-        "replacement is for one original word than for another at distance d",
+        "epsilon": guarantee.as_dict()["epsilon"],
+        "statement": per_word(guarantee),
     }
 
 
-def _per_document(guarantee: Guarantee, tally: Tally) -> dict[str, Any]:
-    level = "nothing is proven"
-    if not math.isinf(guarantee.epsilon):
-        level = (
-            f"the exponent adds up to {exact(guarantee.epsilon)} times the sum of the distances "
-            "over all privatized words that differ; a word that stands twice counts twice"
-        )
+def _per_level(privatizer: Privatizer) -> dict[str, Any]:
+    """The same for each level; the statement above it holds for all of them."""
+    if not isinstance(privatizer.selective, Levels):
+        return {}
     return {
-        "privatized_words_in_median_document": tally.median,
-        "privatized_words_in_largest_document": tally.largest,
-        "statement": level,
+        "levels": [
+            {"policy": level.policy.name} | _per_word(level.mechanism.guarantee())
+            for level in privatizer.selective.levels
+        ]
     }
+
+
+def _per_document(guarantee: Guarantee, tally: Tally, *, by_words: bool) -> dict[str, Any]:
+    return {
+        "privatized_words_in_median_document": tally.median if by_words else None,
+        "privatized_words_in_largest_document": tally.largest if by_words else None,
+        "statement": per_document(guarantee),
+    }
+
+
+def _counts(tally: Tally, *, by_words: bool) -> dict[str, Any]:
+    # A mask hides how many words stood under it; the side file must not tell.
+    return {
+        "documents": tally.documents,
+        "words": tally.words if by_words else None,
+        "privatized_words": tally.selected - tally.uncovered if by_words else None,
+        "uncovered_words": tally.uncovered,
+    } | ({} if by_words else {"replaced_stretches": tally.places})

@@ -1,8 +1,10 @@
 """Counting what was privatized, with memory that does not grow with the corpus.
 
-Everything counted here can be seen in the output, given the policy's decisions, which count as
-public. How many words were unknown or came out unchanged depends on the private words and is
-counted nowhere, except that words kept because they are unknown stand in the output anyway.
+Where words are replaced one by one, everything counted here can be seen in the output, given the
+policy's decisions, which count as public. Where whole stretches are replaced, the output shows
+``places`` and not how many words stood there; the side file says no more than that. How many words
+were unknown or came out unchanged depends on the private words and is counted nowhere, except that
+words kept because they are unknown stand in the output anyway.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ class Tally:
     words: int = 0
     uncovered: int = 0
     per_document: Counter[int] = field(default_factory=Counter)
+    places: int = 0
 
     @classmethod
     def of(cls, privatized: Iterable[Privatized]) -> Tally:
@@ -33,6 +36,7 @@ class Tally:
             tally.words += one.words
             tally.uncovered += one.uncovered
             tally.per_document[one.selected] += 1
+            tally.places += one.places
         return tally
 
     def add(self, other: Tally) -> None:
@@ -41,6 +45,7 @@ class Tally:
         self.words += other.words
         self.uncovered += other.uncovered
         self.per_document.update(other.per_document)
+        self.places += other.places
 
     @property
     def selected(self) -> int:
@@ -68,6 +73,7 @@ class Tally:
             "documents": self.documents,
             "words": self.words,
             "uncovered": self.uncovered,
+            "places": self.places,
             "per_document": {str(words): n for words, n in sorted(self.per_document.items())},
         }
 
@@ -75,4 +81,10 @@ class Tally:
     def from_dict(cls, values: dict[str, Any]) -> Tally:
         """The inverse of ``as_dict``."""
         per_document = Counter({int(words): n for words, n in values["per_document"].items()})
-        return cls(values["documents"], values["words"], values["uncovered"], per_document)
+        return cls(
+            values["documents"],
+            values["words"],
+            values["uncovered"],
+            per_document,
+            values["places"],
+        )

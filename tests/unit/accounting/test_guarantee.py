@@ -115,6 +115,15 @@ def test_the_same_names_are_not_enough(about: tuple[object, ...]) -> None:
         written.then(written)
 
 
+def test_groups_of_the_same_name_are_not_enough() -> None:
+    """A level inside groups names no distance, and still speaks of certain vectors."""
+    groups = example(notion=Notion.LDP_WITHIN_GROUPS, metric="")
+    assert groups.then(groups).epsilon == 4.0
+    written = Guarantee.from_dict(groups.as_dict())
+    with pytest.raises(IncomparableGuarantees, match="cannot be told"):
+        written.then(written)
+
+
 @given(guarantees, guarantees)
 def test_no_two_notions_ever_add_up(first: Guarantee, second: Guarantee) -> None:
     assume(first.notion != second.notion)

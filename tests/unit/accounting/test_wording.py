@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp, no_guarantee
+from sfumato.accounting.wording import per_document, per_word
 
 HAS_A_DISTANCE = {
     Notion.METRIC_DP,
@@ -61,6 +62,63 @@ def test_a_level_between_neighbours_names_the_neighbours(notion: Notion) -> None
     sentence = stated(notion).sentence()
     assert "exp(2.5) times" in sentence
     assert "texts that differ in one word" in sentence
+
+
+def test_inside_groups_the_level_is_said_without_a_distance_and_outside_as_infinite() -> None:
+    sentence = stated(Notion.LDP_WITHIN_GROUPS).sentence()
+    assert "exp(2.5) times likelier for one original than for another of the same group" in sentence
+    assert "words of different groups are told apart for certain" in sentence
+    assert "epsilon is infinite" in sentence
+    assert "comparing texts that differ in one word" in sentence
+    assert "distance" not in sentence
+
+
+def test_a_utility_optimised_level_is_said_for_sensitive_replacements_only() -> None:
+    sentence = stated(Notion.UTILITY_OPTIMISED_METRIC_LDP).sentence()
+    assert "wherever a sensitive word is put in its place" in sentence
+    assert "any other replacement is the original itself" in sentence
+    assert "comparing texts that differ in one word" in sentence
+
+
+def test_no_other_notion_speaks_of_groups_or_sensitive_words() -> None:
+    special = {Notion.LDP_WITHIN_GROUPS, Notion.UTILITY_OPTIMISED_METRIC_LDP}
+    for notion in set(Notion) - special:
+        guarantee = stated(notion)
+        for text in (guarantee.sentence(), per_word(guarantee), per_document(guarantee)):
+            assert "group" not in text
+            assert "sensitive" not in text
+
+
+@pytest.mark.parametrize("notion", [notion for notion in Notion if notion is not Notion.NONE])
+def test_the_level_of_a_word_and_of_a_document_names_a_distance_only_if_there_is_one(
+    notion: Notion,
+) -> None:
+    for text in (per_word(stated(notion)), per_document(stated(notion))):
+        assert "2.5" in text
+        assert ("distance" in text) == (notion in HAS_A_DISTANCE)
+        assert not text.endswith(".")
+
+
+def test_a_word_and_a_document_of_groups_end_where_the_group_ends() -> None:
+    guarantee = stated(Notion.LDP_WITHIN_GROUPS)
+    assert "of the same group" in per_word(guarantee)
+    assert "told apart for certain" in per_word(guarantee)
+    assert "2.5 for each privatized word that differs" in per_document(guarantee)
+    assert "nothing is proven once a word leaves its group" in per_document(guarantee)
+
+
+def test_a_word_and_a_document_of_sensitive_words_keep_the_further_factor() -> None:
+    neighbours = "any two values of one word (with a further factor of 1/0.3)"
+    guarantee = stated(Notion.UTILITY_OPTIMISED_METRIC_LDP, neighbours=neighbours)
+    assert "a further factor of 1/0.3" in guarantee.sentence()
+    assert "a further factor of 1/0.3" in per_word(guarantee)
+    assert "any other replacement is the original itself" in per_word(guarantee)
+    assert "further factor" in per_document(guarantee)
+
+
+def test_without_a_level_a_word_and_a_document_promise_nothing() -> None:
+    nothing = no_guarantee(unit="word")
+    assert per_word(nothing) == per_document(nothing) == "nothing is proven"
 
 
 def test_a_delta_is_said_and_no_delta_is_not() -> None:

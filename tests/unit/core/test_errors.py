@@ -13,15 +13,19 @@ EXIT_CODES = {
     "SfumatoError": 70,
     "InvalidArgument": 2,
     "UnknownName": 2,
+    "UnsupportedLayer": 2,
     "BadInput": 3,
     "MalformedRecord": 3,
     "MalformedVectors": 3,
     "UndecodableText": 3,
+    "UndefinedGradient": 3,
     "UnknownWords": 3,
     "StorageFailed": 4,
+    "MissingModel": 4,
     "OutputExists": 4,
     "CannotResume": 4,
     "MissingExtra": 5,
+    "BudgetExceeded": 2,
     "IncomparableGuarantees": 2,
 }
 
@@ -55,6 +59,7 @@ def test_every_error_stands_in_the_tree_at_the_top_of_the_file() -> None:
         ("BadInput", ValueError),
         ("StorageFailed", OSError),
         ("MissingExtra", ImportError),
+        ("BudgetExceeded", RuntimeError),
         ("IncomparableGuarantees", TypeError),
     ],
 )

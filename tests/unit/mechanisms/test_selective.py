@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
-from sfumato.accounting.guarantee import Notion
+from products import UNKNOWN, Traced, distance, laws, loss, losses, words_of
+from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.laplace import Laplace
-from sfumato.mechanisms.selective import CHOICE_LEAK, STRUCTURE_LEAK, Selective
+from sfumato.mechanisms.redact import TYPE_LEAK, Redact
+from sfumato.mechanisms.selective import CHOICE_LEAK, STRETCH_LEAK, STRUCTURE_LEAK, Selective
 from sfumato.mechanisms.vocabulary import KEPT_UNKNOWN, OverVocabulary
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.imperfect import Imperfect
@@ -129,3 +133,107 @@ def test_restored_capitals_are_part_of_what_is_compared(small_space: Space) -> N
     mechanism = OverVocabulary(points=Laplace(space=small_space, epsilon=5.0), case="restore")
     assert "capitals" in Selective(policy=Regex("a"), mechanism=mechanism).guarantee().neighbours
     assert "capitals" in Selective(policy=Everything(), mechanism=mechanism).guarantee().neighbours
+
+
+def selected(word: str) -> bool:
+    """The policy of the checks below: every other word, and the unknown one."""
+    return word == UNKNOWN or word[-1] in "02468"
+
+
+EVERY_OTHER = Regex(rf"\b(?:\w*[02468]|{UNKNOWN})\b")
+BOTH_PLACES = pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
+
+
+def worst_pair_of_texts(space: Space, mechanism: Traced, policy: Policy) -> float:
+    """The largest excess over epsilon·Σd of any two neighbouring texts of two words."""
+    protecting = Selective(policy=policy, mechanism=mechanism)
+    words = [word for word in words_of(space) if selected(word)]
+    points = space.at(space.points(words))
+    allowed = mechanism.epsilon * np.linalg.norm(points[:, None] - points[None], axis=2)
+    worst = [-np.inf, -np.inf]
+    for place, other in itertools.product((0, 1), ("w1", "w2")):
+        texts = [f"{word} {other}" if place == 0 else f"{other} {word}" for word in words]
+        rows = [laws(protecting, [mechanism], text) for text in texts]
+        # A word that is the same in both texts, selected or not, adds exactly nothing.
+        assert {loss(row[1 - place], rows[0][1 - place]) for row in rows} == {0.0}
+        excess = losses(np.array([row[place] for row in rows])) - allowed
+        worst[place] = max(worst[place], float(excess.max()))
+    # Since the law is a product, the worst pair that differs at both places is the sum.
+    return sum(worst)
+
+
+@BOTH_PLACES
+def test_no_pair_of_two_word_texts_exceeds_the_sum_of_the_claims(
+    random_space: Space, epsilon: float
+) -> None:
+    assert worst_pair_of_texts(random_space, Traced(random_space, epsilon), EVERY_OTHER) <= 1e-9
+
+
+@BOTH_PLACES
+def test_twin_with_four_times_the_epsilon_is_caught(random_space: Space, epsilon: float) -> None:
+    twin = Traced(random_space, epsilon, drawn_at=4 * epsilon)
+    assert worst_pair_of_texts(random_space, twin, EVERY_OTHER) > 1e-6
+
+
+def test_twin_that_overlooks_a_selected_word_is_caught(random_space: Space) -> None:
+    forgetful = Regex(rf"\b(?:\w*[0246]|{UNKNOWN})\b")
+    assert worst_pair_of_texts(random_space, Traced(random_space, 1.0), forgetful) == np.inf
+
+
+def test_every_pair_of_texts_one_by_one(small_space: Space) -> None:
+    """The same by force, with the joint law of both places written out."""
+    mechanism = Traced(small_space, 2.0)
+    protecting = Selective(policy=Everything(), mechanism=mechanism)
+    words = words_of(small_space)
+    texts = [(first, second) for first in words for second in words]
+    joint = np.array(
+        [np.add.outer(*laws(protecting, [mechanism], " ".join(text)))[:-1, :-1] for text in texts]
+    )
+    assert np.exp(joint).sum(axis=(1, 2)) == pytest.approx(np.ones(len(texts)))
+    for text, law in zip(texts, joint, strict=True):
+        allowed = [
+            2.0 * sum(distance(small_space, *pair) for pair in zip(text, other, strict=True))
+            for other in texts
+        ]
+        assert ((law - joint).max(axis=(1, 2)) - allowed).max() <= 1e-9
+
+
+def test_a_baseline_says_what_shows_and_promises_nothing(small_space: Space) -> None:
+    guarantee = Selective(policy=Digits(), mechanism=Redact()).guarantee()
+    assert guarantee.notion is Notion.NONE
+    assert not guarantee.for_release
+    assert {STRETCH_LEAK, TYPE_LEAK} <= set(guarantee.leaks)
+    assert not {STRUCTURE_LEAK, CHOICE_LEAK} & set(guarantee.leaks)
+    assert "whatever the policy does not select" in guarantee.uncovered
+    everything = Selective(policy=Everything(), mechanism=Redact()).guarantee()
+    assert everything.uncovered == ()
+
+
+def test_a_stretch_is_one_edit_and_its_words_are_counted(small_space: Space) -> None:
+    policy = Regex(r"Ada\s+Lovelace|[0-9-]+")
+    documents = [Document("Ask Ada \n Lovelace, 555-0142 🙂"), Document("nobody"), Document("")]
+    first, *others = Selective(policy=policy, mechanism=Redact()).privatize(
+        documents, Randomness.secure()
+    )
+    assert first.text == "Ask [MATCH], [MATCH] 🙂"
+    assert (first.words, first.selected, first.places, first.uncovered) == (5, 4, 2, 0)
+    assert [(one.text, one.selected, one.places) for one in others] == [
+        ("nobody", 0, 0),
+        ("", 0, 0),
+    ]
+
+
+def test_a_mechanism_that_compares_fewer_words_says_so_around_a_policy(small_space: Space) -> None:
+    @dataclass(frozen=True)
+    class Grouped(OverVocabulary):
+        def guarantee(self) -> Guarantee:
+            return replace(
+                super().guarantee(),
+                notion=Notion.LDP_WITHIN_GROUPS,
+                neighbours="two words of a group",
+            )
+
+    grouped = Grouped(points=Laplace(space=small_space, epsilon=1.0))
+    neighbours = Selective(policy=Digits(), mechanism=grouped).guarantee().neighbours
+    assert "two words of a group" in neighbours
+    assert "selected words only" in neighbours

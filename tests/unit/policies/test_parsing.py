@@ -12,7 +12,7 @@ from sfumato.corpora.documents import Document
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.lexicon import Lexicon
-from sfumato.policies.parsing import combine_policies, parse_policy
+from sfumato.policies.parsing import combine_policies, level_policies, parse_policy
 from sfumato.policies.patterns import Digits, Regex
 from sfumato.policies.pii import Pii
 
@@ -122,3 +122,19 @@ def test_no_policy_at_all_is_refused() -> None:
 def test_what_was_parsed_finds() -> None:
     policy = combine_policies(["pii:phone", "regex:x+"], ["digits"])
     assert [span.label for span in policy.find(Document("xx 5"))] == ["MATCH"]
+
+
+def test_levels_share_settings_and_exceptions() -> None:
+    levels = level_policies(
+        [(2.0, "pii:phone"), (8.0, "digits")], ["regex:7"], {"pii.regions": "DE"}
+    )
+    assert [epsilon for epsilon, _ in levels] == [2.0, 8.0]
+    assert [policy.name for _, policy in levels] == [
+        "pii(phone; regions DE) − regex",
+        "digits − regex",
+    ]
+    assert [len(policy.find(Document("7 and 8"))) for _, policy in levels] == [0, 1]
+    with pytest.raises(UnknownName, match="policy in a setting"):
+        level_policies([(2.0, "digits")], (), {"pii.regions": "DE"})
+    with pytest.raises(InvalidArgument, match="at least one level"):
+        level_policies([])

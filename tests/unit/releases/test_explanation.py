@@ -10,6 +10,8 @@ def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> Non
     privatizer = Privatizer(policy="digits", epsilon=1e6)
     explanation = explained(privatizer, "Room 12, code 145572", draws=50)
     room, code = explanation.words
+    assert room.kept is not None
+    assert code.kept is not None
     assert (room.original, room.replacement, room.kept.value) == ("12", "12", 1.0)
     assert (room.rule, room.label, room.known) == ("digits", "NUMBER", True)
     assert (code.known, code.kept.value) == (False, 0.0)
@@ -20,5 +22,34 @@ def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> Non
 def test_kept_unknown_words_stay_for_certain() -> None:
     privatizer = Privatizer(policy="digits", epsilon=1.0, unknown="keep")
     explanation = explained(privatizer, "code 145572", draws=50)
+    assert explanation.words[0].kept is not None
     assert explanation.words[0].kept.value == 1.0
     assert any("1 selected" in line for line in explanation.guarantee.uncovered)
+
+
+def test_a_baseline_is_explained_stretch_by_stretch_without_a_probability() -> None:
+    privatizer = Privatizer(policy="pii", mechanism="redact")
+    explanation = explained(privatizer, "Ask Ada Lovelace, or 555-0142.")
+    name, number = explanation.words
+    assert (name.original, name.replacement, name.label) == ("Ada Lovelace", "[PERSON]", "PERSON")
+    assert (name.kept, name.known, name.epsilon) == (None, None, None)
+    assert (number.original, number.replacement) == ("555-0142", "[PHONE]")
+    assert name.rule
+    assert name.reason
+    assert explanation.text == "Ask [PERSON], or [PHONE]."
+    assert explanation.guarantee.sentence().startswith("Nothing is proven")
+
+
+def test_levels_are_explained_with_the_level_of_each_word() -> None:
+    privatizer = Privatizer(levels=[(1e6, "everything"), (0.1, "digits")])
+    explanation = explained(privatizer, "Room 12", draws=20)
+    room, number = explanation.words
+    assert (room.epsilon, room.rule, room.kept.value if room.kept else 0) == (
+        1e6,
+        "everything",
+        1.0,
+    )
+    assert (number.epsilon, number.rule) == (0.1, "digits")
+    assert number.kept is not None
+    assert number.kept.value < 0.9
+    assert explanation.text == f"room {number.replacement}"

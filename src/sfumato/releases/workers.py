@@ -1,0 +1,40 @@
+"""What all workers of one run have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sfumato.core.keys import Key
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.mechanism import Keyed
+from sfumato.mechanisms.selective import Selective
+from sfumato.releases.privatizer import Privatizer
+
+
+@dataclass(frozen=True, repr=False)
+class Shared:
+    """A privatizer on its way to a worker, with the secret of the run if there is one.
+
+    A privatizer alone would arrive with a key of its own, and equal entities would get different
+    surrogates. This is the one place where a secret travels: through a pipe, to our own processes.
+    """
+
+    privatizer: Privatizer
+    secret: bytes | None
+
+    @classmethod
+    def of(cls, privatizer: Privatizer) -> Shared:
+        """What to hand to the workers of a run."""
+        return cls(privatizer, None if privatizer.key is None else privatizer.key.secret)
+
+    @cached_property
+    def selective(self) -> Selective | Levels:
+        """Policies and mechanisms, under the key of the run."""
+        built = self.privatizer.selective
+        if self.secret is None or not isinstance(built, Selective):
+            return built
+        mechanism = built.mechanism
+        if not isinstance(mechanism, Keyed):
+            return built
+        return replace(built, mechanism=mechanism.under(Key(self.secret)))
