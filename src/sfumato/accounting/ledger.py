@@ -1,0 +1,174 @@
+"""What a run has spent, written down before it is spent.
+
+Guarantee
+    Whatever a run has saved or shown was computed in steps that stand in its ledger, and there are
+    never more of them than its plan allows; also if the run was killed at any moment.
+
+Why it holds
+    ``charge`` returns when its line is on the disk, and a step's result may leave the process only
+    after that. A step that was charged counts as taken, whether or not its result survived: a
+    run that goes on begins with the step after the last one charged. A line that was cut off by a
+    crash belongs to a charge that never returned, so no result depends on it.
+
+Care
+    A ledger that is deleted, or put back to an older state together with the weights, forgets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import (
+    BudgetExceeded,
+    CannotResume,
+    MalformedRecord,
+    OutputExists,
+    StorageFailed,
+)
+
+SCHEMA = 1
+
+
+@dataclass
+class Ledger:
+    """The steps of one run; made by ``opened``.
+
+    ``record`` is what the run promised at its start (its plan) and ``saved`` what it has to
+    remember to go on (the order of its batches).
+    """
+
+    path: Path
+    allowed: int
+    record: Mapping[str, Any]
+    saved: Mapping[str, int]
+    charged: int = 0
+    _stream: BinaryIO | None = field(default=None, repr=False)
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(
+        cls,
+        path: Path,
+        *,
+        allowed: int,
+        record: Mapping[str, Any],
+        saved: Mapping[str, int],
+        resume: bool = False,
+    ) -> Iterator[Ledger]:
+        """Begin a ledger, or go on with one that was begun under the very same record.
+
+        On going on, ``saved`` is taken from the ledger and what is given here is not used.
+        """
+        if path.exists() and not resume:
+            raise OutputExists(f"{path} exists already; resume the run or choose another folder")
+        if resume and not path.exists():
+            # Without it nobody knows what was spent: it may not count as nothing.
+            raise CannotResume(f"there is no {path}, so what was spent is unknown; start a new run")
+        at_least("allowed", allowed, 1)
+        with _open(path) as stream:
+            _hold(stream, path)
+            ledger = cls(path, allowed, dict(record), dict(saved), _stream=stream)
+            ledger._begin() if stream.tell() == 0 else ledger._read()
+            yield ledger
+            ledger._stream = None
+
+    @property
+    def left(self) -> int:
+        """How many steps may still be taken."""
+        return self.allowed - self.charged
+
+    def charge(self, steps: int = 1) -> int:
+        """Pay for steps whose results are about to leave the process; how many there are in all."""
+        if at_least("steps", steps, 1) > self.left:
+            raise BudgetExceeded(
+                f"the plan allows {self.allowed:,} steps and {self.charged:,} are charged; "
+                f"{steps:,} more would exceed it"
+            )
+        self._append({"steps": steps, "charged": self.charged + steps})
+        self.charged += steps
+        return self.charged
+
+    def _begin(self) -> None:
+        record = json.loads(json.dumps(self.record))
+        self._append({"schema": SCHEMA, "record": record, "saved": dict(self.saved)})
+        # The name of a new file is on the disk when its folder is.
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        if self._stream is None:
+            raise BudgetExceeded("the ledger is closed; nothing can be charged")
+        try:
+            self._stream.write(json.dumps(line).encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            self._stream = None  # half a line may be there: nothing may be added to it
+            raise StorageFailed(f"cannot write {self.path}: {error.strerror}") from None
+
+    def _read(self) -> None:
+        if self._stream is None:
+            return
+        self._stream.seek(0)
+        content = self._stream.read()
+        whole = content.rfind(b"\n") + 1
+        # What a crash cut off was never charged; the next line must not be glued to it.
+        self._stream.truncate(whole)
+        if whole == 0:
+            self._begin()
+            return
+        head, *lines = content[:whole].splitlines()
+        self._compare(_parsed(head, 1))
+        for number, line in enumerate(lines, start=2):
+            self._count(_parsed(line, number), number)
+
+    def _compare(self, head: Mapping[str, Any]) -> None:
+        if head.get("schema") != SCHEMA or not isinstance(head.get("saved"), dict):
+            raise MalformedRecord(f"{self.path} is not a ledger that this version can read")
+        if head.get("record") != json.loads(json.dumps(self.record)):
+            raise CannotResume(
+                f"{self.path} belongs to a run with another plan; resume with that plan, or start "
+                "a new run in another folder"
+            )
+        self.saved = head["saved"]
+
+    def _count(self, line: Mapping[str, Any], number: int) -> None:
+        steps, charged = line.get("steps"), line.get("charged")
+        if not isinstance(steps, int) or steps < 1 or charged != self.charged + steps:
+            raise MalformedRecord(f"line {number} of the ledger does not add up; do not go on")
+        self.charged += steps
+
+
+def _parsed(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise MalformedRecord(f"line {number} of the ledger is not a record; do not go on")
+    return value
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("a+b")
+    except OSError as error:
+        raise StorageFailed(f"cannot write {path}: {error.strerror}") from None
+
+
+def _hold(stream: BinaryIO, path: Path) -> None:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise CannotResume(f"{path} is in use by another run") from None

@@ -1,0 +1,89 @@
+"""Where a model lies: a folder on this machine, or a name on the Hugging Face hub.
+
+A hub name becomes a folder first (fetched, or found in the local cache), and everything after
+that works on the folder alone. Only the name of the model leaves the machine; no code that comes
+with a model is ever run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sfumato.catalog import entries
+from sfumato.core.checks import extra
+from sfumato.core.errors import MissingModel, suggestion
+
+SECONDS = 10.0
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
+_SMALL = ("*.json", "*.txt", "*.model")
+_WEIGHTS = ("*.safetensors", "*.bin")
+
+
+def folder_of(spec: str) -> Path:
+    """The folder that a path or a name on the hub stands for."""
+    path = Path(spec).expanduser()
+    if path.is_dir():
+        return path
+    if path.exists():
+        raise MissingModel(f"{spec} is a file; a model is a folder with config.json and weights")
+    if not HUB_NAME.fullmatch(spec):
+        raise MissingModel(f"there is no folder {spec} to load a model from")
+    return _from_hub(spec)
+
+
+def _from_hub(name: str) -> Path:
+    extra("huggingface_hub", needed_for="a model from the hub", extra="train")
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+    try:
+        # Asked first, and once: the loader's own requests are repeated for most of a minute.
+        found = HfApi().model_info(name, timeout=SECONDS)
+        return _snapshot(name, _wanted(found), offline=False)
+    except RepositoryNotFoundError:
+        problem = "the hub has no such model that is open to you"
+    except HfHubHTTPError as error:
+        problem = f"the hub answered with an error ({type(error).__name__})"
+    except Exception as error:  # the transport has errors of its own, and they change
+        problem = f"the hub cannot be reached ({type(error).__name__})"
+    cached = _from_cache(name)
+    if cached is None:
+        raise MissingModel(
+            f"no model {name!r}: it is no folder here, and {problem}; "
+            f"{suggestion(name, entries('models'))}"
+        )
+    return cached
+
+
+def _from_cache(name: str) -> Path | None:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    for weights in _WEIGHTS:
+        try:
+            # The same files as were fetched: the cache calls any others missing.
+            cached = _snapshot(name, [*_SMALL, weights], offline=True)
+        except LocalEntryNotFoundError:
+            continue
+        if any(cached.glob(weights)):
+            return cached
+    return None
+
+
+def _snapshot(name: str, wanted: list[str], *, offline: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    # What lies in folders inside the model's own are the same weights for other programs.
+    return Path(
+        snapshot_download(
+            name, allow_patterns=wanted, ignore_patterns="*/*", local_files_only=offline
+        )
+    )
+
+
+def _wanted(found: Any) -> list[str]:
+    """The weights in one format, safetensors if there are any, and the small files."""
+    names = [one.rfilename for one in found.siblings or []]
+    safe = any(name.endswith(".safetensors") for name in names)
+    return [*_SMALL, _WEIGHTS[0] if safe else _WEIGHTS[1]]

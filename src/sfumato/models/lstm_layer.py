@@ -1,0 +1,194 @@
+"""One LSTM layer, fused over time, that shows the gradients at its gates.
+
+It has the parameters, the names and the calls of a one-layer ``torch.nn.LSTM`` with rows first, so
+that weights pass from one to the other. Torch's own layer keeps the gradients at the gates to
+itself, and without them a gradient cannot be split by row. Here the projection of the whole input
+is one product, as are the gradients of both matrices; only what depends on the step before is done
+step by step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import InvalidArgument
+
+State = tuple[Tensor, Tensor]
+
+
+class Weights(NamedTuple):
+    """The parameters: those of the input, forget, candidate and output gate below each other."""
+
+    entered: Tensor
+    hidden: Tensor
+    entered_bias: Tensor
+    hidden_bias: Tensor
+
+
+class LSTM(nn.Module):
+    """One layer; input is (rows, steps, width), a state is a pair of (1, rows, hidden).
+
+    >>> layer = LSTM(3, 5)
+    >>> outputs, (hidden, cell) = layer(torch.zeros(2, 7, 3))
+    >>> tuple(outputs.shape), tuple(hidden.shape)
+    ((2, 7, 5), (1, 2, 5))
+    >>> sorted(layer.state_dict()) == sorted(nn.LSTM(3, 5).state_dict())
+    True
+    """
+
+    weight_ih_l0: nn.Parameter
+    weight_hh_l0: nn.Parameter
+    bias_ih_l0: nn.Parameter
+    bias_hh_l0: nn.Parameter
+
+    def __init__(self, input_size: int, hidden_size: int, *, batch_first: bool = True) -> None:
+        super().__init__()
+        if not batch_first:
+            raise InvalidArgument("batch_first=False is not supported; let the rows come first")
+        self.input_size = at_least("input_size", input_size, 1)
+        self.hidden_size = at_least("hidden_size", hidden_size, 1)
+        gates = 4 * hidden_size
+        self.weight_ih_l0 = nn.Parameter(torch.empty(gates, input_size))
+        self.weight_hh_l0 = nn.Parameter(torch.empty(gates, hidden_size))
+        self.bias_ih_l0 = nn.Parameter(torch.empty(gates))
+        self.bias_hh_l0 = nn.Parameter(torch.empty(gates))
+        bound = 1 / math.sqrt(hidden_size)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -bound, bound)
+
+    @classmethod
+    def of(cls, layer: nn.LSTM) -> LSTM:
+        """A copy of torch's layer, if it is one layer in one direction."""
+        plain = (layer.num_layers, layer.bidirectional, layer.proj_size, layer.bias)
+        if plain != (1, False, 0, True):
+            raise InvalidArgument(
+                "only one layer in one direction, with biases and without projection, can be "
+                f"taken over; this one has num_layers={layer.num_layers}, "
+                f"bidirectional={layer.bidirectional}, proj_size={layer.proj_size}, "
+                f"bias={layer.bias}"
+            )
+        copy = cls(layer.input_size, layer.hidden_size, batch_first=layer.batch_first)
+        copy.load_state_dict(layer.state_dict())
+        return copy.to(next(layer.parameters()).dtype)
+
+    def forward(self, entered: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Outputs at every step, and the state after the last."""
+        hidden, cell = self.start(entered, state)
+        outputs, last_hidden, last_cell = _Fused.apply(  # type: ignore[no-untyped-call]
+            entered, hidden, cell, *self.weights()
+        )
+        return outputs, (last_hidden[None], last_cell[None])
+
+    def weights(self) -> Weights:
+        """The parameters in the order of the calls below."""
+        return Weights(self.weight_ih_l0, self.weight_hh_l0, self.bias_ih_l0, self.bias_hh_l0)
+
+    def start(self, entered: Tensor, state: State | None) -> State:
+        """The state before the first step, as (rows, hidden); zero if none is given."""
+        if state is None:
+            zero = entered.new_zeros(len(entered), self.hidden_size)
+            return zero, zero
+        return state[0][0], state[1][0]
+
+    def extra_repr(self) -> str:
+        """The sizes, as torch shows them."""
+        return f"{self.input_size}, {self.hidden_size}, batch_first=True"
+
+
+class Course(NamedTuple):
+    """What a forward pass leaves for the backward pass; steps come first everywhere."""
+
+    entered: Tensor  # (steps, rows, width)
+    gates: Tensor  # (steps, rows, 4·hidden): input, forget, candidate, output, after activation
+    hidden: Tensor  # (steps + 1, rows, hidden), the initial state first
+    cells: Tensor  # the same
+    squashed: Tensor  # (steps, rows, hidden): tanh of the cells
+
+
+class Gradients(NamedTuple):
+    """Gradients at the gates, by step, and with respect to what entered and the initial state."""
+
+    gates: Tensor
+    entered: Tensor
+    hidden: Tensor
+    cell: Tensor
+
+
+def run(weights: Weights, entered: Tensor, start: State) -> Course:
+    """The forward pass; to be called where torch does not watch."""
+    entered = entered.transpose(0, 1).contiguous()
+    steps, rows, _ = entered.shape
+    size = weights.hidden.shape[1]
+    gates = functional.linear(entered, weights.entered, weights.entered_bias + weights.hidden_bias)
+    recurrent = weights.hidden.t()
+    hidden = entered.new_empty(steps + 1, rows, size)
+    cells, squashed = torch.empty_like(hidden), entered.new_empty(steps, rows, size)
+    hidden[0], cells[0] = start
+    for step in range(steps):
+        now = gates[step].addmm_(hidden[step], recurrent)
+        now[:, : 2 * size].sigmoid_()
+        now[:, 2 * size : 3 * size].tanh_()
+        now[:, 3 * size :].sigmoid_()
+        enter, forget, candidate, leave = now.chunk(4, dim=1)
+        cell = torch.mul(forget, cells[step], out=cells[step + 1])
+        cell.addcmul_(enter, candidate)
+        torch.tanh(cell, out=squashed[step])
+        torch.mul(leave, squashed[step], out=hidden[step + 1])
+    return Course(entered, gates, hidden, cells, squashed)
+
+
+def run_back(weights: Weights, course: Course, outputs: Tensor, after: State) -> Gradients:
+    """The backward pass, from gradients at the outputs (rows first) and at the last state."""
+    outputs = outputs.transpose(0, 1)
+    steps, rows, size = course.squashed.shape
+    activations = course.gates.view(steps, rows, 4, size)
+    enter, forget, candidate, leave = activations.unbind(2)
+    # What gradients at hidden state and cell are multiplied by on their way to each gate does not
+    # depend on them, so it is computed for all steps at once.
+    factors = activations * (1 - activations)
+    factors[:, :, 0].mul_(candidate)
+    factors[:, :, 1].mul_(course.cells[:-1])
+    torch.mul(enter, 1 - candidate.square(), out=factors[:, :, 2])
+    factors[:, :, 3].mul_(course.squashed)
+    to_cell = leave * (1 - course.squashed.square())
+    hidden, cell = after[0].clone(), after[1].clone()
+    for step in range(steps - 1, -1, -1):
+        hidden += outputs[step]
+        cell.addcmul_(hidden, to_cell[step])
+        now = factors[step]
+        now[:, :3].mul_(cell[:, None])
+        now[:, 3].mul_(hidden)
+        cell.mul_(forget[step])
+        torch.mm(now.view(rows, 4 * size), weights.hidden, out=hidden)
+    gates = factors.view(steps, rows, 4 * size)
+    return Gradients(gates, (gates @ weights.entered).transpose(0, 1), hidden, cell)
+
+
+class _Fused(torch.autograd.Function):
+    """The layer for plain training: gradients of the parameters are summed over the batch."""
+
+    @staticmethod
+    def forward(ctx: Any, entered: Tensor, hidden: Tensor, cell: Tensor, *weights: Tensor) -> Any:
+        course = run(Weights(*weights), entered, (hidden, cell))
+        ctx.save_for_backward(*course, *weights)
+        return (
+            course.hidden[1:].transpose(0, 1),
+            course.hidden[-1].clone(),
+            course.cells[-1].clone(),
+        )
+
+    @staticmethod
+    def backward(ctx: Any, outputs: Tensor, hidden: Tensor, cell: Tensor) -> Any:
+        course, weights = Course(*ctx.saved_tensors[:5]), Weights(*ctx.saved_tensors[5:])
+        back = run_back(weights, course, outputs, (hidden, cell))
+        gates = back.gates.flatten(0, 1)
+        of_input = gates.t() @ course.entered.flatten(0, 1)
+        of_hidden = gates.t() @ course.hidden[:-1].flatten(0, 1)
+        bias = gates.sum(0)
+        return back.entered, back.hidden, back.cell, of_input, of_hidden, bias, bias.clone()

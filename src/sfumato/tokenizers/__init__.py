@@ -1,0 +1,1 @@
+"""Text to tokens and back: byte-level BPE from public text, and the tokenizers of loaded models."""

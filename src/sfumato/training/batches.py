@@ -1,0 +1,128 @@
+"""Records as physical batches: tensors with a bounded number of places.
+
+Guarantee
+    All rows of a record come in one batch, or in several that hold nothing else; so they can be
+    clipped together. A row's weight follows from its own record alone.
+
+Why it holds
+    A record is only divided when it is too large for a batch, and then its batches come as one
+    group. A weight is one over the record's own number of tokens, or over a public constant. One
+    over the tokens of the *batch* would couple the records: leaving one out would scale the rest.
+
+Care
+    How many batches there are, and their shapes, follow from the lengths of private documents. Do
+    not log them. The order of records within a step means nothing, since they are summed; so they
+    are put in order of length, and little is wasted on padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import at_least, positive
+from sfumato.training.clipping.losses import IGNORED
+from sfumato.training.records import TokenRecords
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows, padded on the right to one length.
+
+    ``labels`` stand where they are predicted (the next token for a language model, −100 at the
+    padding; one class per row for a classifier), so they are compared with the logits as they are
+    and not handed to the model. ``owner`` is the record of each row, ``weights`` what the sum of a
+    row's losses is multiplied by.
+    """
+
+    input_ids: Tensor = field(repr=False)
+    attention_mask: Tensor = field(repr=False)
+    labels: Tensor = field(repr=False)
+    owner: Tensor = field(repr=False)
+    weights: Tensor = field(repr=False)
+
+
+def physical_batches(
+    records: TokenRecords,
+    chosen: Sequence[int] | NDArray[np.intp],
+    *,
+    most_tokens: int,
+    divisor: float | None = None,
+) -> Iterator[list[Batch]]:
+    """The chosen records in groups: one batch of many records, or several of a single one.
+
+    A batch has at most ``most_tokens`` places, padding included. A record's loss is the sum over
+    its tokens, divided by ``divisor`` or by how many there are. Empty records contribute nothing
+    and do not appear.
+    """
+    at_least("most_tokens", most_tokens, records.context)
+    if divisor is not None:
+        positive("divisor", divisor)
+    for rows in _groups(records, chosen, most_tokens):
+        yield [_batch(records, some, divisor) for some in rows]
+
+
+def _groups(
+    records: TokenRecords, chosen: Sequence[int] | NDArray[np.intp], most_tokens: int
+) -> Iterator[list[NDArray[np.int64]]]:
+    """The numbers of the rows of each batch, by group."""
+    waiting: list[range] = []
+    count = 0
+    for width, rows in _by_width(records, chosen):
+        if len(rows) * width > most_tokens:
+            at_a_time = most_tokens // width
+            yield [
+                np.array(rows[start : start + at_a_time])
+                for start in range(0, len(rows), at_a_time)
+            ]
+            continue
+        if (count + len(rows)) * width > most_tokens:
+            yield [np.concatenate(waiting)]
+            waiting, count = [], 0
+        waiting.append(rows)
+        count += len(rows)
+    if waiting:
+        yield [np.concatenate(waiting)]
+
+
+def _by_width(
+    records: TokenRecords, chosen: Sequence[int] | NDArray[np.intp]
+) -> list[tuple[int, range]]:
+    """The longest row of each record, and its rows; the shortest first."""
+    found = []
+    for record in np.asarray(chosen, dtype=np.int64).tolist():
+        rows = records.rows_of(record)
+        if rows:
+            found.append((int(records.lengths[rows.start : rows.stop].max()), record, rows))
+    return [(width, rows) for width, _, rows in sorted(found, key=lambda one: one[:2])]
+
+
+def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None) -> Batch:
+    import torch
+
+    lengths = records.lengths[rows]
+    shape = (len(rows), int(lengths.max()))
+    tokens = np.full(shape, records.padding, dtype=np.int64)
+    labels = np.full(shape, IGNORED, dtype=np.int64)
+    for place, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
+        tokens[place, :length] = records.inputs(row)
+        if records.classes is None:
+            labels[place, :length] = records.labels(row)
+    mask = np.arange(shape[1]) < lengths[:, None]
+    owner = np.searchsorted(records.first, rows, side="right") - 1
+    own = records.predictions[owner]
+    weights = np.float32(1) / (own if divisor is None else np.full_like(own, divisor, np.float32))
+    return Batch(
+        input_ids=torch.from_numpy(tokens),
+        attention_mask=torch.from_numpy(mask.astype(np.int64)),
+        labels=torch.from_numpy(labels if records.classes is None else records.classes[rows]),
+        owner=torch.from_numpy(owner),
+        weights=torch.from_numpy(weights),
+    )

@@ -1,0 +1,140 @@
+"""From the norm of a record's gradient to its scale: flat, automatic and adaptive clipping.
+
+Guarantee
+    A record's scaled gradient has a norm of at most ``clip_norm``. So does the change of the
+    batch's sum when a record is added or removed, and noise of z·clip_norm makes the sum a Gaussian
+    release with multiplier z.
+
+Why it holds
+    Flat: min(1, C/norm)·norm <= C. Automatic: C/(norm + stability)·norm < C. Norms come with
+    rounding errors; both make the norm a little longer first (``MARGIN``), so the bound holds for
+    the gradient as computed. A scale depends on no record but its own.
+
+Adaptive
+    The bound follows a quantile of the norms. What is learnt about the norms is a release of its
+    own: every record of a batch counts +½ if its norm is within the bound and −½ if not, so one
+    record moves the sum by ½, and the sum gets noise of standard deviation ``count_noise``. That is
+    a Gaussian release with multiplier 2·count_noise (``count_multiplier``), about the same records
+    as the gradient: together they are one release with multiplier (z⁻² + (2·count_noise)⁻²)^(−½),
+    which is what a plan must charge (``released``).
+
+Reference
+    Abadi et al. 2016, "Deep learning with differential privacy"; Bu et al. 2023, "Automatic
+    clipping: differentially private deep learning made easier and stronger"; Andrew et al. 2021,
+    "Differentially private learning with adaptive clipping".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sfumato.core.checks import between, positive
+
+# By this share a norm is taken to be longer than computed; rounding is some ten times smaller.
+MARGIN = 2.0**-18
+
+
+class Clipper(Protocol):
+    """A bound, and a scale for every norm."""
+
+    @property
+    def clip_norm(self) -> float:
+        """The longest a scaled gradient can be."""
+
+    def scales(self, norms: Tensor) -> Tensor:
+        """What each record's gradient is multiplied by."""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Gradients longer than ``clip_norm`` are shortened to it; others are left alone.
+
+    >>> Flat(2.0).scales(torch.tensor([0.0, 1.0, 8.0])).round(decimals=4)
+    tensor([1.0000, 1.0000, 0.2500])
+    """
+
+    clip_norm: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clip_norm", positive("clip_norm", self.clip_norm))
+
+    def scales(self, norms: Tensor) -> Tensor:
+        """min(1, C/norm)."""
+        longer = norms * (1 + MARGIN)
+        return torch.where(longer <= self.clip_norm, 1.0, self.clip_norm / longer)
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """All gradients are brought near ``clip_norm``; short ones, of length ``stability``, to half.
+
+    >>> Automatic(1.0, stability=0.01).scales(torch.tensor([0.0, 0.01, 0.99])).round(decimals=3)
+    tensor([100.000,  50.000,   1.000])
+    """
+
+    clip_norm: float
+    stability: float = 0.01
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clip_norm", positive("clip_norm", self.clip_norm))
+        object.__setattr__(self, "stability", positive("stability", self.stability))
+
+    def scales(self, norms: Tensor) -> Tensor:
+        """C/(norm + stability)."""
+        return self.clip_norm / (norms * (1 + MARGIN) + self.stability)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Flat clipping whose bound, ``initial``, moves towards a quantile of the norms.
+
+    ``updated`` gives the clipper of the next step from the noisy count of this one.
+    """
+
+    initial: float
+    quantile: float = 0.5
+    learning_rate: float = 0.2
+    count_noise: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "initial", positive("initial", self.initial))
+        object.__setattr__(self, "quantile", between("quantile", self.quantile, 0.0, 1.0))
+        for name in ("learning_rate", "count_noise"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+
+    @property
+    def clip_norm(self) -> float:
+        """The bound of the coming step."""
+        return self.initial
+
+    @property
+    def count_multiplier(self) -> float:
+        """Noise multiplier of the count: its deviation over what one record moves."""
+        return 2 * self.count_noise
+
+    def released(self, noise_multiplier: float) -> float:
+        """Multiplier of gradient and count together, given that of the gradient.
+
+        >>> round(Adaptive(1.0, count_noise=2.0).released(3.0), 6)
+        2.4
+        """
+        return 1 / math.hypot(1 / noise_multiplier, 1 / self.count_multiplier)
+
+    def scales(self, norms: Tensor) -> Tensor:
+        """min(1, C/norm)."""
+        return Flat(self.initial).scales(norms)
+
+    def count(self, norms: Tensor) -> float:
+        """+½ for every norm within the bound, −½ for every other; private until it has noise."""
+        return float((norms <= self.initial).sum()) - len(norms) / 2
+
+    def updated(self, noisy_count: float, expected_batch_size: float) -> Adaptive:
+        """The clipper for the next step: a longer bound if too few norms were within this one."""
+        share = noisy_count / expected_batch_size + 0.5
+        factor = math.exp(-self.learning_rate * (share - self.quantile))
+        return replace(self, initial=self.initial * factor)

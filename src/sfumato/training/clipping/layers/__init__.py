@@ -1,0 +1,1 @@
+"""The layers whose gradients can be clipped record by record, one file per kind."""

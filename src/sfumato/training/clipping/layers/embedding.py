@@ -1,0 +1,162 @@
+"""Embeddings: a table of which a row of the batch looks up a few lines.
+
+Why the norm is right
+    The gradient of a row of the batch is zero but for the lines it looked up, and the gradients of
+    equal tokens add up. So equal tokens of a record are summed first and squared afterwards; the
+    work is proportional to the number of tokens, and no dense one-hot matrix is ever made.
+
+Positions
+    Models look positions up once, for all rows together, and let the result be repeated by
+    broadcasting; its gradient would arrive already summed over the batch. The recorded layer
+    repeats the result itself, so that every row has a gradient of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.core.errors import UnsupportedLayer
+from sfumato.training.clipping.layers.layer import Batch, Layer, Role, through
+from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.slots import Slot
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Lines of the table with a gradient, one entry for each record and line."""
+
+    records: Tensor
+    lines: Tensor
+    gradients: Tensor
+
+
+class TableSlot(Slot):
+    """A table that is looked up: token numbers and the gradients that arrived for them."""
+
+    def __init__(self, parameter: Tensor) -> None:
+        super().__init__(parameter)
+        self._pairs: list[tuple[Tensor, Tensor]] = []
+
+    def collect(self, *seen: Tensor) -> None:
+        """Add one use: tokens (rows, places) and gradients (rows, places, width)."""
+        tokens, gradients = seen
+        self._pairs.append((tokens, gradients))
+
+    def pair(self) -> tuple[Tensor, Tensor]:
+        """All uses as one, with the places of all."""
+        if len(self._pairs) > 1:
+            tokens, gradients = zip(*self._pairs, strict=True)
+            self._pairs = [(torch.cat(tokens, 1), torch.cat(gradients, 1))]
+        return self._pairs[0]
+
+    @property
+    def used(self) -> bool:
+        """Whether any layer wrote something down."""
+        return bool(self._pairs)
+
+    def squared_norms(self, records: Records) -> Tensor:
+        """Squared norm of each record's gradient."""
+        lines = self._lines(records)
+        norms = lines.gradients.new_zeros(records.count)
+        squared = torch.linalg.vector_norm(lines.gradients, dim=1).square()
+        return norms.index_add_(0, lines.records, squared)
+
+    def weighted_sum(self, weights: Tensor) -> Tensor:
+        """Sum of the rows' gradients, each times its weight."""
+        tokens, gradients = self.pair()
+        scaled = gradients * weights[:, None, None]
+        lines, width = self.parameter.shape
+        total: Tensor = torch.ops.aten.embedding_dense_backward(
+            scaled.reshape(-1, width), tokens.reshape(-1), lines, -1, False
+        )
+        return total
+
+    def touched_rows(self) -> Tensor:
+        """Which rows have a gradient that is not zero."""
+        return self.pair()[1].flatten(1).ne(0).any(1)
+
+    def clear(self) -> None:
+        """Forget the batch."""
+        self._pairs.clear()
+
+    def _lines(self, records: Records) -> _Lines:
+        tokens, gradients = self.pair()
+        width, size = gradients.shape[2], len(self.parameter)
+        keys = (records.indices(tokens)[:, None] * size + tokens).flatten()
+        distinct, place = torch.unique(keys, return_inverse=True)
+        sums = gradients.new_zeros(len(distinct), width)
+        sums.index_add_(0, place, gradients.reshape(-1, width))
+        return _Lines(distinct // size, distinct % size, sums)
+
+
+class RecordedEmbedding(Layer):
+    """``nn.Embedding``."""
+
+    def __init__(self, name: str, module: nn.Module, batch: Batch) -> None:
+        super().__init__(name, module, batch)
+        table: Any = module
+        # The gradient of one row must not depend on what other rows look up.
+        for setting in ("max_norm", "scale_grad_by_freq", "sparse"):
+            if getattr(table, setting):
+                raise UnsupportedLayer(
+                    f"layer {name!r} (Embedding) has {setting}={getattr(table, setting)}, with "
+                    "which gradients cannot be clipped row by row; make it without this setting"
+                )
+        self._repeats = False
+
+    def roles(self) -> Mapping[str, Role]:
+        """A table."""
+        return {"weight": Role.TABLE}
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The lines, with token numbers and output gradient written down."""
+        return self.record(*args, **kwargs)
+
+    def record(self, input: Tensor) -> Tensor:  # noqa: A002  # torch calls it so
+        """The lines, with token numbers and output gradient written down."""
+        output: Tensor = through(_LookUp, self._for_every_row(input), self.batch.anchor, self)
+        return output
+
+    def collect(self, tokens: Tensor, gradient: Tensor) -> None:
+        """Write down one use."""
+        padding: int | None = self.module.padding_idx  # type: ignore[assignment]
+        if padding is not None:
+            gradient = gradient.masked_fill((tokens == padding)[..., None], 0.0)
+        self.write("weight", tokens.reshape(len(tokens), -1), self.by_row(gradient))
+
+    def _for_every_row(self, tokens: Tensor) -> Tensor:
+        """Token numbers with the rows of the batch as their first axis."""
+        rows = self.batch.rows
+        if tokens.dim() == 1:
+            # (rows,) is one token per row, any other length is the positions of all rows. Once
+            # positions were seen, a batch of as many rows as places is not mistaken for tokens.
+            self._repeats |= len(tokens) != rows
+            return tokens.expand(rows, -1) if self._repeats else tokens
+        if len(tokens) == rows:
+            return tokens
+        if len(tokens) == 1:
+            return tokens.expand(rows, *tokens.shape[1:])
+        self.check_rows(tokens)
+        return tokens
+
+
+class _LookUp(torch.autograd.Function):
+    """Lines of a constant table."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, _anchor: Tensor, layer: RecordedEmbedding) -> Tensor:
+        ctx.layer = layer
+        ctx.save_for_backward(tokens)
+        table: Any = layer.module.weight
+        return functional.embedding(tokens, table)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:
+        ctx.layer.collect(ctx.saved_tensors[0], gradient)
+        return None, None, None

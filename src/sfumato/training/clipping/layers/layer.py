@@ -1,0 +1,81 @@
+"""What all recorded layers share: a name, the batch they are in, and slots for their parameters."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.core.errors import UnsupportedLayer
+from sfumato.training.clipping.slots import Slot
+
+
+class Role(Enum):
+    """How a parameter enters a layer, which decides how its gradient can be written down."""
+
+    MATRIX = auto()  # a product: the gradient is a sum of outer products
+    TABLE = auto()  # rows are looked up: the gradient has few rows
+    VECTOR = auto()  # small: the gradient of every row is formed
+
+
+@dataclass
+class Batch:
+    """The physical batch that is going through the model."""
+
+    rows: int = 0
+    # Passing this tensor in makes torch call a layer's backward even when its input, such as
+    # token numbers, has no gradient. Its own gradient is never asked for.
+    anchor: Tensor = field(default_factory=lambda: torch.zeros((), requires_grad=True))
+
+
+def through(function: type[torch.autograd.Function], *inputs: object) -> Any:
+    """Apply a function that has a backward of its own."""
+    return function.apply(*inputs)  # type: ignore[no-untyped-call]
+
+
+class Layer(ABC):
+    """One module of the model, and the forward pass that stands in for its own."""
+
+    def __init__(self, name: str, module: nn.Module, batch: Batch) -> None:
+        self.name, self.module, self.batch = name, module, batch
+        self.slots: dict[str, Slot] = {}
+
+    @abstractmethod
+    def roles(self) -> Mapping[str, Role]:
+        """How each of the module's own parameters enters it."""
+
+    @abstractmethod
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module would have computed, with everything written down in the backward."""
+
+    def trainable(self) -> dict[str, nn.Parameter]:
+        """The module's own parameters that are to be trained."""
+        return {
+            name: parameter
+            for name, parameter in self.module.named_parameters(recurse=False)
+            if parameter.requires_grad
+        }
+
+    def write(self, name: str, *seen: Tensor) -> None:
+        """Write down what one of the parameters saw, if it is to be trained."""
+        slot = self.slots.get(name)
+        if slot is not None:
+            slot.collect(*seen)
+
+    def by_row(self, tensor: Tensor) -> Tensor:
+        """(rows, …, width) as (rows, places, width)."""
+        return tensor.reshape(tensor.shape[0], -1, tensor.shape[-1])
+
+    def check_rows(self, tensor: Tensor) -> None:
+        """Refuse input whose first axis is not the rows of the batch."""
+        if tensor.dim() < 2 or tensor.shape[0] != self.batch.rows:
+            raise UnsupportedLayer(
+                f"layer {self.name!r} ({type(self.module).__name__}) was given input of shape "
+                f"{tuple(tensor.shape)} in a batch of {self.batch.rows} rows, so its gradient "
+                "cannot be split by row; let the rows of the batch be the first axis everywhere"
+            )

@@ -1,0 +1,104 @@
+"""Losses of rows that depend on nothing but the row.
+
+Guarantee
+    The loss of a row, and with it the row's gradient, is the same whatever else is in the batch.
+
+Why it holds
+    A row's loss is the sum over its own tokens, divided by a public constant or by the row's own
+    number of tokens. The usual mean over all tokens of a batch is neither: with it, a long row
+    makes the gradients of all others shorter, so removing one record changes the contributions of
+    the rest, and clipping bounds nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sfumato.core.checks import positive
+from sfumato.core.errors import InvalidArgument
+
+IGNORED = -100
+# Places that are worked on at a time; their scores stay in the processor's cache.
+_NUMBERS_AT_A_TIME = 1_000_000
+
+
+def record_losses(
+    logits: Tensor, labels: Tensor, mask: Tensor | None = None, *, divisor: float | None = None
+) -> Tensor:
+    """Cross-entropy of each row: (rows, …, classes) against (rows, …).
+
+    Places with the label −100, or where ``mask`` is 0, do not count. A row's sum is divided by
+    ``divisor``, a public constant, or else by the number of its own places that count.
+
+    >>> logits = torch.zeros(2, 3, 4)
+    >>> labels = torch.tensor([[0, 1, 2], [3, -100, -100]])
+    >>> record_losses(logits, labels), record_losses(logits, labels, divisor=3)
+    (tensor([1.3863, 1.3863]), tensor([1.3863, 0.4621]))
+    """
+    if logits.shape[:-1] != labels.shape:
+        raise InvalidArgument(
+            f"labels of shape {tuple(labels.shape)} do not fit logits of shape "
+            f"{tuple(logits.shape)}; give one label for each place of each row"
+        )
+    counted = labels != IGNORED
+    if mask is not None:
+        counted = counted & mask.bool()
+    if divisor is None:
+        length = counted.flatten(1).sum(1) if counted.dim() > 1 else counted.long()
+        divisors = length.clamp(min=1).to(logits.dtype)
+    else:
+        divisors = logits.new_full((len(logits),), positive("divisor", divisor))
+    classes = logits.shape[-1]
+    weights = (counted.reshape(len(logits), -1) / divisors[:, None]).to(logits.dtype)
+    losses: Tensor = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+        logits.reshape(-1, classes), labels.clamp(min=0).reshape(-1), weights.reshape(-1)
+    )
+    return losses.view(len(logits), -1).sum(1)
+
+
+def next_tokens(tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Labels for a causal model: at each place the token after it, nothing at the last place.
+
+    >>> next_tokens(torch.tensor([[5, 6, 7]]), torch.tensor([[1, 1, 0]]))
+    tensor([[   6, -100, -100]])
+    """
+    labels = torch.full_like(tokens, IGNORED)
+    labels[:, :-1] = tokens[:, 1:]
+    if mask is not None:
+        labels[:, :-1].masked_fill_(~mask[:, 1:].bool(), IGNORED)
+    return labels
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """Weighted cross-entropy at each place, in chunks that stay in the cache.
+
+    Torch's own keeps the log-probabilities of all classes at all places beside the scores; here
+    they are computed again in the backward pass, where they are turned into the gradient at once.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+        totals = logits.new_empty(len(logits))
+        for places in _chunks(logits):
+            torch.logsumexp(logits[places], 1, out=totals[places])
+        ctx.save_for_backward(logits, labels, weights, totals)
+        return (totals - logits.gather(1, labels[:, None])[:, 0]).mul_(weights)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        logits, labels, weights, totals = ctx.saved_tensors
+        weights = weights * gradient
+        before = torch.empty_like(logits)
+        for places in _chunks(logits):
+            chunk = torch.sub(logits[places], totals[places, None], out=before[places])
+            chunk.exp_().mul_(weights[places, None])
+        before.scatter_add_(1, labels[:, None], -weights[:, None])
+        return before, None, None
+
+
+def _chunks(logits: Tensor) -> list[slice]:
+    size = max(1, _NUMBERS_AT_A_TIME // logits.shape[1])
+    return [slice(start, start + size) for start in range(0, len(logits), size)]

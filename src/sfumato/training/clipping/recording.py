@@ -1,0 +1,239 @@
+"""Finds the layers of a model, and lets them write down what they see in one backward pass.
+
+Why nothing is missed
+    Every trainable parameter must belong to a layer that is supported, or there is an error that
+    names it. While the model is called, the forward pass of each of these layers is replaced by
+    one in which parameters are constants. So if a parameter is used in any other way (by a function
+    of its own, through another module), torch finds it, gives it a gradient in the ordinary way,
+    and that is an error too. The gradient of a parameter is then the sum of what was written down.
+
+Why rows are not mixed
+    A row's gradient is what was written down in its row, provided no row has an influence on
+    another row's loss. This is tried out on the first batch of two rows or more: the loss of the
+    first row alone, and of the last row alone, must leave all other rows at zero in every layer.
+    Normalization over the batch, a state that is passed from row to row, or an axis taken for the
+    rows that is not, do not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.core.errors import InvalidArgument, UnsupportedLayer
+from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
+from sfumato.training.clipping.layers.layer import Batch, Layer, Role
+from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.slots import Slot
+
+
+class Recording:
+    """A model whose layers write down what clipping needs, whenever it is called for training.
+
+    ``slots`` maps the name of each trainable parameter to where its gradients are gathered.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.batch = Batch()
+        self.layers = _layers(model, self.batch)
+        self.slots = _slots(model, self.layers)
+        self.paused = False
+        self._rows_checked = self._parameters_checked = False
+        self._hooks = [
+            model.register_forward_pre_hook(self._begin, with_kwargs=True),
+            model.register_forward_hook(self._end, always_call=True),
+        ]
+
+    def close(self) -> None:
+        """Leave the model as it was found."""
+        for hook in self._hooks:
+            hook.remove()
+        self._uninstall()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Let the model be trained or evaluated in the ordinary way for a while."""
+        before, self.paused = self.paused, True
+        try:
+            yield
+        finally:
+            self.paused = before
+
+    def backward(self, losses: Tensor, owner: Tensor | None = None) -> Records:
+        """The one backward pass; afterwards every slot knows the gradients of the rows.
+
+        Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record.
+        """
+        if losses.dim() != 1 or len(losses) != self.batch.rows:
+            raise InvalidArgument(
+                f"losses of shape {tuple(losses.shape)} for a batch of {self.batch.rows} rows; "
+                "give one loss per row, not their sum or mean"
+            )
+        frozen = [name for name, slot in self.slots.items() if not slot.parameter.requires_grad]
+        if frozen:
+            raise InvalidArgument(
+                f"{', '.join(frozen)} was frozen after training was made private; close this "
+                "private step and make a new one"
+            )
+        records = Records.of(owner, len(losses))
+        try:
+            if not self._rows_checked and len(losses) > 1:
+                for row in (0, len(losses) - 1):
+                    self._pass(losses[row], Records(len(losses)), keep_graph=True)
+                    self._check_rows_are_apart(row)
+                self._rows_checked = True
+            self._pass(losses.sum(), records, keep_graph=False)
+            if not self._parameters_checked:
+                self._check_every_parameter_was_used()
+                self._parameters_checked = True
+            return records
+        except BaseException:
+            self.clear()
+            raise
+
+    def norms(self, records: Records) -> Tensor:
+        """Norm of each record's gradient over all parameters, in double precision."""
+        used = (slot for slot in self.slots.values() if slot.used)
+        squared = torch.stack([slot.squared_norms(records).double() for slot in used])
+        return squared.sum(0).sqrt()
+
+    def weighted_sums(self, weights: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """For each parameter the sum of the rows' gradients times their weights; forgets them."""
+        for name, slot in self.slots.items():
+            if slot.used:
+                total = slot.weighted_sum(weights.to(slot.parameter.dtype))
+                slot.clear()
+                yield name, total
+
+    def clear(self) -> None:
+        """Forget the batch."""
+        for slot in self.slots.values():
+            slot.clear()
+
+    def _pass(self, loss: Tensor, records: Records, *, keep_graph: bool) -> None:
+        self.clear()
+        for slot in self.slots.values():
+            slot.each_row = records.each_row
+        everything = dict(self.model.named_parameters())
+        for parameter in everything.values():
+            parameter.grad = None
+        # Layers that are computed again in the backward pass must be recorded as well.
+        self._install()
+        try:
+            loss.backward(retain_graph=keep_graph)  # type: ignore[no-untyped-call]
+        finally:
+            self._uninstall()
+        strays = [name for name, one in everything.items() if one.grad is not None]
+        for parameter in everything.values():
+            parameter.grad = None
+        if strays:
+            raise UnsupportedLayer(
+                f"{', '.join(strays)} had an influence on the loss that did not go through the "
+                "layer it belongs to, so its gradient cannot be split by row; call the model "
+                "itself, and its layers rather than functions on their weights"
+            )
+
+    def _check_rows_are_apart(self, row: int) -> None:
+        for name, slot in self.slots.items():
+            if slot.used:
+                touched = slot.touched_rows()
+                touched[row] = False
+                if bool(touched.any()):
+                    raise UnsupportedLayer(
+                        f"the loss of one row has a gradient in other rows of {name}; rows of a "
+                        "batch must not see each other, and must be the first axis everywhere"
+                    )
+
+    def _check_every_parameter_was_used(self) -> None:
+        idle = [name for name, slot in self.slots.items() if not slot.used]
+        if idle:
+            raise UnsupportedLayer(
+                f"{', '.join(idle)} took no part in the loss, so training would add nothing but "
+                "noise; freeze with requires_grad_(False) what is not used"
+            )
+
+    def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if torch.is_grad_enabled() and not self.paused:
+            first = _first_tensor((*args, *kwargs.values()))
+            if first is None or first.dim() == 0:
+                raise InvalidArgument(
+                    "the model was called without a tensor whose first axis are the rows"
+                )
+            self.batch.rows = len(first)
+            self._install()
+
+    def _end(self, *_: Any) -> None:
+        self._uninstall()
+
+    def _install(self) -> None:
+        for layer in self.layers:
+            layer.module.__dict__["forward"] = layer.forward
+
+    def _uninstall(self) -> None:
+        for layer in self.layers:
+            layer.module.__dict__.pop("forward", None)
+
+
+def _layers(model: nn.Module, batch: Batch) -> list[Layer]:
+    found: list[Layer] = []
+    strangers: list[str] = []
+    for name, module in model.named_modules():
+        own = [key for key, one in module.named_parameters(recurse=False) if one.requires_grad]
+        if not own:
+            continue
+        rule = rule_for(module)
+        if rule is None:
+            kind = type(module).__name__
+            strangers += [f"{_joined(name, key)} ({kind})" for key in own]
+        else:
+            found.append(rule(name, module, batch))
+    if strangers:
+        raise unsupported(strangers)
+    return found
+
+
+def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    roles: dict[nn.Parameter, set[Role]] = {}
+    for layer in layers:
+        for key, parameter in layer.trainable().items():
+            roles.setdefault(parameter, set()).add(layer.roles()[key])
+    slots = {parameter: slot_for(parameter, kinds) for parameter, kinds in roles.items()}
+    impossible = [names[parameter] for parameter, slot in slots.items() if slot is None]
+    if impossible:
+        raise unsupported(impossible)
+    known = {parameter: slot for parameter, slot in slots.items() if slot is not None}
+    coarse = [names[one] for one in known if one.dtype not in (torch.float32, torch.float64)]
+    if coarse:
+        raise InvalidArgument(
+            f"{', '.join(coarse)} must be float32 or float64: norms and noise would be rounded "
+            "too much; call model.float() first"
+        )
+    for layer in layers:
+        layer.slots = {key: known[parameter] for key, parameter in layer.trainable().items()}
+    if not known:
+        raise InvalidArgument(
+            "the model has no trainable parameters; unfreeze what is to be trained"
+        )
+    return {names[parameter]: slot for parameter, slot in known.items()}
+
+
+def _first_tensor(values: Iterable[Any]) -> Tensor | None:
+    for value in values:
+        if isinstance(value, Tensor):
+            return value
+        inside = value.values() if isinstance(value, Mapping) else value
+        if isinstance(value, Mapping | list | tuple):
+            found = _first_tensor(inside)
+            if found is not None:
+                return found
+    return None
+
+
+def _joined(name: str, key: str) -> str:
+    return f"{name}.{key}" if name else key

@@ -1,0 +1,245 @@
+"""Private training, step by step.
+
+Guarantee
+    That of the plan: all weights that ever leave this process, in checkpoints and in the model,
+    are computed in steps that stand in the run's ledger, and the plan states what those cost.
+
+Why it holds
+    Each step draws its batch as the plan samples, clips every record of it, adds the plan's noise
+    to the sum and divides by the planned batch size. Steps are charged before a checkpoint or the
+    model is written. A killed run has lost what was not saved: steps that were not charged have
+    left no trace and are taken again with fresh randomness; steps that were charged are not.
+
+Care
+    The loss that is shown while training is that of private records. It is for the eyes of whoever
+    owns them, and it is written nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.ledger import Ledger
+from sfumato.core.errors import BadInput, InvalidArgument, UndefinedGradient
+from sfumato.core.randomness import Randomness
+from sfumato.models.initial import drawn_from
+from sfumato.models.loading import LoadedModel
+from sfumato.training.batches import Batch as Rows
+from sfumato.training.batches import physical_batches
+from sfumato.training.bounds import Clipping
+from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
+from sfumato.training.clipping.losses import record_losses
+from sfumato.training.course import Course
+from sfumato.training.optimisers import make_optimiser, rate_factor, set_rate, tell_noise
+from sfumato.training.plain_step import PlainStep
+from sfumato.training.plan import Batch, Plan
+from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.records import TokenRecords
+from sfumato.training.run_folder import RunFolder
+
+# Independent streams of one source.
+SAMPLING, NOISE, DROPOUT, ORDER = range(4)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a step; the loss is private."""
+
+    step: int
+    loss: float
+    tokens: int
+    seconds: float
+
+
+Watch = Callable[[Progress], None]
+
+
+def fit(  # noqa: PLR0913  # three are needed, the others have defaults
+    model: LoadedModel,
+    records: TokenRecords,
+    plan: Plan,
+    course: Course | None = None,
+    *,
+    randomness: Randomness | None = None,
+    folder: RunFolder | None = None,
+    watch: Watch | None = None,
+) -> Guarantee:
+    """Train a model on records as the plan says; the promise about the trained model.
+
+    With a ``folder`` the run is written down there and can go on after it was killed. ``watch`` is
+    told about every step.
+    """
+    course = course or Course()
+    randomness = randomness or Randomness.secure()
+    _check_fit(records, plan)
+    with _charged(folder, plan, randomness) as ledger:
+        run = _Run.begun(model, plan, course, randomness)
+        try:
+            _resume(run, ledger, folder)
+            with drawn_from(randomness.stream(DROPOUT)):
+                _train(run, records, ledger, folder, watch)
+        finally:
+            run.step.close()
+    guarantee = plan.guarantee()
+    return guarantee if randomness.for_release else guarantee.reproducible()
+
+
+@dataclass
+class _Run:
+    """What is under way."""
+
+    model: LoadedModel
+    plan: Plan
+    course: Course
+    randomness: Randomness
+    optimiser: torch.optim.Optimizer
+    step: PrivateStep | PlainStep
+
+    @classmethod
+    def begun(cls, model: LoadedModel, plan: Plan, course: Course, randomness: Randomness) -> _Run:
+        network = model.network.train()
+        optimiser = make_optimiser(course.optimiser, network.parameters(), course.learning_rate)
+        if not plan.private:
+            return cls(model, plan, course, randomness, optimiser, PlainStep(optimiser))
+        step = make_private(
+            network,
+            optimiser,
+            clipper=clipper(plan.clipping),
+            noise_multiplier=plan.noise_multiplier,
+            expected_batch_size=plan.stages[0].batch_size,
+            randomness=randomness.stream(NOISE),
+        )
+        return cls(model, plan, course, randomness, optimiser, step)
+
+    @property
+    def clip_norm(self) -> float:
+        return self.step.clipper.clip_norm if isinstance(self.step, PrivateStep) else 0.0
+
+
+def _train(
+    run: _Run,
+    records: TokenRecords,
+    ledger: Ledger | None,
+    folder: RunFolder | None,
+    watch: Watch | None,
+) -> None:
+    first = ledger.charged if ledger else 0
+    saved = ledger.saved if ledger else run.plan.sampling.start(run.randomness.stream(ORDER))
+    unsaved = 0
+    for batch in run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first):
+        done = _one_step(run, records, batch)
+        unsaved += 1
+        if ledger and (unsaved == run.course.checkpoint_every or batch.step + 1 == run.plan.steps):
+            _save(run, ledger, folder, unsaved)
+            unsaved = 0
+        if watch:
+            watch(done)
+
+
+def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
+    began, loss, tokens = time.perf_counter(), 0.0, 0
+    groups = physical_batches(
+        records,
+        batch.members,
+        most_tokens=max(run.course.tokens_at_once, records.context),
+        divisor=run.course.divisor,
+    )
+    for group in groups:
+        if len(group) > 1:
+            with run.step.one_record():
+                losses = [_backward(run, rows) for rows in group]
+        else:
+            losses = [_backward(run, rows) for rows in group]
+        loss += sum(losses)
+        tokens += sum(int(rows.attention_mask.sum()) for rows in group)
+    _set_step(run, batch)
+    run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
+    mean = loss / max(1, len(batch.members))
+    return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
+
+
+def _backward(run: _Run, rows: Rows) -> float:
+    logits = run.model.network(input_ids=rows.input_ids, attention_mask=rows.attention_mask).logits
+    # A row counts by its own record alone; the batch it happens to be in must not matter.
+    losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+    total = float(losses.detach().sum())
+    if not math.isfinite(total):
+        raise UndefinedGradient(
+            "the loss is not a finite number any more: training has diverged. Lower the learning "
+            "rate or the clipping norm; the last checkpoint is kept"
+        )
+    run.step.backward(losses, rows.owner)
+    return total
+
+
+def _set_step(run: _Run, batch: Batch) -> None:
+    course = run.course
+    factor = rate_factor(course.schedule, batch.step, run.plan.steps, course.warm_up)
+    set_rate(run.optimiser, course.learning_rate * factor)
+    if run.plan.private:
+        tell_noise(run.optimiser, (batch.noise_multiplier * run.clip_norm / batch.size) ** 2)
+
+
+def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
+    # First paid, then saved: what a kill between the two loses is paid for and not used.
+    charged = ledger.charge(steps)
+    if folder is not None:
+        kept = Checkpoint.of(charged, run.model.network, run.optimiser, run.clip_norm)
+        kept.save(folder.checkpoint)
+
+
+def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
+    if ledger is None or folder is None or not folder.checkpoint.exists():
+        return
+    checkpoint = Checkpoint.load(folder.checkpoint)
+    if checkpoint.steps > ledger.charged:
+        raise BadInput(
+            f"{folder.checkpoint} is ahead of the ledger, which has lost steps; start a new run"
+        )
+    checkpoint.restore(run.model.network, run.optimiser)
+    if isinstance(run.step, PrivateStep) and isinstance(run.step.clipper, Adaptive):
+        run.step.clipper = clipper(run.plan.clipping, checkpoint.clip_norm)
+
+
+@contextmanager
+def _charged(
+    folder: RunFolder | None, plan: Plan, randomness: Randomness
+) -> Iterator[Ledger | None]:
+    if folder is None:
+        yield None
+        return
+    saved = plan.sampling.start(randomness.stream(ORDER))
+    with Ledger.opened(
+        folder.ledger,
+        allowed=plan.steps,
+        record=plan.as_dict(),
+        saved=saved,
+        resume=folder.ledger.exists(),
+    ) as ledger:
+        yield ledger
+
+
+def clipper(clipping: Clipping, norm: float | None = None) -> Clipper:
+    """What the plan's clipping does to a gradient."""
+    bound = clipping.norm if norm is None else norm
+    if clipping.kind == "automatic":
+        return Automatic(bound)
+    if clipping.kind == "adaptive" and clipping.count_noise is not None:
+        return Adaptive(bound, clipping.quantile, count_noise=clipping.count_noise)
+    return Flat(bound)
+
+
+def _check_fit(records: TokenRecords, plan: Plan) -> None:
+    if len(records) != plan.units:
+        raise InvalidArgument(
+            f"the plan protects {plan.units:,} units but there are {len(records):,} records; "
+            "plan for the records that are trained on"
+        )

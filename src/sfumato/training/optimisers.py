@@ -1,0 +1,122 @@
+"""What is done with a private gradient: SGD, Adam, or Adam that knows its gradient is noisy.
+
+Guarantee
+    None of its own: an optimiser sees nothing but private gradients, so whatever it does is
+    post-processing.
+
+Care
+    Adam divides by the root of the mean squared gradient. Of a private gradient that mean is
+    mostly noise, (σC/B)² in every coordinate, so Adam turns into SGD with momentum. DP-AdamBC
+    subtracts what the noise adds. The difference is often negative, because it is itself an
+    estimate: a floor keeps the step finite.
+
+Reference
+    Tang, Shpilevskiy and Lécuyer 2024, "DP-AdamBC: Your DP-Adam is actually DP-SGD (unless you
+    apply bias correction)".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.optim import SGD, Adam, Optimizer
+
+from sfumato.core.checks import at_least, one_of, positive
+from sfumato.training.course import OPTIMISERS, SCHEDULES
+
+
+class AdamBC(Optimizer):
+    """Adam with the variance of the noise taken out of its second moment.
+
+    ``noise_variance`` is the variance that privacy added to each coordinate of the coming gradient,
+    (σC/B)²; it is public, and may change from step to step.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[torch.nn.Parameter],
+        learning_rate: float,
+        *,
+        noise_variance: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        floor: float = 1e-8,
+    ) -> None:
+        positive("floor", floor)
+        super().__init__(parameters, {"lr": positive("learning_rate", learning_rate)})
+        self.noise_variance = noise_variance
+        self.betas = betas
+        self.floor = floor
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """One update from the gradients as they are."""
+        if closure is not None:
+            raise TypeError("a private gradient is computed once; there is no closure to call")
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad, group["lr"])
+
+    def _update(self, parameter: torch.Tensor, gradient: torch.Tensor, rate: float) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["mean"] = torch.zeros_like(parameter)
+            state["square"] = torch.zeros_like(parameter)
+            state["noise"] = 0.0
+        first, second = self.betas
+        state["step"] += 1
+        state["mean"].lerp_(gradient, 1 - first)
+        state["square"].mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        # The noise's share of the mean square is averaged in the same way, so that it fits also
+        # when the noise changes along the way.
+        state["noise"] = second * state["noise"] + (1 - second) * self.noise_variance
+        shrink = 1 - second ** state["step"]
+        signal = (state["square"] - state["noise"]).div_(shrink).clamp_(min=self.floor)
+        parameter.addcdiv_(
+            state["mean"], signal.sqrt_(), value=-rate / (1 - first ** state["step"])
+        )
+
+
+def make_optimiser(
+    name: str, parameters: Iterable[torch.nn.Parameter], learning_rate: float
+) -> Optimizer:
+    """The optimiser called ``name``, for those parameters that are trainable."""
+    one_of("optimiser", name, OPTIMISERS)
+    rate = positive("learning_rate", learning_rate)
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    if name == "sgd":
+        return SGD(trainable, lr=rate)
+    return Adam(trainable, lr=rate) if name == "adam" else AdamBC(trainable, rate)
+
+
+def tell_noise(optimiser: Optimizer, variance: float) -> None:
+    """Tell an optimiser that can use it how much noise the coming gradient holds."""
+    if isinstance(optimiser, AdamBC):
+        optimiser.noise_variance = variance
+
+
+def rate_factor(schedule: str, step: int, steps: int, warm_up: int = 0) -> float:
+    """By what the learning rate is multiplied at a step, the first being 0.
+
+    >>> [round(rate_factor("linear", step, 4, warm_up=2), 2) for step in range(4)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    one_of("schedule", schedule, SCHEDULES)
+    at_least("warm_up", warm_up, 0)
+    if step < warm_up:
+        return (step + 1) / warm_up
+    if schedule == "constant":
+        return 1.0
+    done = (step - warm_up) / max(1, steps - warm_up)
+    return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+
+
+def set_rate(optimiser: Optimizer, rate: float) -> None:
+    """Set the learning rate of every group."""
+    groups: list[dict[str, Any]] = optimiser.param_groups
+    for group in groups:
+        group["lr"] = rate

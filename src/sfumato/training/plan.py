@@ -1,0 +1,290 @@
+"""A plan for private training: everything that decides privacy, in one frozen object.
+
+Guarantee
+    (epsilon, delta)-DP of all iterates together, for neighbours that differ in one privacy unit.
+    ``add-or-remove`` (default): one corpus lacks a unit of the other, its place left empty, so
+    that the number of units, the sampling rate and the divisor are the same public constants.
+    ``replacement``: a unit is exchanged for another.
+
+Why it holds
+    Every step releases the sum of clipped contributions of its batch plus Gaussian noise, and the
+    next step is computed from what has been released: adaptive composition of the events that the
+    plan's own sampling states. Learning rate, optimiser and what is done with the weights are
+    post-processing. Replacement: without sampling a sum moves by at most 2C, so the noise counts
+    half; with sampling, a unit is removed and another added (``accounting.groups``).
+
+Care
+    The plan is public and chosen before looking at the data. Settings that were tuned on the
+    private data are further releases that nobody has charged for.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sfumato.accounting.accountants import ACCOUNTANTS, spent
+from sfumato.accounting.deltas import caution, resolved_delta
+from sfumato.accounting.events import SampledGaussian
+from sfumato.accounting.groups import replacing_one
+from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.accounting.solving import least
+from sfumato.core.checks import at_least, one_of, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.training.bounds import Clipping
+from sfumato.training.sampling import Poisson, Sampling, sampling
+from sfumato.training.stages import Stage, each_step, first_steps, scaled
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+UNITS = ("author", "example")
+NEIGHBOURS = {
+    "add-or-remove": "two corpora of which one lacks one {unit} of the other, its place left empty",
+    "replacement": "two corpora that differ in one {unit}, exchanged for another",
+}
+_SCOPE = "the weights of the model after every step"
+_LEAKS = ("the plan, the number of {unit}s included",)
+_UNCOVERED = {
+    "example": ("what several examples of one person show together",),
+    "author": (),
+}
+
+
+class PrivacyCaution(UserWarning):
+    """Something that is allowed and should be known."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a step needs to know. ``members`` are secret under Poisson sampling, as is their number.
+
+    The sum of clipped contributions, with noise of ``noise_multiplier`` times the clipping norm, is
+    divided by ``size``: the batch size that was planned, never the number of members.
+    """
+
+    step: int
+    members: NDArray[np.intp]
+    size: int
+    noise_multiplier: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Sampling, clipping, noise, accountant and unit of privacy.
+
+    >>> plan = Plan.for_epsilon(epsilon=8, units=5056, batch_size=128, epochs=3)
+    >>> plan.steps, plan.delta, plan.epsilon() <= 8, round(plan.noise_multiplier, 3)
+    (119, 8.4e-05, True, 0.573)
+    """
+
+    units: int
+    stages: tuple[Stage, ...]
+    delta: float | str = "auto"
+    unit: str = "example"
+    neighbours: str = "add-or-remove"
+    sampling: Sampling = field(default_factory=Poisson)
+    clipping: Clipping = field(default_factory=Clipping)
+    accountant: str = "pld"
+
+    def __post_init__(self) -> None:
+        one_of("unit", self.unit, UNITS)
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
+        one_of("accountant", self.accountant, ACCOUNTANTS)
+        at_least("units", self.units, 2)
+        if not self.stages:
+            raise InvalidArgument("a plan needs at least one stage")
+        self.sampling.check(self.units, self.stages)
+        object.__setattr__(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "delta", resolved_delta(self.delta, self.units))
+        for sentence in self.cautions():
+            warnings.warn(sentence, PrivacyCaution, stacklevel=3)
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        *,
+        epsilon: float,
+        units: int,
+        batch_size: int,
+        epochs: float,
+        delta: float | str = "auto",
+        accountant: str = "pld",
+    ) -> Plan:
+        """The plan with the least noise that keeps ``epsilon``; infinity plans without privacy.
+
+        For another unit, sampling, clipping or schedule: ``Plan(…).with_epsilon(epsilon)``.
+        """
+        steps = Poisson().steps(
+            at_least("units", units, 2),
+            at_least("batch_size", batch_size, 1),
+            positive("epochs", epochs),
+        )
+        stage = Stage(steps=steps, batch_size=batch_size, noise_multiplier=1.0)
+        with quietly():  # the result says it
+            template = cls(units=units, stages=(stage,), delta=delta, accountant=accountant)
+        return template.with_epsilon(epsilon)
+
+    @property
+    def steps(self) -> int:
+        """All steps together."""
+        return sum(stage.steps for stage in self.stages)
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The least noise of any step."""
+        return min(stage.noise_multiplier for stage in self.stages)
+
+    @property
+    def private(self) -> bool:
+        """Whether every step has noise."""
+        return self.noise_multiplier > 0
+
+    def events(self, after_steps: int | None = None) -> tuple[SampledGaussian, ...]:
+        """What has been released after so many steps, in terms of removing a unit."""
+        steps = self.steps if after_steps is None else after_steps
+        released = tuple(
+            replace(stage, noise_multiplier=self.clipping.released(stage.noise_multiplier))
+            for stage in first_steps(self.stages, steps)
+        )
+        return self.sampling.events(self.units, released)
+
+    def epsilon(self, after_steps: int | None = None) -> float:
+        """The proven level after so many steps, at the plan's delta; infinite without noise."""
+        steps = self.steps if after_steps is None else after_steps
+        return _epsilon(self.events(steps), float(self.delta), self.neighbours, self.accountant)
+
+    def guarantee(self, after_steps: int | None = None) -> Guarantee:
+        """The promise about the model after so many steps."""
+        epsilon = self.epsilon(after_steps)
+        if math.isinf(epsilon):
+            return no_guarantee(unit=self.unit, scope=_SCOPE)
+        return Guarantee(
+            notion=Notion.APPROXIMATE_DP,
+            unit=self.unit,
+            neighbours=NEIGHBOURS[self.neighbours].format(unit=self.unit),
+            epsilon=max(epsilon, 1e-12),  # a level of 0 is none
+            delta=float(self.delta),
+            scope=_SCOPE,
+            leaks=tuple(leak.format(unit=self.unit) for leak in _LEAKS),
+            uncovered=_UNCOVERED[self.unit],
+        )
+
+    def cautions(self) -> tuple[str, ...]:
+        """What is allowed here and should be known, a sentence each."""
+        said = caution(float(self.delta), self.units) if self.private else None
+        return () if said is None else (said,)
+
+    def with_epsilon(self, epsilon: float) -> Plan:
+        """The same plan with all noise scaled to keep ``epsilon``, and no more than that."""
+        if epsilon == math.inf:
+            return replace(self, stages=scaled(self.stages, 0.0))
+        if not self.private:
+            raise InvalidArgument("noise of 0 cannot be scaled; plan with some noise first")
+        wanted = positive("epsilon", epsilon)
+
+        def level(factor: float, accountant: str = self.accountant) -> float:
+            trial = silently(self, stages=scaled(self.stages, factor), accountant=accountant)
+            return trial.epsilon()
+
+        guess = 1.0
+        if self.accountant == "pld":
+            # Rényi divergences are quicker, and their answer is near.
+            near = least(lambda factor: level(factor, "rdp"), wanted, guess)
+            guess = near if 0 < near < math.inf else guess
+        factor = least(level, wanted, guess)
+        if math.isinf(factor):
+            raise InvalidArgument(
+                f"epsilon={epsilon:g} cannot be reached with any noise on the gradient; allow "
+                "more, take the accountant pld, or more noise on the counts of adaptive clipping"
+            )
+        if factor == 0.0:
+            raise InvalidArgument(
+                f"epsilon={epsilon:g} is so large that hardly any noise is left; "
+                "epsilon=inf plans without privacy"
+            )
+        return replace(self, stages=scaled(self.stages, factor))
+
+    def steps_within(self, epsilon: float) -> int:
+        """How many steps of this plan may be taken before ``epsilon`` is exceeded."""
+        low, high = 0, self.steps + 1  # ``low`` steps are within, ``high`` are not
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.epsilon(middle) <= epsilon else (low, middle)
+        return low
+
+    def batches(
+        self, randomness: Randomness, saved: Mapping[str, int], *, first: int = 0
+    ) -> Iterator[Batch]:
+        """The batches from step ``first`` on; ``saved`` is what ``sampling.start`` gave.
+
+        After a stop ``first`` is the number of steps charged, whether or not their results are
+        still there: a step is never taken twice.
+        """
+        draw = self.sampling.drawing(self.units, randomness, saved)
+        for step, stage in enumerate(each_step(self.stages)):
+            if step >= first:
+                members = draw(step, stage.batch_size)
+                yield Batch(step, members, stage.batch_size, stage.noise_multiplier)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        values = {name: getattr(self, name) for name in _PLAIN}
+        return values | {
+            "sampling": self.sampling.name,
+            "clipping": asdict(self.clipping),
+            "stages": [asdict(stage) for stage in self.stages],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+        """The inverse of ``as_dict``."""
+        unknown = set(values) - {*_PLAIN, "sampling", "clipping", "stages"}
+        if unknown:
+            raise InvalidArgument(f"not part of a plan: {', '.join(sorted(unknown))}")
+        try:
+            return cls(
+                **{name: values[name] for name in _PLAIN},
+                sampling=sampling(values["sampling"]),
+                clipping=Clipping(**values["clipping"]),
+                stages=tuple(Stage(**stage) for stage in values["stages"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise InvalidArgument(f"this is not a plan: {error}") from None
+
+
+_PLAIN = ("units", "delta", "unit", "neighbours", "accountant")
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """For whoever looks at ``cautions`` and says them in another way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyCaution)
+        yield
+
+
+def silently(plan: Plan, **changes: Any) -> Plan:
+    """The plan with other fields, without saying again what it has already warned of."""
+    with quietly():
+        return replace(plan, **changes)
+
+
+@lru_cache(maxsize=4096)
+def _epsilon(
+    events: tuple[SampledGaussian, ...], delta: float, neighbours: str, accountant: str
+) -> float:
+    if neighbours == "add-or-remove":
+        return spent(events, accountant).epsilon(delta)
+    if all(event.rate == 1.0 for event in events):
+        # An exchanged unit moves each sum by at most 2C: as if it had half the noise.
+        halved = [replace(event, noise_multiplier=event.noise_multiplier / 2) for event in events]
+        return spent(halved, accountant).epsilon(delta)
+    return replacing_one(spent(events, accountant), delta)

@@ -1,0 +1,269 @@
+"""Documents as records: what is sampled, clipped and protected as one.
+
+Guarantee
+    A record is one document, or all documents of one author (``unit="author"``). Every row of
+    tokens belongs to one record, and holds tokens of one document only. So removing a record from
+    the corpus takes away its rows and changes no other.
+
+Why it holds
+    Each document is tokenized by itself under a public vocabulary, and begins a row of its own.
+    Cutting all texts, laid end to end, into rows of equal length would be quicker; but then a row
+    holds the end of one author and the beginning of another, and removing a document moves the
+    borders of all rows behind it: one document would change the whole corpus.
+
+Care
+    A long document becomes several rows that stay one record, clipped together; or only its
+    beginning is used (``long="truncate"``), and how much was dropped is counted. The counts and
+    the tokens are private: tokens are text. Nothing here is written to disk, not even a cache.
+    Each piece of a document is read without what came before it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import at_least, one_of
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.corpora.documents import Document
+from sfumato.tokenizers.tokenizer import Tokenizer, Tokens
+from sfumato.training.plan import UNITS
+
+LONG = ("split", "truncate")
+_DOCUMENTS_AT_A_TIME = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """How documents become rows of at most ``context`` tokens."""
+
+    context: int
+    unit: str = "example"
+    long: str = "split"
+
+    def __post_init__(self) -> None:
+        at_least("context", self.context, 1)
+        one_of("unit", self.unit, UNITS)
+        one_of("long", self.long, LONG)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What became of the documents; private, like the documents.
+
+    ``tokens`` are those to predict. An empty document is a record that contributes nothing.
+    """
+
+    documents: int
+    records: int
+    rows: int
+    tokens: int
+    empty: int
+    split: int
+    truncated: int
+    dropped: int
+
+    def summary(self) -> str:
+        """In one line, for the owner of the documents."""
+        parts = [
+            f"{self.documents:,} documents",
+            f"{self.records:,} records",
+            f"{self.rows:,} rows",
+        ]
+        if self.empty:
+            parts.append(f"{self.empty:,} without text")
+        if self.split:
+            parts.append(f"{self.split:,} in several rows that stay one record")
+        if self.truncated:
+            parts.append(f"{self.truncated:,} cut off ({self.dropped:,} tokens dropped)")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenRecords:
+    """Records as rows of tokens, all in a few flat arrays.
+
+    Row i is ``lengths[i]`` tokens from ``starts[i]`` on; rows of record r are those from
+    ``first[r]`` up to ``first[r + 1]``. For a language model the label at each place is the next
+    token of the same document; for a classifier ``classes[i]`` is the label of row i.
+    """
+
+    tokens: Tokens = field(repr=False)
+    starts: NDArray[np.int64] = field(repr=False)
+    lengths: NDArray[np.int64] = field(repr=False)
+    first: NDArray[np.int64] = field(repr=False)
+    classes: NDArray[np.int64] | None = field(repr=False)
+    padding: int
+    context: int
+    counts: Counts = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @cached_property
+    def predictions(self) -> NDArray[np.float32]:
+        """How many tokens, or labels, each record has to predict."""
+        of_rows = self.lengths if self.classes is None else np.ones_like(self.lengths)
+        before = np.concatenate([[0], np.cumsum(of_rows)])
+        return np.diff(before[self.first]).astype(np.float32)
+
+    def rows_of(self, record: int) -> range:
+        """The numbers of the rows of a record; an empty one has none."""
+        return range(int(self.first[record]), int(self.first[record + 1]))
+
+    def inputs(self, row: int) -> Tokens:
+        """What the model reads."""
+        return self.tokens[self.starts[row] : self.starts[row] + self.lengths[row]]
+
+    def labels(self, row: int) -> Tokens:
+        """What the model should say: the tokens that follow, one place on."""
+        return self.tokens[self.starts[row] + 1 : self.starts[row] + self.lengths[row] + 1]
+
+
+def language_records(documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:
+    """Records for a language model: every token, and the end of the document, is predicted once."""
+    gathered = _Gathered(cut)
+    before = [] if tokenizer.begin is None else [tokenizer.begin]
+    after = [] if tokenizer.end is None else [tokenizer.end]
+    for number, document, tokens in _encoded(documents, tokenizer):
+        stream = _framed(before, tokens, after) if len(tokens) else tokens
+        gathered.add_document(_owner(document, number, cut.unit), stream, ahead=1)
+    return gathered.records(tokenizer)
+
+
+def labelled_records(
+    documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut, classes: Sequence[str]
+) -> TokenRecords:
+    """Records for a classifier: a document is one row, and its first label is the class."""
+    if cut.long != "truncate":
+        raise InvalidArgument(
+            f"long={cut.long!r}: a classifier reads a document in one row; take long='truncate'"
+        )
+    before, after = tokenizer.frame
+    room = cut.context - len(before) - len(after)
+    if room < 1:
+        raise InvalidArgument(
+            f"context={cut.context} leaves no room for text beside the "
+            f"{len(before) + len(after)} special tokens"
+        )
+    places = {name: place for place, name in enumerate(classes)}
+    gathered = _Gathered(cut)
+    for number, document, tokens in _encoded(documents, tokenizer):
+        label = _label(document, number, places)
+        row = _framed(before, tokens[:room], after) if len(tokens) else tokens
+        gathered.dropped += max(0, len(tokens) - room)
+        gathered.truncated += len(tokens) > room
+        gathered.add_document(_owner(document, number, cut.unit), row, ahead=0, label=label)
+    return gathered.records(tokenizer)
+
+
+class _Gathered:
+    """Documents one after the other, until all of them are there."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+        self.documents = self.empty = self.split = self.truncated = self.dropped = 0
+        self._streams: list[Tokens] = []
+        self._kept = 0
+        self._numbers: dict[str | int, int] = {}
+        self._starts, self._lengths = array("q"), array("q")
+        self._owners, self._labels = array("q"), array("q")
+
+    def add_document(
+        self, owner: str | int, stream: Tokens, *, ahead: int, label: int | None = None
+    ) -> None:
+        """Cut a document into rows; ``ahead`` tokens behind the last row are only predicted."""
+        self.documents += 1
+        record = self._numbers.setdefault(owner, len(self._numbers))
+        count = max(0, len(stream) - ahead)
+        self.empty += count == 0
+        context = self.cut.context
+        if count > context and self.cut.long == "truncate":
+            self.truncated += 1
+            self.dropped += count - context
+            count = context
+        self.split += count > context
+        for start in range(0, count, context):
+            self._starts.append(self._kept + start)
+            self._lengths.append(min(context, count - start))
+            self._owners.append(record)
+            if label is not None:
+                self._labels.append(label)
+        if count:
+            self._streams.append(stream[: count + ahead])
+            self._kept += count + ahead
+
+    def records(self, tokenizer: Tokenizer) -> TokenRecords:
+        """Everything in flat arrays, the rows of a record side by side."""
+        if not self.documents:
+            raise BadInput("the corpus holds no documents")
+        if not self._streams:
+            raise BadInput(f"none of the {self.documents} documents of the corpus holds any text")
+        owners, starts, lengths, labels = (
+            np.array(one, dtype=np.int64)
+            for one in (self._owners, self._starts, self._lengths, self._labels)
+        )
+        order = np.argsort(owners, kind="stable")
+        sizes = np.bincount(owners, minlength=len(self._numbers))
+        return TokenRecords(
+            tokens=np.concatenate(self._streams),
+            starts=starts[order],
+            lengths=lengths[order],
+            first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            classes=labels[order] if len(labels) else None,
+            padding=tokenizer.padding,
+            context=self.cut.context,
+            counts=Counts(
+                documents=self.documents,
+                records=len(self._numbers),
+                rows=len(owners),
+                tokens=int(lengths.sum()),
+                empty=self.empty,
+                split=self.split,
+                truncated=self.truncated,
+                dropped=self.dropped,
+            ),
+        )
+
+
+def _encoded(
+    documents: Iterable[Document], tokenizer: Tokenizer
+) -> Iterator[tuple[int, Document, Tokens]]:
+    number, waiting = 0, iter(documents)
+    while some := list(islice(waiting, _DOCUMENTS_AT_A_TIME)):
+        encoded = tokenizer.encode_many([document.text for document in some])
+        for document, tokens in zip(some, encoded, strict=True):
+            number += 1
+            yield number, document, tokens
+
+
+def _framed(before: Sequence[int], tokens: Tokens, after: Sequence[int]) -> Tokens:
+    edges: list[Any] = [np.array(edge, dtype=tokens.dtype) for edge in (before, after)]
+    return np.concatenate([edges[0], tokens, edges[1]])
+
+
+def _owner(document: Document, number: int, unit: str) -> str | int:
+    if unit == "example":
+        return number
+    if document.author is None:
+        # Taken as an author of its own, a document could hide that somebody wrote many.
+        raise BadInput(
+            f"document {number} has no author, but authors are to be protected; name the field "
+            "that holds them, or protect examples"
+        )
+    return document.author
+
+
+def _label(document: Document, number: int, places: dict[str, int]) -> int:
+    name = document.labels[0] if document.labels else None
+    if name is None or name not in places:
+        problem = "no label" if name is None else "a label that is none of the classes"
+        raise BadInput(f"document {number} has {problem} ({', '.join(places)})")
+    return places[name]

@@ -1,0 +1,98 @@
+"""How batch size and noise change over a training run: a few stages, each of equal steps.
+
+A step of a stage with batch size B and noise multiplier z releases the clipped sum over a batch of
+B units (on average) with noise of z times the clipping norm. The accountant charges every step at
+its own batch size and noise, so any schedule is accounted exactly; it must be fixed before
+training, for a schedule that reacts to the data is a release of its own.
+
+Reference
+    Growing batches: Anil et al. 2021, "Large-scale differentially private BERT". Decreasing noise:
+    Dupuy et al. 2021, "An efficient DP-SGD mechanism for large scale NLU models".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sfumato.accounting.solving import rounded_up
+from sfumato.core.checks import at_least, between, number, positive
+from sfumato.core.errors import InvalidArgument
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """``steps`` steps with one batch size and one noise multiplier; without noise, no privacy."""
+
+    steps: int
+    batch_size: int
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        at_least("steps", self.steps, 1)
+        at_least("batch_size", self.batch_size, 1)
+        if number("noise_multiplier", self.noise_multiplier) < 0:
+            raise InvalidArgument(f"noise_multiplier={self.noise_multiplier} must not be negative")
+
+
+def growing_batches(
+    *, steps: int, sizes: Sequence[int], noise_multiplier: float
+) -> tuple[Stage, ...]:
+    """As many stages as sizes, of (almost) equal length.
+
+    >>> [stage.steps for stage in growing_batches(steps=10, sizes=[8, 16, 32], noise_multiplier=1)]
+    [4, 3, 3]
+    """
+    return tuple(
+        Stage(steps=length, batch_size=size, noise_multiplier=noise_multiplier)
+        for length, size in zip(_lengths(steps, len(sizes)), sizes, strict=True)
+    )
+
+
+def decreasing_noise(*, steps: int, batch_size: int, noise: Sequence[float]) -> tuple[Stage, ...]:
+    """As many stages as noise multipliers, of (almost) equal length."""
+    return tuple(
+        Stage(steps=length, batch_size=batch_size, noise_multiplier=multiplier)
+        for length, multiplier in zip(_lengths(steps, len(noise)), noise, strict=True)
+    )
+
+
+def geometric(first: float, decay: float, count: int) -> tuple[float, ...]:
+    """``count`` values, each ``decay`` times the one before.
+
+    >>> geometric(8, 0.5, 3)
+    (8.0, 4.0, 2.0)
+    """
+    start, factor = positive("first", first), positive("decay", decay)
+    return tuple(start * factor**place for place in range(at_least("count", count, 1)))
+
+
+def scaled(stages: Sequence[Stage], factor: float) -> tuple[Stage, ...]:
+    """The same schedule with all noise multiplied by ``factor``, rounded up to a few digits."""
+    return tuple(
+        replace(stage, noise_multiplier=rounded_up(stage.noise_multiplier * factor))
+        for stage in stages
+    )
+
+
+def first_steps(stages: Sequence[Stage], steps: int) -> tuple[Stage, ...]:
+    """The beginning of a schedule."""
+    between("steps", steps, 0, sum(stage.steps for stage in stages))
+    kept, left = [], steps
+    for stage in stages:
+        if left == 0:
+            break
+        kept.append(replace(stage, steps=min(left, stage.steps)))
+        left -= kept[-1].steps
+    return tuple(kept)
+
+
+def each_step(stages: Sequence[Stage]) -> Iterator[Stage]:
+    """The stage of every step in turn."""
+    for stage in stages:
+        yield from (stage for _ in range(stage.steps))
+
+
+def _lengths(steps: int, count: int) -> list[int]:
+    at_least("steps", steps, max(1, at_least("number of stages", count, 1)))
+    return [steps // count + (place < steps % count) for place in range(count)]

@@ -1,0 +1,285 @@
+"""Every supported layer against a loop over records, over shapes, rows shared by records or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from transformers.models.gemma.modeling_gemma import GemmaRMSNorm
+from transformers.models.llama.modeling_llama import LlamaRMSNorm
+from transformers.pytorch_utils import Conv1D
+
+from naive_gradients import TOLERANCE, worst_difference
+from sfumato.models.lstm_layer import LSTM
+from sfumato.training.clipping.layers import linear, tied
+from sfumato.training.clipping.layers.costs import keep_gradient
+from sfumato.training.clipping.slots import squares
+
+VOCABULARY = 11
+
+
+@dataclass(frozen=True)
+class Shape:
+    rows: int
+    places: int
+    left: int
+    right: int
+    seed: int
+
+
+shapes = st.builds(
+    Shape,
+    rows=st.integers(1, 5),
+    places=st.integers(1, 12),
+    left=st.integers(1, 9),
+    right=st.integers(1, 9),
+    seed=st.integers(0, 10_000),
+)
+
+
+class OutputOfLstm(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.lstm = LSTM(shape.left, shape.right)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        outputs, (hidden, cell) = self.lstm(rows)
+        return torch.cat([outputs, hidden.transpose(0, 1), cell.transpose(0, 1)], 1)
+
+
+class WithState(nn.Module):
+    """An LSTM whose first state comes out of another layer."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.first = nn.Linear(shape.left, shape.right)
+        self.lstm = LSTM(shape.left, shape.right)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        state = self.first(rows[:, 0])[None]
+        outputs: Tensor = self.lstm(rows, (state, state.tanh()))[0]
+        return outputs
+
+
+class Twice(nn.Module):
+    """One layer, called twice, on inputs of different lengths."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.layer = nn.Linear(shape.left, shape.left)
+        self.norm = nn.LayerNorm(shape.left)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        once = self.norm(self.layer(rows))
+        outputs: Tensor = self.norm(self.layer(once[:, :1].tanh())) + once
+        return outputs
+
+
+class Elsewhere(nn.Module):
+    """Two layers with one weight."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.one, self.other = nn.Linear(shape.left, shape.left), nn.Linear(shape.left, shape.left)
+        self.other.weight = self.one.weight
+
+    def forward(self, rows: Tensor) -> Tensor:
+        outputs: Tensor = self.other(self.one(rows).tanh())
+        return outputs
+
+
+def elementwise(norm: nn.Module) -> nn.Module:
+    """Weights that are not all one, and something below to pass gradients on to."""
+    for parameter in norm.parameters():
+        nn.init.uniform_(parameter, 0.5, 1.5)
+    width = next(norm.parameters()).shape[0]
+    return nn.Sequential(nn.Linear(width, width), norm)
+
+
+LAYERS: dict[str, Callable[[Shape], nn.Module]] = {
+    "linear": lambda s: nn.Linear(s.left, s.right),
+    "linear without bias": lambda s: nn.Linear(s.left, s.right, bias=False),
+    "two linear layers": lambda s: nn.Sequential(nn.Linear(s.left, 5), nn.Tanh(), nn.Linear(5, 3)),
+    "conv1d": lambda s: Conv1D(s.right, s.left),
+    "layer norm": lambda s: elementwise(nn.LayerNorm(s.left)),
+    "layer norm without bias": lambda s: elementwise(nn.LayerNorm(s.left, bias=False)),
+    "rms norm of torch": lambda s: elementwise(nn.RMSNorm(s.left, eps=1e-5)),
+    "rms norm of llama": lambda s: elementwise(LlamaRMSNorm(s.left)),  # type: ignore[no-untyped-call]
+    "rms norm of gemma": lambda s: elementwise(GemmaRMSNorm(s.left)),
+    "lstm": OutputOfLstm,
+    "lstm with a state": WithState,
+    "a layer called twice": Twice,
+    "a weight in two layers": Elsewhere,
+}
+TOKEN_LAYERS: dict[str, Callable[[Shape], nn.Module]] = {
+    "embedding": lambda s: nn.Embedding(VOCABULARY, s.left),
+    "embedding with padding": lambda s: nn.Embedding(VOCABULARY, s.left, padding_idx=2),
+    "tied": lambda s: Tied(s.left),
+    "tied and called twice": lambda s: Tied(s.left, again=True),
+    "positions": lambda s: Positions(s.left, shape=(1, -1)),
+    "positions without an axis for rows": lambda s: Positions(s.left, shape=(-1,)),
+}
+
+
+class Tied(nn.Module):
+    def __init__(self, width: int, *, again: bool = False) -> None:
+        super().__init__()
+        self.table = nn.Embedding(VOCABULARY, width)
+        self.middle = nn.Linear(width, width)
+        self.head = nn.Linear(width, VOCABULARY, bias=False)
+        self.head.weight = self.table.weight
+        self.again = again
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        outputs: Tensor = self.head(self.middle(self.table(tokens)))
+        if self.again:
+            outputs = outputs + self.head(self.table(tokens[:, :1]).tanh())
+        return outputs
+
+
+class Positions(nn.Module):
+    """Positions are looked up once for all rows, as in GPT-2 and BERT."""
+
+    def __init__(self, width: int, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(VOCABULARY, width), nn.Embedding(16, width)
+        self.middle = nn.Linear(width, width)
+        self.shape = shape
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        places = torch.arange(tokens.shape[1]).view(self.shape)
+        outputs: Tensor = self.middle((self.tokens(tokens) + self.places(places)).tanh())
+        return outputs
+
+
+def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[float, float]:
+    weights = torch.linspace(0.5, 2.0, 997)
+
+    def losses(rows: Tensor) -> Tensor:
+        outputs = model(entered[rows]).flatten(1)
+        return (outputs.sin() * weights[: outputs.shape[1]]).sum(1)
+
+    return worst_difference(model, losses, len(entered), owner)
+
+
+def prepared(shape: Shape) -> torch.Generator:
+    torch.manual_seed(shape.seed)
+    return torch.Generator().manual_seed(shape.seed)
+
+
+def owners(shape: Shape, draw: torch.Generator, shared: bool) -> Tensor | None:
+    return torch.randint(0, shape.rows, (shape.rows,), generator=draw) if shared else None
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@settings(max_examples=12)
+@given(shape=shapes, shared=st.booleans())
+def test_norms_and_sums_are_those_of_a_loop(name: str, shape: Shape, shared: bool) -> None:
+    draw = prepared(shape)
+    model = LAYERS[name](shape)
+    entered = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
+    errors = compared(model, entered, owners(shape, draw, shared))
+    assert max(errors) <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", TOKEN_LAYERS)
+@settings(max_examples=12)
+@given(shape=shapes, shared=st.booleans())
+def test_norms_and_sums_of_tables_are_those_of_a_loop(
+    name: str, shape: Shape, shared: bool
+) -> None:
+    draw = prepared(shape)
+    model = TOKEN_LAYERS[name](shape)
+    # Few different tokens, so that most are repeated.
+    tokens = torch.randint(0, 4, (shape.rows, shape.places), generator=draw)
+    tokens[tokens == 3] = VOCABULARY - 1
+    errors = compared(model, tokens, owners(shape, draw, shared))
+    assert max(errors) <= TOLERANCE
+
+
+@settings(max_examples=40)
+@given(shape=shapes)
+def test_both_ways_to_a_norm_agree(shape: Shape) -> None:
+    draw = prepared(shape)
+    left = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
+    right = torch.randn(shape.rows, shape.places, shape.right, generator=draw)
+    formed = squares(torch.bmm(left.transpose(1, 2), right))
+    assert linear.inner_products(left, right) == pytest.approx(formed, rel=1e-5)
+
+
+@pytest.mark.parametrize("places", [1, 2, 7, 8])
+def test_a_wide_symmetric_product_is_computed_by_halves(places: int) -> None:
+    draw = torch.Generator().manual_seed(places)
+    left = torch.randn(3, places, linear.WIDE, generator=draw)
+    right = torch.randn(3, places, 5, generator=draw)
+    formed = squares(torch.bmm(left.transpose(1, 2), right))
+    assert linear.inner_products(left, right) == pytest.approx(formed, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["linear", "conv1d", "lstm", "a layer called twice", "tied"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_gradients_that_are_kept_and_inner_products_give_the_same(
+    name: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "keep_gradient", lambda *_: kept)
+    monkeypatch.setattr(linear, "form_gradient", lambda *_: False)
+    shape = Shape(rows=4, places=6, left=7, right=5, seed=3)
+    draw = prepared(shape)
+    if name in LAYERS:
+        model, entered = LAYERS[name](shape), torch.randn(4, 6, 7, generator=draw)
+    else:
+        model, entered = TOKEN_LAYERS[name](shape), torch.randint(0, 3, (4, 6), generator=draw)
+    for owner in (None, torch.tensor([1, 0, 1, 1])):
+        assert max(compared(model, entered, owner)) <= TOLERANCE
+
+
+def test_the_choice_follows_the_shape_of_the_batch() -> None:
+    assert keep_gradient(rows=16, places=128, left=768, right=256)
+    assert not keep_gradient(rows=16, places=8, left=768, right=256), "short rows"
+    assert not keep_gradient(rows=16, places=128, left=50257, right=256), "a large table"
+    assert not keep_gradient(rows=1000, places=128, left=768, right=256), "too many rows"
+
+
+# --- twins that must be caught ----------------------------------------------------------------
+
+
+def test_a_tied_table_without_its_cross_term_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "keep_gradient", lambda *_: False)
+    shape = Shape(rows=4, places=9, left=6, right=6, seed=1)
+    draw = prepared(shape)
+    tokens = torch.randint(0, 3, (4, 9), generator=draw)
+    model = Tied(6)
+    assert compared(model, tokens, None)[0] <= TOLERANCE
+    monkeypatch.setattr(tied, "cross_terms", lambda tokens, *_: torch.zeros(len(tokens)))
+    assert compared(model, tokens, None)[0] > 100 * TOLERANCE
+
+
+def test_positions_summed_over_the_batch_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.training.clipping.layers.embedding import RecordedEmbedding
+
+    shape = Shape(rows=4, places=9, left=6, right=6, seed=1)
+    draw = prepared(shape)
+    tokens = torch.randint(0, 3, (4, 9), generator=draw)
+    monkeypatch.setattr(RecordedEmbedding, "_for_every_row", lambda _, tokens: tokens)
+    with pytest.raises(Exception, match=r".+"):
+        compared(Positions(6, shape=(1, -1)), tokens, None)
+
+
+def test_one_bias_of_an_lstm_counted_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.training.clipping.layers.lstm import RecordedLSTM
+
+    shape = Shape(rows=4, places=9, left=6, right=6, seed=1)
+    draw = prepared(shape)
+    whole = RecordedLSTM.write
+
+    def forgetful(self: RecordedLSTM, name: str, *seen: Tensor) -> None:
+        whole(self, name, *(one * (name != "bias_hh_l0") for one in seen))
+
+    monkeypatch.setattr(RecordedLSTM, "write", forgetful)
+    entered = torch.randn(4, 9, 6, generator=draw)
+    assert compared(OutputOfLstm(shape), entered, None)[0] > 100 * TOLERANCE
