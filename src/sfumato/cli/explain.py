@@ -11,13 +11,14 @@ from sfumato.cli import options
 from sfumato.cli.output import print_json, stdout, visible
 
 if TYPE_CHECKING:
-    from sfumato.releases.explanation import Explanation
+    from sfumato.releases.explanation import ExplainedWord, Explanation
 
 
 def explain(  # noqa: PLR0913  # a command's options are its parameters
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for stdin.")],
-    epsilon: options.EpsilonOption,
-    policy: options.PolicyOption = ["everything"],  # noqa: B006
+    epsilon: options.EpsilonOption = None,
+    policy: options.PolicyOption = [],  # noqa: B006
+    level: options.LevelOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
     mechanism: options.MechanismOption = "laplace",
     vectors: options.VectorsOption = None,
@@ -30,16 +31,17 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
 ) -> None:
     """Show what is selected in a sentence, by what it is replaced, and how likely it stays.
 
-    This prints the original beside the replacement: it is for your own eyes.
+    Without --policy every word is selected. This prints the original beside the replacement: it
+    is for your own eyes.
     """
     from sfumato.releases.explanation import explained
     from sfumato.releases.privatizer import Privatizer
 
     own, of_policies = options.settings_from(settings)
+    policies = policy if policy or level else ["everything"]
     privatizer = Privatizer(
-        policy=options.policy_from(policy, exclude, of_policies),
+        **options.selection_from(policies, epsilon, level, exclude, of_policies),
         mechanism=mechanism,
-        epsilon=epsilon,
         vectors=vectors,
         unknown=unknown,
         case=case,
@@ -64,14 +66,28 @@ def _print(explanation: Explanation) -> None:
     from rich.table import Table
 
     console = stdout()
-    table = Table("word", "found as", "because", "becomes", "stays with probability", box=None)
+    levels = {word.epsilon for word in explanation.words}
+    titles = ["word", "found as", "because", "becomes"]
+    titles += ["level"] if len(levels) > 1 else []
+    titles += [] if levels == {None} else ["stays with probability"]
+    table = Table(*titles, box=None)
     for word in explanation.words:
-        kept = f"{word.kept.value:.2f} ({word.kept.low:.2f}–{word.kept.high:.2f})"
-        shown = kept if word.known else f"{word.kept.value:g} (unknown word)"
-        table.add_row(*_plain(word.original, word.label, word.reason, word.replacement, shown))
+        cells = [word.original, word.label, word.reason, word.replacement]
+        cells += [f"{word.epsilon:g}"] if len(levels) > 1 else []
+        cells += [_stays(word)] if word.kept else []
+        table.add_row(*_plain(*cells))
     console.print(table)
     console.print(visible(explanation.text), markup=False)
     console.print(explanation.guarantee.sentence(), markup=False)
+
+
+def _stays(word: ExplainedWord) -> str:
+    kept = word.kept
+    if kept is None:
+        return ""
+    if not word.known:
+        return f"{kept.value:g} (unknown word)"
+    return f"{kept.value:.2f} ({kept.low:.2f}–{kept.high:.2f})"
 
 
 def _plain(*cells: str) -> list[Any]:

@@ -16,7 +16,20 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from sfumato.cli import data, explain, listing, policy, privatize, scan, show
+from sfumato.cli import (
+    compare,
+    data,
+    deniability,
+    explain,
+    listing,
+    plan,
+    policy,
+    privatize,
+    scan,
+    show,
+    suggest,
+    verify,
+)
 from sfumato.core.errors import SfumatoError
 
 app = typer.Typer(
@@ -32,9 +45,14 @@ app = typer.Typer(
 )
 app.command("privatize")(privatize.privatize)
 app.command("scan")(scan.scan)
+app.command("plan")(plan.plan)
 app.command("explain")(explain.explain)
+app.command("deniability")(deniability.deniability)
+app.command("suggest")(suggest.suggest)
+app.command("compare")(compare.compare)
 app.command("list")(listing.list_components)
 app.command("show")(show.show)
+app.command("verify")(verify.verify)
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,15 @@ PolicyOption = Annotated[
         "lexicon:FILE. Repeat for a union.",
     ),
 ]
+LevelOption = Annotated[
+    list[str],
+    typer.Option(
+        "--level",
+        metavar="EPSILON=POLICY",
+        help="A policy with a privacy level of its own, instead of --policy and --epsilon; "
+        "repeat for more. Where they overlap the smallest epsilon wins.",
+    ),
+]
 ExceptOption = Annotated[
     list[str],
     typer.Option("--except", metavar="POLICY", help="Do not touch what this policy finds."),
@@ -36,15 +45,21 @@ SetOption = Annotated[
     ),
 ]
 EpsilonOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--epsilon",
         "-e",
-        help="Privacy level per word and unit of distance; smaller is more private.",
+        help="Privacy level per word and unit of distance; smaller is more private. Every word "
+        "mechanism needs one; the baselines have none.",
     ),
 ]
 MechanismOption = Annotated[
-    str, typer.Option("--mechanism", "-m", help="A word mechanism: 'sfumato list mechanisms'.")
+    str,
+    typer.Option(
+        "--mechanism",
+        "-m",
+        help="A word mechanism or a baseline (redact, pseudonym): 'sfumato list mechanisms'.",
+    ),
 ]
 VectorsOption = Annotated[
     str | None,
@@ -124,6 +139,43 @@ def policy_from(
     from sfumato.policies.parsing import combine_policies
 
     return combine_policies(policies, excepts, settings)
+
+
+def selection_from(
+    policies: Sequence[str],
+    epsilon: float | None,
+    levels: Sequence[str],
+    excepts: Sequence[str],
+    settings: dict[str, object],
+) -> dict[str, Any]:
+    """What a privatizer is told of policies and levels; the two ways do not mix."""
+    if not levels:
+        return {"policy": policy_from(policies, excepts, settings), "epsilon": epsilon}
+    if policies or epsilon is not None:
+        raise InvalidArgument(
+            "--level EPSILON=POLICY says both what is selected and how strongly: leave out "
+            "--policy and --epsilon"
+        )
+    from sfumato.policies.parsing import level_policies
+
+    return {"levels": level_policies([_level(given) for given in levels], excepts, settings)}
+
+
+def policy_of_level(given: str) -> str:
+    """What stands behind the level: the policy as it was typed."""
+    return given.partition("=")[2]
+
+
+def _level(given: str) -> tuple[float, str]:
+    epsilon, _, policy = given.partition("=")
+    try:
+        level = float(epsilon)
+    except ValueError:
+        level = None
+    if level is None or not policy:
+        # What was given may hold a pattern: it is not repeated.
+        raise InvalidArgument("--level takes EPSILON=POLICY, such as --level 2=pii")
+    return level, policy
 
 
 def refuse_mechanism_settings(settings: dict[str, object]) -> None:

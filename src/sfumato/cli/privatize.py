@@ -19,8 +19,9 @@ _PUBLIC = re.compile(r"[\w-]+|pii:[\w, -]+")
 def privatize(  # noqa: PLR0913  # a command's options are its parameters
     source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for stdin.")],
     output: options.OutputOption,
-    epsilon: options.EpsilonOption,
-    policy: options.PolicyOption = ["pii"],  # noqa: B006
+    epsilon: options.EpsilonOption = None,
+    policy: options.PolicyOption = [],  # noqa: B006
+    level: options.LevelOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
     mechanism: options.MechanismOption = "laplace",
     vectors: options.VectorsOption = None,
@@ -49,6 +50,8 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     Reads and writes txt, jsonl, csv, tsv and parquet, also .gz and .zst. Beside OUT stands
     OUT.guarantee.json, which says what is guaranteed and what is not.
 
+    Without --policy it is pii that is selected.
+
     Example: sfumato privatize notes.jsonl -o soft.jsonl --policy pii --epsilon 5
     """
     from sfumato.corpora.formats.layout import Layout
@@ -57,10 +60,10 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.releases.privatizer import Privatizer
 
     own, of_policies = options.settings_from(settings)
+    policies = policy if policy or level else ["pii"]
     privatizer = Privatizer(
-        policy=options.policy_from(policy, exclude, of_policies),
+        **options.selection_from(policies, epsilon, level, exclude, of_policies),
         mechanism=mechanism,
-        epsilon=epsilon,
         vectors=vectors,
         unknown=unknown,
         case=case,
@@ -76,28 +79,27 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
         workers=workers,
         resume=resume,
         overwrite=overwrite,
-        private=_private(policy, exclude, settings, vectors, seed),
+        private=_private(
+            [*policy, *exclude, *map(options.policy_of_level, level)], settings, vectors, seed
+        ),
     )
     _check_formats(job.source.format.name, output, file_format)
     try:
         summary = run(job, privatizer)
     except KeyboardInterrupt:
-        if not job.streams:
+        if not job.streams and privatizer.resumable:
             note("finished parts are kept; --resume goes on from there")
         raise
     _report(summary, job.streams, json)
 
 
 def _private(
-    policy: list[str],
-    exclude: list[str],
-    settings: list[str],
-    vectors: str | None,
-    seed: int | None,
+    policies: list[str], settings: list[str], vectors: str | None, seed: int | None
 ) -> str:
     """What must not change on resuming but may not be written down; empty if there is nothing."""
-    arguments = [spec for spec in (*policy, *exclude) if not _PUBLIC.fullmatch(spec)]
+    arguments = [spec for spec in policies if not _PUBLIC.fullmatch(spec)]
     files = [spec.partition(":")[2] for spec in arguments if spec.startswith("lexicon:")]
+    files += [given.partition("=")[2] for given in settings if given.startswith("key_file=")]
     stamps = []
     for path in (Path(name) for name in (*files, *([vectors] if vectors else []))):
         status = path.stat() if path.exists() else None
@@ -127,11 +129,16 @@ def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
     if summary.get("already_finished"):
         note("finished already: nothing was done")
     counts = summary["counts"]
-    if counts["privatized_words"] == 0:
+    by_words = counts["privatized_words"] is not None
+    if counts["privatized_words" if by_words else "replaced_stretches"] == 0:
         note("warning: no word was privatized; the output equals the input")
     lines = [
-        f"{counts['documents']:,} documents, {counts['words']:,} words, "
-        f"{counts['privatized_words']:,} privatized",
+        f"{counts['documents']:,} documents, "
+        + (
+            f"{counts['words']:,} words, {counts['privatized_words']:,} privatized"
+            if by_words
+            else f"{counts['replaced_stretches']:,} stretches replaced"
+        ),
         summary["sentence"],
     ]
     if summary["settings"]["reproducible"]:

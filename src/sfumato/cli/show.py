@@ -44,8 +44,8 @@ def _described(entry: Entry) -> dict[str, Any]:
     }
 
 
-# Given by --vectors, --epsilon and --policy, not by --set.
-_GIVEN = ("epsilon", "mechanism", "policy", "space")
+# Given by --vectors, --epsilon, --policy and --level, not by --set.
+_GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 
 
 def _settings(component: Any) -> list[dict[str, Any]]:

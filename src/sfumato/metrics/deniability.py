@@ -1,8 +1,17 @@
-"""How likely a word stays as it is: N_w = P[M(w) = w].
+"""Plausible deniability of a word: N_w = P[M(w) = w], and S_w, how many words it may become.
 
-Exact where a mechanism has rows; otherwise estimated by drawing from it, with a Wilson interval. It
-depends on the word and on public vectors only, so computing it costs no privacy; *publishing* it
-for the words of a private text would name those words.
+S_w is the size of the smallest set of outputs that holds 1 − η of the probability. Both are exact
+where a mechanism has rows. Otherwise they are estimated by drawing: N_w with an interval, S_w as a
+lower bound. They depend on the word and on public vectors only, so computing them costs no
+privacy; *publishing* them for the words of a private text would name those words.
+
+Why the lower bound holds
+    Let A be a smallest set with probability 1 − η at least; it has S_w words and does not depend on
+    the draws. How many of n draws fall into A is binomial with chance 1 − η at least, so with the
+    stated confidence no fewer than q do, q being that binomial's lower quantile. The S_w words
+    drawn most often hold as many draws as A does, or more; so S_w is no smaller than the number of
+    words, taken from the most frequent on, that it takes to hold q draws. It can be far too small:
+    n draws never show more than n words.
 
 Reference
     Feyisetan et al. 2020, Section 4 (plausible deniability statistics).
@@ -10,18 +19,28 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.checks import at_least
-from sfumato.core.intervals import wilson
+from sfumato.core.checks import at_least, number
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.intervals import clopper_pearson
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.mechanisms.rows import RowMechanism
+from sfumato.mechanisms.rows import CELLS, RowMechanism
+from sfumato.metrics.population import FREQUENT
+from sfumato.metrics.quantiles import binomial_below
 
-FREQUENT = 10_000
+CONFIDENCE = 0.95
+# A sum of probabilities that misses its mark by rounding alone has reached it.
+ROUNDING = 1e-12
+# Words drawn together when there are no rows.
+WORDS_AT_ONCE = 50
+
+Done = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +51,119 @@ class Estimate:
     low: float
     high: float
     draws: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How S_w is meant and how much is drawn per word where there are no rows."""
+
+    eta: float = 0.1
+    draws: int = 150
+
+    def __post_init__(self) -> None:
+        at_least("draws", self.draws, 1)
+        if not 0 < number("eta", self.eta) < 1:
+            raise InvalidArgument(f"eta={self.eta} must lie between 0 and 1, both excluded")
+
+
+@dataclass(frozen=True, eq=False)
+class Deniability:
+    """N_w with its interval and S_w, word by word; ``draws`` is 0 where they are exact."""
+
+    keep: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    outputs: NDArray[np.int64]
+    draws: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the figures are probabilities, and not estimates of them."""
+        return self.draws == 0
+
+    def estimate(self, place: int) -> Estimate:
+        """N_w of one word."""
+        return Estimate(
+            float(self.keep[place]), float(self.low[place]), float(self.high[place]), self.draws
+        )
+
+
+def deniability(
+    mechanism: PointMechanism,
+    points: NDArray[np.intp],
+    effort: Effort,
+    randomness: Randomness,
+    done: Done = lambda _: None,
+) -> Deniability:
+    """N_w and S_w for each point of a known word; ``done`` hears how many words were added."""
+    if isinstance(mechanism, RowMechanism):
+        return _from_rows(mechanism, points, effort.eta, done)
+    return _from_draws(mechanism, points, effort, randomness, done)
+
+
+def _from_rows(
+    mechanism: RowMechanism, points: NDArray[np.intp], eta: float, done: Done
+) -> Deniability:
+    keep, outputs = np.empty(len(points)), np.empty(len(points), dtype=np.int64)
+    size = max(1, CELLS // len(mechanism.space))
+    for start in range(0, len(points), size):
+        block = points[start : start + size]
+        rows = np.exp(mechanism.log_rows(block))
+        keep[start : start + size] = rows[np.arange(len(block)), block]
+        outputs[start : start + size] = effective_outputs(rows, eta)
+        done(len(block))
+    return Deniability(keep, keep, keep, outputs, 0)
+
+
+def effective_outputs(rows: NDArray[np.float64], eta: float) -> NDArray[np.int64]:
+    """S_w for each row of probabilities; the rows are sorted in place.
+
+    >>> effective_outputs(np.array([[0.5, 0.3, 0.15, 0.05], [0.0, 1.0, 0.0, 0.0]]), 0.1).tolist()
+    [3, 1]
+    """
+    rows.sort(axis=1)
+    held = np.cumsum(rows[:, ::-1], axis=1)
+    missing = held < (1 - eta) - ROUNDING
+    counts: NDArray[np.int64] = np.minimum(missing.sum(axis=1) + 1, rows.shape[1])
+    return counts
+
+
+def _from_draws(
+    mechanism: PointMechanism,
+    points: NDArray[np.intp],
+    effort: Effort,
+    randomness: Randomness,
+    done: Done,
+) -> Deniability:
+    stayed, outputs = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
+    for start in range(0, len(points), WORDS_AT_ONCE):
+        block = points[start : start + WORDS_AT_ONCE]
+        drawn = mechanism.privatize(block.repeat(effort.draws), randomness)
+        drawn = drawn.reshape(len(block), effort.draws)
+        stayed[start : start + WORDS_AT_ONCE] = (drawn == block[:, None]).sum(axis=1)
+        outputs[start : start + WORDS_AT_ONCE] = [
+            outputs_at_least(row, effort.eta) for row in drawn
+        ]
+        done(len(block))
+    bounds = {count: interval(count, effort.draws) for count in np.unique(stayed).tolist()}
+    low, high = (np.array([bounds[count][end] for count in stayed.tolist()]) for end in (0, 1))
+    return Deniability(stayed / effort.draws, low, high, outputs, effort.draws)
+
+
+def outputs_at_least(drawn: NDArray[np.intp], eta: float, confidence: float = CONFIDENCE) -> int:
+    """A number that S_w is no smaller than, with the stated confidence."""
+    counts = np.sort(np.unique(drawn, return_counts=True)[1])[::-1]
+    return int(np.searchsorted(counts.cumsum(), most_shown(len(drawn), eta, confidence)) + 1)
+
+
+def most_shown(draws: int, eta: float, confidence: float = CONFIDENCE) -> int:
+    """The largest lower bound on S_w that so many draws can give: all of them different."""
+    return max(1, binomial_below(draws, 1 - eta, 1 - confidence))
+
+
+def interval(stayed: int, draws: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval: it holds for every share and number of draws."""
+    return clopper_pearson(stayed, draws, CONFIDENCE)
 
 
 def keep_probabilities(
@@ -49,7 +181,7 @@ def keep_probabilities(
             continue
         outputs = mechanism.privatize(np.full(draws, point, dtype=np.intp), randomness)
         stayed = int((outputs == point).sum())
-        estimates[word] = Estimate(stayed / draws, *wilson(stayed, draws), draws)
+        estimates[word] = Estimate(stayed / draws, *interval(stayed, draws), draws)
     return estimates
 
 
@@ -64,4 +196,4 @@ def typical_keep_probability(
     sample = randomness.choose(size, min(words, size)).astype(np.intp)
     points = np.repeat(sample, draws)
     stayed = int((mechanism.privatize(points, randomness) == points).sum())
-    return Estimate(stayed / len(points), *wilson(stayed, len(points)), len(points))
+    return Estimate(stayed / len(points), *interval(stayed, len(points)), len(points))

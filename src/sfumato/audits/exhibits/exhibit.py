@@ -1,0 +1,47 @@
+"""What an exhibit is, and the public words and noise that several of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audits.subject import Subject
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.vectors.embedded import default_space
+from sfumato.vectors.space import Space
+
+Maker = Callable[[], PointMechanism | Subject]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """A claim as it was made, why it is false, and what would make it true."""
+
+    name: str
+    source: str
+    claim: str
+    reason: str
+    repair: str
+    broken: Maker
+    repaired: Maker
+
+
+def frequent_words(count: int) -> Space:
+    """The most frequent words of the embedded space, with their vectors."""
+    space = default_space()
+    vectors = np.ascontiguousarray(space.vectors[:count])
+    return Space(f"the {count} most frequent words of {space.name}", space.words[:count], vectors)
+
+
+def laplace_coordinates(
+    shape: tuple[int, int], scale: float, randomness: Randomness
+) -> NDArray[np.float64]:
+    """Independent Laplace numbers, one per coordinate."""
+    sizes = randomness.gamma(1.0, scale, shape[0] * shape[1])
+    signs = np.where(randomness.uniform(len(sizes)) < 0.5, -1.0, 1.0)
+    noise: NDArray[np.float64] = (sizes * signs).reshape(shape)
+    return noise

@@ -1,0 +1,73 @@
+"""All exhibits, and what becomes of each when it is put to the test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.audits.exhibits import adept, custext, dpnr, dptext, gumbel, ome, tem, vickrey
+from sfumato.audits.exhibits.exhibit import Exhibit
+from sfumato.audits.verdict import Verdict
+from sfumato.audits.verify import verify
+from sfumato.core.errors import UnknownName
+from sfumato.core.randomness import Randomness
+
+EXHIBITS = (
+    adept.EXHIBIT,
+    custext.ACROSS_GROUPS,
+    custext.WITHOUT_HALF,
+    dpnr.EXHIBIT,
+    dptext.EXHIBIT,
+    ome.EXHIBIT,
+    tem.EXHIBIT,
+    gumbel.EXHIBIT,
+    vickrey.EXHIBIT,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of an exhibit: the false claim must be refuted, the repaired one must not be."""
+
+    exhibit: Exhibit
+    broken: Verdict
+    repaired: Verdict
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the falsifier told the false claim from the repaired one."""
+        return self.broken.refuted and not self.repaired.refuted
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        witness = self.broken.witness
+        return {
+            "name": self.exhibit.name,
+            "source": self.exhibit.source,
+            "claim": self.exhibit.claim,
+            "reason": self.exhibit.reason,
+            "refuted": self.broken.refuted,
+            "method": self.broken.decisive.method,
+            "sentence": self.broken.sentence(),
+            "witness": None if witness is None else witness.as_dict(),
+            "confidence": self.broken.confidence,
+            "repaired": {"how": self.exhibit.repair, "refuted": self.repaired.refuted},
+        }
+
+
+def find_exhibit(name: str) -> Exhibit:
+    """The exhibit of that name, or the nearest name in an error."""
+    known = {exhibit.name: exhibit for exhibit in EXHIBITS}
+    if name not in known:
+        raise UnknownName("exhibit", name, known)
+    return known[name]
+
+
+def examine(exhibit: Exhibit, *, confidence: float, randomness: Randomness) -> Outcome:
+    """Put the false claim and the repaired one to the test; the budget is that of both together."""
+    each = 1 - (1 - confidence) / 2
+    return Outcome(
+        exhibit=exhibit,
+        broken=verify(exhibit.broken(), confidence=each, randomness=randomness.stream(0)),
+        repaired=verify(exhibit.repaired(), confidence=each, randomness=randomness.stream(1)),
+    )

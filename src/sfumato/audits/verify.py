@@ -1,0 +1,171 @@
+"""Refute a claimed guarantee, or fail to.
+
+A mechanism with rows is checked by arithmetic, all others (and those that draw by a method of
+their own) by learned events with held-out bounds. One verdict speaks for all rounds, and the
+false-alarm budget is that of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audits.choosing import (
+    ALL_SAMPLED,
+    BUSIEST,
+    among_busiest,
+    batches,
+    sampled_pairs,
+    strictness,
+    thinned,
+)
+from sfumato.audits.events import FEWEST_DRAWS, falsify, reach
+from sfumato.audits.exact import check_rows
+from sfumato.audits.subject import Pair, Subject
+from sfumato.audits.verdict import Finding, Verdict
+from sfumato.audits.words import WordSubject, check_claims_something
+from sfumato.core.checks import at_least
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.progress import progress
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import FromRows, RowMechanism
+
+# Up to this many points all pairs are compared exactly.
+SMALL = 2000
+EXACT_PAIRS = 3000
+# Log-probabilities held at once when rows are compared (64 MB).
+CELLS = 1 << 23
+# Draws for each input: many where a draw is cheap, else what a large vocabulary allows.
+DRAWS_SMALL, DRAWS_LARGE = 20_000, 8_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How hard to try; what is left open depends on the size of the space."""
+
+    pairs: int | None = None
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.pairs is not None:
+            at_least("pairs", self.pairs, 1)
+        if self.draws is not None:
+            at_least("draws", self.draws, FEWEST_DRAWS)
+
+    def draws_for(self, words: int) -> int:
+        """Draws for each input over a space of so many words."""
+        if self.draws is not None:
+            return self.draws
+        return DRAWS_SMALL if words <= SMALL else DRAWS_LARGE
+
+
+def verify(
+    subject: PointMechanism | Subject,
+    *also: PointMechanism | Subject,
+    confidence: float = 0.99,
+    effort: Effort | None = None,
+    randomness: Randomness | None = None,
+) -> Verdict:
+    """Try to break what a mechanism, or any subject, claims.
+
+    ``also`` holds the same mechanism over other spaces: a claim holds over all of them or is false.
+
+    >>> from sfumato.audits.colours import colour_space
+    >>> from sfumato.mechanisms.exponential import Exponential
+    >>> verdict = verify(Exponential(space=colour_space(2.0), epsilon=2.0))
+    >>> verdict.refuted, verdict.pairs
+    (False, 820)
+    """
+    if not 0 < confidence < 1:
+        raise InvalidArgument(f"confidence={confidence} must lie between 0 and 1, both excluded")
+    effort, source = effort or Effort(), randomness or Randomness.secure()
+    rounds = [one for given in (subject, *also) for one in _rounds(given)]
+    alpha = (1 - confidence) / max(1, sum(how is not _exact for how, _ in rounds))
+    findings = [
+        how(given, effort, alpha, source.stream(number))
+        for number, (how, given) in enumerate(rounds)
+    ]
+    claim, delta = _claimed(subject)
+    return Verdict(claim=claim, findings=tuple(findings), confidence=confidence, delta=delta)
+
+
+Round = Callable[[Any, Effort, float, Randomness], Finding]
+
+
+def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMechanism | Subject]]:
+    """The methods by which a subject is put to the test."""
+    if not isinstance(subject, PointMechanism):
+        yield _drawn, subject
+        return
+    check_claims_something(subject)
+    has_rows = isinstance(subject, RowMechanism)
+    if has_rows:
+        yield _exact, subject
+    # Rows say nothing about draws that another method makes.
+    if not has_rows or getattr(type(subject), "privatize", None) is not FromRows.privatize:
+        yield _sampled, subject
+
+
+def _claimed(subject: PointMechanism | Subject) -> tuple[str, float]:
+    if isinstance(subject, PointMechanism):
+        return subject.guarantee().sentence(), subject.guarantee().delta
+    return subject.claim, subject.delta
+
+
+def _exact(
+    mechanism: RowMechanism, effort: Effort, alpha: float, randomness: Randomness
+) -> Finding:
+    del alpha  # arithmetic raises no false alarm
+    space = mechanism.space
+    points = len(space) + 1
+    if points <= SMALL and (effort.pairs is None or effort.pairs >= points * (points - 1) // 2):
+        chosen: Iterable[NDArray[np.intp]] = [np.arange(points, dtype=np.intp)]
+    else:
+        most = max(8, CELLS // len(space))
+        chosen = batches(mechanism, effort.pairs or EXACT_PAIRS, most, randomness)
+    with progress("comparing rows", None, unit_is_bytes=False) as advance:
+        return check_rows(mechanism, chosen, space.name, advance)
+
+
+def _sampled(
+    mechanism: PointMechanism, effort: Effort, alpha: float, randomness: Randomness
+) -> Finding:
+    space = mechanism.space
+    draws = effort.draws_for(len(space))
+    every = sampled_pairs(mechanism, randomness.stream(0))
+    within = reach(draws, len(every), alpha)
+    # Pairs that no number of hits could refute would only use up the budget.
+    pairs = [pair for pair in every if strictness(pair) <= within]
+    if len(space) >= ALL_SAMPLED:
+        pairs = among_busiest(pairs, BUSIEST)
+    if effort.pairs is not None:
+        pairs = thinned(pairs, effort.pairs)
+    finding = _drawn(
+        WordSubject(mechanism=mechanism, chosen=pairs),
+        replace(effort, draws=draws),
+        alpha,
+        randomness.stream(1),
+    )
+    note = "" if pairs else _out_of_reach(every, draws, within)
+    return replace(finding, where=space.name, note=note)
+
+
+def _drawn(subject: Subject, effort: Effort, alpha: float, randomness: Randomness) -> Finding:
+    draws = effort.draws_for(words=0)
+    inputs = len({number for pair in subject.pairs() for number in (pair.first, pair.second)})
+    with progress("drawing", inputs, unit_is_bytes=False) as advance:
+        return falsify(subject, draws=draws, alpha=alpha, randomness=randomness, advance=advance)
+
+
+def _out_of_reach(every: list[Pair], draws: int, within: float) -> str:
+    if not every:
+        return "no claim is made of any of the pairs looked at"
+    return (
+        f"the strictest claim looked at allows a ratio of exp({strictness(every[0]):.3g}), and "
+        f"{draws:,} draws can show exp({within:.3g}) at most: sampling cannot test it here"
+    )

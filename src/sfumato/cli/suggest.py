@@ -1,0 +1,103 @@
+"""``sfumato suggest``: the level at which the median word stays with a given probability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli import measuring, options
+from sfumato.cli.output import note, print_json, stdout
+from sfumato.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.mechanism import PointMechanism
+    from sfumato.metrics.choosing import Suggestion
+
+
+def suggest(  # noqa: PLR0913  # a command's options are its parameters
+    mechanism: measuring.MechanismArgument,
+    keep: Annotated[
+        float, typer.Option("--keep", help="How likely the median word may stay as it is.")
+    ],
+    vectors: options.VectorsOption = None,
+    settings: options.SetOption = [],  # noqa: B006
+    words: measuring.WordsOption = 200,
+    draws: measuring.DrawsOption = 150,
+    corpus: Annotated[str | None, typer.Option("--corpus", hidden=True)] = None,
+    seed: measuring.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Find the epsilon at which the median public word stays with a given probability.
+
+    It looks at public words only, so it costs no privacy. The median is not the whole answer:
+    words that stay far more often at that level are named.
+
+    Example: sfumato suggest laplace --keep 0.3
+    """
+    from sfumato.core.randomness import Randomness
+    from sfumato.mechanisms.building import build
+    from sfumato.metrics.choosing import suggest as suggested
+    from sfumato.metrics.deniability import Effort
+    from sfumato.metrics.population import frequent_words
+    from sfumato.metrics.protection import Watched
+
+    if corpus is not None:
+        raise InvalidArgument(
+            "a level chosen by looking at a private text would say something about that text, and "
+            "nothing charges for it: suggest looks at public words only; 'sfumato deniability M "
+            "--epsilon E --corpus FILE' shows you what a level does to your own words"
+        )
+    own, of_policies = options.settings_from(settings)
+    if of_policies:
+        raise InvalidArgument("suggest has no policy: --set takes settings of the mechanism only")
+    space = measuring.space_from(vectors)
+
+    def level(epsilon: float) -> PointMechanism:
+        return build(mechanism, space=space, epsilon=epsilon, settings=own)
+
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    watched = Watched.of(frequent_words(space), words, randomness.stream(0))
+    with measuring.counting("words measured", None) as done:
+        found = suggested(level, keep, watched, Effort(draws=draws), randomness.stream(1), done)
+    if json:
+        print_json(
+            {
+                "mechanism": mechanism,
+                "vectors": space.name,
+                "keep": keep,
+                "epsilon": found.epsilon,
+                "reached": not found.missed,
+                **measuring.protection_as_dict(found.protection),
+            },
+            indent=2,
+        )
+    else:
+        _print(mechanism, found)
+    if found.missed:
+        note(
+            f"warning: the median is {found.protection.median.value:.3f} there, not {keep:g}: it "
+            "jumps between neighbouring levels, or does not grow with epsilon"
+        )
+
+
+def _print(mechanism: str, found: Suggestion) -> None:
+    console = stdout()
+    there = found.protection
+    half, most = map(measuring.percent, (there.above_half, there.above_nine_tenths))
+    console.print(f"ε = {found.epsilon:.4g}\n")
+    console.print(
+        f"At this level the median of {there.words:,} public words stays with probability "
+        f"{measuring.with_interval(there.median)}; {half} of them stay with more than 0.5, {most} "
+        "with more than 0.9.",
+        markup=False,
+    )
+    console.print("\nThese stay longest, and are exposed although the median is not:")
+    console.print(measuring.exposed_table(there))
+    console.print(
+        "\nWhat it means: half of the words stay as often as the median or more, so this is a "
+        "level for typical words, not a promise for each. It was chosen on public words, so it "
+        "costs no privacy, and it knows nothing of yours: see\n"
+        f"  sfumato deniability {mechanism} --epsilon {found.epsilon:.4g} --corpus YOUR-FILE",
+        markup=False,
+    )

@@ -1,0 +1,163 @@
+"""``sfumato verify``: refute what a mechanism claims, or fail to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import note, print_json, stdout
+from sfumato.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from sfumato.audits.exhibits.table import Outcome
+    from sfumato.audits.named import Candidates
+    from sfumato.audits.verdict import Finding, Verdict
+    from sfumato.audits.verify import Effort
+    from sfumato.core.randomness import Randomness
+
+FINDING = 1
+
+
+def verify(  # noqa: PLR0913  # a command's options are its parameters
+    mechanism: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[M]",
+            help="A mechanism by name ('sfumato list mechanisms'), module:Class or file.py:Class; "
+            "with --exhibit the name of one exhibit.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="The level that is claimed.")
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", help="1 minus the chance to accuse a true claim, in all."),
+    ] = 0.99,
+    vectors: options.VectorsOption = None,
+    settings: options.SetOption = [],  # noqa: B006
+    pairs: Annotated[
+        int | None, typer.Option("--pairs", help="Pairs of inputs to look at in each space.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option("--draws", help="Draws for each input, where there are no rows.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Make the verification reproducible.")
+    ] = None,
+    exhibit: Annotated[
+        bool, typer.Option("--exhibit", help="Refute the claims that are known to be false.")
+    ] = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Try to refute the guarantee that a mechanism claims.
+
+    Exact where the mechanism knows its probabilities; otherwise events are learned from one half of
+    the draws and bounded on the other. Exit code 0: not refuted, 1: refuted, with the witness.
+
+    Example: sfumato verify laplace --epsilon 5
+    """
+    from sfumato.audits.verify import Effort
+    from sfumato.core.randomness import Randomness
+
+    source = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    if exhibit:
+        outcomes = _exhibits(mechanism, confidence, source)
+        print_json([one.as_dict() for one in outcomes], indent=2) if json else _table(outcomes)
+        raise typer.Exit(0 if all(one.as_expected for one in outcomes) else FINDING)
+    if mechanism is None or epsilon is None:
+        raise InvalidArgument("verify takes a mechanism and --epsilon, or --exhibit")
+    found = _candidates(mechanism, epsilon, vectors, settings)
+    effort = Effort(pairs=pairs, draws=draws)
+    verdict = _verdict(found, confidence, effort, source)
+    print_json(verdict.as_dict(), indent=2) if json else _print(verdict)
+    raise typer.Exit(FINDING if verdict.refuted else 0)
+
+
+def _candidates(
+    mechanism: str, epsilon: float, vectors: str | None, settings: list[str]
+) -> Candidates:
+    from sfumato.audits.named import candidates
+    from sfumato.core.checks import positive
+    from sfumato.vectors.embedded import default_space
+    from sfumato.vectors.loading import load
+
+    own, of_policies = options.settings_from(settings)
+    if of_policies:
+        raise InvalidArgument("verify looks at a mechanism alone; --set takes no POLICY.KEY here")
+    positive("epsilon", epsilon)
+    space = default_space() if vectors is None else load(vectors)
+    return candidates(mechanism, space=space, epsilon=epsilon, settings=own)
+
+
+def _verdict(
+    found: Candidates, confidence: float, effort: Effort, randomness: Randomness
+) -> Verdict:
+    from dataclasses import replace
+
+    from sfumato.audits.verify import verify as verified
+
+    verdict = verified(
+        *found.mechanisms, confidence=confidence, effort=effort, randomness=randomness
+    )
+    return replace(verdict, notes=found.notes)
+
+
+def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[Outcome]:
+    from sfumato.audits.exhibits.table import EXHIBITS, examine, find_exhibit
+    from sfumato.core.progress import progress
+
+    chosen = EXHIBITS if name is None else (find_exhibit(name),)
+    each = 1 - (1 - confidence) / len(chosen)
+    outcomes = []
+    with progress("exhibits", len(chosen), unit_is_bytes=False) as advance:
+        for number, exhibit in enumerate(chosen):
+            source = randomness.stream(number)
+            outcomes.append(examine(exhibit, confidence=each, randomness=source))
+            advance(number + 1)
+    return outcomes
+
+
+def _print(verdict: Verdict) -> None:
+    console = stdout()
+    console.print(f"Claim: {verdict.claim}", markup=False)
+    for finding in verdict.findings:
+        console.print(_line(finding), markup=False)
+    for remark in verdict.notes:
+        note(remark)
+    console.print(verdict.sentence(), markup=False)
+    if not verdict.refuted and verdict.witness is not None:
+        console.print(f"The closest: {verdict.witness.sentence()}.", markup=False)
+    if any(finding.draws for finding in verdict.findings):
+        console.print(
+            f"A claim that is true is refuted with a probability of at most "
+            f"{1 - verdict.confidence:.3g}, over all pairs and events.",
+            markup=False,
+        )
+
+
+def _line(finding: Finding) -> str:
+    how = "exactly" if finding.method == "exact" else f"by {finding.draws:,} draws for each input"
+    line = f"{finding.where}: {finding.pairs:,} pairs of {finding.inputs:,} inputs, {how}"
+    return f"{line}: {finding.note}" if finding.note else line
+
+
+def _table(outcomes: list[Outcome]) -> None:
+    from rich.table import Table
+
+    console = stdout()
+    table = Table("exhibit", "claim", "repaired", box=None)
+    for one in outcomes:
+        refuted = "refuted" if one.broken.refuted else "NOT REFUTED"
+        repaired = "REFUTED" if one.repaired.refuted else "not refuted"
+        table.add_row(one.exhibit.name, refuted, repaired)
+    console.print(table)
+    for one in outcomes:
+        console.print(f"\n{one.exhibit.name}: {one.exhibit.source}", markup=False)
+        console.print(f"  claimed: {one.exhibit.claim}", markup=False)
+        console.print(f"  false because {one.exhibit.reason}", markup=False)
+        console.print(f"  {one.broken.sentence()}", markup=False)
+        console.print(f"  repair: {one.exhibit.repair}", markup=False)

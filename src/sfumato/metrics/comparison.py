@@ -1,0 +1,170 @@
+"""Mechanisms side by side: what they promise, what they keep, how far they go, how fast they are.
+
+Care
+    The same epsilon means different things in different notions of privacy and in different
+    distances: rows are comparable in what was measured, not in their level. To compare fairly, give
+    each mechanism the level at which the median public word stays with the same chance.
+    Speed is a single rough measurement on this machine; what is built once is timed apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.catalog import find
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.metrics.choosing import Suggestion, suggest
+from sfumato.metrics.deniability import Done, Effort, Estimate, interval
+from sfumato.metrics.protection import Watched
+from sfumato.metrics.semantics import SemanticDistance, semantic_distance
+from sfumato.vectors.space import Space
+
+# Enough to have everything built that is built at the first use.
+WARM_UP = 2
+# A comparison looks for a level per mechanism, and says how near it came: few draws will do.
+SEARCH = Effort(draws=80)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One mechanism at one level."""
+
+    mechanism: str
+    epsilon: float
+    guarantee: Guarantee
+    kept: Estimate
+    distance: SemanticDistance
+    words_per_second: float
+    seconds_to_build: float
+    suggestion: Suggestion | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A mechanism that was not measured, and why; ``epsilon`` is None if no level would do."""
+
+    mechanism: str
+    epsilon: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was measured, and what could not be."""
+
+    rows: tuple[Compared, ...]
+    skipped: tuple[Skipped, ...]
+
+    @classmethod
+    def of(cls, found: Iterable[Compared | Skipped]) -> Comparison:
+        """Sort results from refusals."""
+        listed = list(found)
+        return cls(
+            tuple(one for one in listed if isinstance(one, Compared)),
+            tuple(one for one in listed if isinstance(one, Skipped)),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bench:
+    """What all mechanisms of a comparison share: the same known words, in the same space."""
+
+    space: Space
+    points: NDArray[np.intp]
+    typical_distance: float
+    randomness: Randomness
+
+
+def at_levels(
+    bench: Bench, names: Sequence[str], levels: Sequence[float], done: Done = lambda _: None
+) -> Comparison:
+    """Every mechanism at every level, by name and level."""
+    found: list[Compared | Skipped] = []
+    for name in sorted(set(names)):
+        unfit = _unfit(name, bench.space)
+        found += [unfit] if unfit else [_at_level(bench, name, level) for level in levels]
+        done(1)
+    return Comparison.of(found)
+
+
+def at_keep(
+    bench: Bench,
+    names: Sequence[str],
+    keep: float,
+    watched: Watched,
+    done: Done = lambda _: None,
+) -> Comparison:
+    """Every mechanism at the level where the median public word stays with ``keep``.
+
+    The nearer its replacements are, the more useful a mechanism is at that price: those come first.
+    """
+    found: list[Compared | Skipped] = []
+    for name in sorted(set(names)):
+        unfit = _unfit(name, bench.space)
+        found.append(unfit or _at_keep(bench, name, keep, watched))
+        done(1)
+    compared = Comparison.of(found)
+    return replace(compared, rows=tuple(sorted(compared.rows, key=lambda row: row.distance.mean)))
+
+
+def _unfit(name: str, space: Space) -> Skipped | None:
+    """Why a mechanism has no place in a comparison of word mechanisms, if it has none."""
+    find("mechanisms", name)
+    if name in word_mechanisms():
+        return None
+    try:
+        build(name, space=space, epsilon=1.0)
+    except InvalidArgument as error:
+        return Skipped(name, None, str(error))
+    return Skipped(name, None, "it does not replace word by word")
+
+
+def _at_level(bench: Bench, name: str, epsilon: float) -> Compared | Skipped:
+    start = time.perf_counter()
+    try:
+        mechanism = build(name, space=bench.space, epsilon=epsilon)
+        mechanism.privatize(bench.points[:WARM_UP], bench.randomness.stream(0))
+    except InvalidArgument as error:
+        return Skipped(name, epsilon, str(error))
+    built = time.perf_counter() - start
+    return _measured(bench, name, mechanism, epsilon, built)
+
+
+def _at_keep(bench: Bench, name: str, keep: float, watched: Watched) -> Compared | Skipped:
+    def level(epsilon: float) -> PointMechanism:
+        return build(name, space=bench.space, epsilon=epsilon)
+
+    try:
+        found = suggest(level, keep, watched, SEARCH, bench.randomness.stream(2))
+    except InvalidArgument as error:
+        return Skipped(name, None, str(error))
+    row = _at_level(bench, name, found.epsilon)
+    return row if isinstance(row, Skipped) else replace(row, suggestion=found)
+
+
+def _measured(
+    bench: Bench, name: str, mechanism: PointMechanism, epsilon: float, built: float
+) -> Compared:
+    start = time.perf_counter()
+    outputs = mechanism.privatize(bench.points, bench.randomness.stream(1))
+    seconds = time.perf_counter() - start
+    words = len(bench.points)
+    stayed = int((outputs == bench.points).sum())
+    return Compared(
+        mechanism=name,
+        epsilon=epsilon,
+        guarantee=mechanism.guarantee(),
+        kept=Estimate(stayed / words, *interval(stayed, words), words),
+        distance=semantic_distance(bench.points, outputs, bench.space, bench.typical_distance),
+        words_per_second=words / seconds,
+        seconds_to_build=built,
+    )

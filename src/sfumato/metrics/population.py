@@ -1,0 +1,110 @@
+"""Which words a measurement looks at: frequent public ones, or those a policy selects in a corpus.
+
+Why it matters
+    Public words cost nothing to look at. What is measured on the words of a private text says
+    something about that text: it is for its owner's eyes, and a level chosen by it would be a
+    release that nobody has charged for.
+
+Memory
+    A word is kept as its point, so memory follows the vocabulary and not the corpus. Words outside
+    the vocabulary share one point, can never be an output, and are counted by occurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadInput
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.corpora.words import Words
+from sfumato.policies.policy import Policy
+from sfumato.vectors.space import Space
+
+FREQUENT = 10_000
+
+Points = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Population:
+    """Distinct known words, how often each occurs, and how often an unknown word does."""
+
+    space: Space
+    points: Points
+    counts: NDArray[np.int64]
+    unknown: int = 0
+    private: bool = False
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        # The points are words of a text that may be private.
+        return f"Population({len(self)} words)"
+
+    @property
+    def occurrences(self) -> int:
+        """How many words were counted, the unknown ones included."""
+        return int(self.counts.sum()) + self.unknown
+
+    def some(self, count: int, randomness: Randomness) -> Points:
+        """At most ``count`` different words, each as likely as any other."""
+        if count >= len(self):
+            return self.points
+        return self.points[randomness.choose(len(self), count)]
+
+    def running_words(self, count: int, randomness: Randomness) -> Points:
+        """At most ``count`` known words as they occur: frequent ones are drawn more often."""
+        total = int(self.counts.sum())
+        if count >= total:
+            return self.points.repeat(self.counts)
+        places = randomness.choose(total, count)
+        return self.points[self.counts.cumsum().searchsorted(places, side="right")]
+
+
+def frequent_words(space: Space) -> Population:
+    """The words that stand first in a public space; nothing private is touched."""
+    size = min(FREQUENT, len(space))
+    return Population(space, np.arange(size, dtype=np.intp), np.ones(size, dtype=np.int64))
+
+
+def selected_words(documents: Iterable[Document], policy: Policy, space: Space) -> Population:
+    """The distinct words that a policy selects in documents."""
+    seen = np.zeros(len(space) + 1, dtype=np.int64)
+    documents_read = 0
+    for document in documents:
+        documents_read += 1
+        words = Words.of(document.text)
+        chosen = policy.find(document).select(words)
+        np.add.at(seen, space.points(words[index] for index in chosen), 1)
+    if not documents_read:
+        raise BadInput("the corpus holds no document, so there is no word to measure")
+    return _counted(space, seen, policy)
+
+
+def alone_selected(policy: Policy, space: Space) -> Population:
+    """The words of the vocabulary that a policy selects where they stand alone.
+
+    A word list or a pattern may be private, so the result counts as private.
+    """
+    documents = (Document(word) for word in space.words)
+    return selected_words(documents, policy, space)
+
+
+def _counted(space: Space, seen: NDArray[np.int64], policy: Policy) -> Population:
+    points = np.flatnonzero(seen[:-1]).astype(np.intp)
+    unknown = int(seen[-1])
+    if not len(points) and unknown:
+        raise BadInput(
+            f"all {unknown:,} words that the policy {policy.name!r} selects are outside the "
+            f"vocabulary of {space.name}: they never stay as they are, and there is nothing to "
+            "measure"
+        )
+    if not len(points):
+        raise BadInput(f"the policy {policy.name!r} selects no word, so there is none to measure")
+    return Population(space, points, seen[points], unknown, private=True)

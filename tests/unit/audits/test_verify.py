@@ -1,0 +1,124 @@
+"""Which methods are used for which mechanism, and how the budget is shared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sfumato.audits.colours import colour_space
+from sfumato.audits.verify import Effort, verify
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.exponential import Exponential
+from sfumato.mechanisms.laplace import Laplace
+from sfumato.vectors.space import Space
+from unit.audits.subjects import RowTwin, Twin, answers
+
+QUICK = Effort(draws=400)
+
+
+def source() -> Randomness:
+    return Randomness.reproducible(1)
+
+
+def test_rows_are_checked_exactly_and_all_else_is_sampled(small_space: Space) -> None:
+    exact = verify(Exponential(space=small_space, epsilon=1.0), effort=QUICK)
+    assert [finding.method for finding in exact.findings] == ["exact"]
+    assert exact.findings[0].draws == 0
+    sampled = verify(Laplace(space=small_space, epsilon=1.0), effort=QUICK, randomness=source())
+    assert [finding.method for finding in sampled.findings] == ["sampled"]
+    assert sampled.findings[0].draws == 400
+    assert sampled.findings[0].where == "small"
+
+
+def test_rows_do_not_speak_for_draws_of_another_method(small_space: Space) -> None:
+    honest = Exponential(space=small_space, epsilon=1.0)
+
+    class KeepsTheWord(Exponential):
+        """Rows as they should be, and draws that are the original."""
+
+        def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+            del randomness
+            return np.minimum(points, len(self.space) - 1)
+
+    verdict = verify(KeepsTheWord(space=small_space, epsilon=1.0), randomness=source())
+    assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
+    assert [finding.refuted for finding in verdict.findings] == [False, True]
+    assert not verify(honest).refuted
+
+
+def test_the_budget_is_shared_among_sampled_rounds_only(small_space: Space) -> None:
+    laplace = Laplace(space=small_space, epsilon=1.0)
+    verdict = verify(
+        laplace,
+        replace(laplace, epsilon=2.0),
+        Exponential(space=small_space, epsilon=1.0),
+        confidence=0.9,
+        effort=QUICK,
+        randomness=source(),
+    )
+    assert verdict.confidence == 0.9
+    assert [finding.confidence for finding in verdict.findings] == [0.95, 0.95, 1.0]
+
+
+def test_one_space_that_refutes_is_enough(small_space: Space) -> None:
+    honest = Exponential(space=small_space, epsilon=1.0)
+    twin = RowTwin(honest, replace(honest, epsilon=4.0))
+    assert verify(honest, twin, effort=QUICK, randomness=source()).refuted
+    assert not verify(honest, honest, effort=QUICK).refuted
+
+
+def test_all_pairs_of_a_small_space_and_some_of_a_large_one(random_space: Space) -> None:
+    every = verify(Exponential(space=random_space, epsilon=1.0))
+    assert every.pairs == 201 * 200 // 2
+    some = verify(Exponential(space=random_space, epsilon=1.0), effort=Effort(pairs=100))
+    assert 100 <= some.pairs < 300
+    assert some.findings[0].inputs >= 15
+
+
+def test_pairs_that_draws_cannot_test_are_said_so(small_space: Space) -> None:
+    steep = Laplace(space=small_space, epsilon=1000.0)
+    verdict = verify(steep, effort=QUICK, randomness=source())
+    assert not verdict.refuted
+    assert verdict.pairs == 0
+    assert "sampling cannot test it here" in verdict.findings[0].note
+    assert "no pair that could be put to the test" in verdict.sentence()
+
+
+def test_pairs_and_draws_are_as_asked_for() -> None:
+    laplace = Laplace(space=colour_space(1.0), epsilon=1.0)
+    effort = Effort(pairs=9, draws=300)
+    verdict = verify(laplace, effort=effort, randomness=source())
+    assert verdict.pairs == 9
+    assert verdict.findings[0].draws == 300
+
+
+def test_any_subject_can_be_verified_not_only_words() -> None:
+    verdict = verify(answers(epsilon=1.0, truth=3.0), randomness=source())
+    assert verdict.refuted
+    assert verdict.claim == "at most exp(1)"
+
+
+def test_the_same_seed_gives_the_same_verdict_and_no_seed_is_secure() -> None:
+    twin = Twin(
+        Laplace(space=colour_space(1.0), epsilon=1.0), Laplace(space=colour_space(1.0), epsilon=2.0)
+    )
+    one, again = (verify(twin, effort=Effort(draws=2000), randomness=source()) for _ in range(2))
+    assert one == again
+    fresh = [verify(twin, effort=Effort(draws=2000)) for _ in range(2)]
+    assert fresh[0] != fresh[1]
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 2.0])
+def test_a_confidence_that_is_none_is_refused(small_space: Space, confidence: float) -> None:
+    with pytest.raises(InvalidArgument, match="confidence="):
+        verify(Laplace(space=small_space, epsilon=1.0), confidence=confidence)
+
+
+@pytest.mark.parametrize("values", [{"pairs": 0}, {"draws": 10}, {"draws": 1.5}])
+def test_an_effort_that_is_none_is_refused(values: dict[str, int]) -> None:
+    with pytest.raises(InvalidArgument):
+        Effort(**values)
