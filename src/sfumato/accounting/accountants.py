@@ -206,7 +206,9 @@ def _interval(events: Sequence[SampledGaussian]) -> float:
     """
     deviation = math.sqrt(math.fsum(event.count * _loss_variance(event) for event in events))
     compositions = sum(event.count for event in events if event.rate < 1.0) + 1
-    wanted = deviation / max(2000.0, 25.0 * math.sqrt(compositions))
+    each = deviation / math.sqrt(compositions)
+    # Few compositions add little, whatever they round: a thousandth is then fine enough.
+    wanted = max(min(each / 16, deviation / 500), min(each / 8, 1e-3 / math.sqrt(compositions)))
     # All losses must fit into memory: those of one release, and those of the whole.
     smallest = min(event.noise_multiplier for event in events)
     mean = math.fsum(e.count * e.rate / (2 * e.noise_multiplier**2) for e in events)

@@ -8,7 +8,7 @@ Why it holds
     Exchanging is removing and then adding: P ≤ exp(a)·P' + d(a) and P' ≤ exp(b)·P'' + d(b).
 
 Care
-    Without sampling there is a better way: the sum moves by at most 2C, so half the noise
+    Without sampling there is a shorter way: the sum moves by at most 2C, so half the noise
     multiplier says it all. Under Poisson sampling half the noise multiplier says nothing: the
     pair of distributions is another one.
 """

@@ -44,14 +44,14 @@ def _bracket(falling: Callable[[float], float], wanted: float, guess: float) -> 
     ratio = 1.25
     enough = falling(guess) <= wanted
     while (falling(low) <= wanted) if enough else (falling(high) > wanted):
-        if enough:
-            low, high = low / ratio, low
-        else:
-            low, high = high, high * ratio
-        if low < _SMALLEST:
+        if low == _SMALLEST:
             return 0.0, 0.0
-        if high > _LARGEST:
-            return low, math.inf
+        if high == _LARGEST:
+            return high, math.inf
+        if enough:
+            low, high = max(low / ratio, _SMALLEST), low
+        else:
+            low, high = high, min(high * ratio, _LARGEST)
         ratio = min(2 * ratio, 64.0)
     return low, high
 

@@ -83,7 +83,9 @@ def falsify(
     )
 
 
-def witness_of(subject: Subject, pair: Pair, parts: dict[int, Parts], alpha: float) -> Witness | None:
+def witness_of(
+    subject: Subject, pair: Pair, parts: dict[int, Parts], alpha: float
+) -> Witness | None:
     """The event learned for a pair, with the loss that the held-out draws prove."""
     first, second = parts[pair.first], parts[pair.second]
     scores = subject.scores(pair, first.learn, second.learn)
@@ -122,6 +124,8 @@ def chosen(
     best: Choice | None = None
     for score in scores:
         nested = _nested([score.of(sample.outputs) for sample in samples], samples)
+        if not len(nested.inside):
+            continue
         for above, turned in product((True, False), repeat=2):
             likely, unlikely = (1, 0) if turned else (0, 1)
             hits = nested.above if above else nested.below
@@ -157,13 +161,15 @@ def _nested(values: Sequence[NDArray[np.float64]], samples: tuple[Sample, Sample
     # What has no score belongs to no event: the claim does not speak of it.
     order = np.argsort(-together, kind="stable")[: np.count_nonzero(~np.isnan(together))]
     ordered, hits = together[order], counts[:, order].cumsum(axis=1)
-    last = np.append(np.flatnonzero(ordered[:-1] != ordered[1:]), len(ordered) - 1)
+    # After the last there is none, and nan differs from everything.
+    following = np.append(ordered[1:], np.nan)[: len(ordered)]
+    last = np.flatnonzero(ordered != following)
     above = hits[:, last]
     return _Nested(
         inside=ordered[last],
-        outside=np.append(ordered, -np.inf)[last + 1],
+        outside=following[last],
         above=above,
-        below=hits[:, -1:] - above,
+        below=counts[:, order].sum(axis=1, keepdims=True) - above,
     )
 
 

@@ -20,7 +20,9 @@ from sfumato.cli import (
     compare,
     data,
     deniability,
+    evaluate,
     explain,
+    generate,
     listing,
     plan,
     policy,
@@ -28,6 +30,7 @@ from sfumato.cli import (
     scan,
     show,
     suggest,
+    train,
     verify,
 )
 from sfumato.core.errors import SfumatoError
@@ -46,6 +49,9 @@ app = typer.Typer(
 app.command("privatize")(privatize.privatize)
 app.command("scan")(scan.scan)
 app.command("plan")(plan.plan)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("generate")(generate.generate)
 app.command("explain")(explain.explain)
 app.command("deniability")(deniability.deniability)
 app.command("suggest")(suggest.suggest)

@@ -11,11 +11,13 @@ Reference
 
 from __future__ import annotations
 
-from math import exp, inf, lgamma, log, log1p
+from math import exp, inf, lgamma, log, log1p, sqrt
+from statistics import NormalDist
 
 # A value at which the fraction would divide by zero is moved by this much, as Lentz proposed.
 TINY = 1e-300
 CLOSE_ENOUGH = 1e-16
+SMALL_STEP = 1e-8
 MOST_STEPS = 100_000
 MOST_ROUNDS = 200
 
@@ -43,21 +45,32 @@ def beta_quantile(share: float, a: float, b: float) -> float:
     0.5
     """
     wanted, low, high = log(share), 0.0, 1.0
-    x = a / (a + b)
+    x = _guess(share, a, b)
     for _ in range(MOST_ROUNDS):
         reached = log_beta_tail(x, a, b)
         low, high = (x, high) if reached < wanted else (low, x)
         # Newton's step on the logarithm, whose slope is density / I_x; a step out of the bracket
         # is replaced by halving it.
         slope = exp(min(700.0, _log_power(x, a, b) - log(x) - log1p(-x) - reached))
-        step = (wanted - reached) / slope if slope > 0 else inf
-        following = x + step
+        following = x + (wanted - reached) / slope if slope > 0 else inf
+        if low < following < high and abs(following - x) <= SMALL_STEP * min(x, 1 - x):
+            return following  # the error is about the square of the step
         if not low < following < high:
             following = (low + high) / 2
-        if abs(following - x) <= 4e-16 * x or following in (low, high):
+        if following in (low, high):
             return following
         x = following
     return x
+
+
+def _guess(share: float, a: float, b: float) -> float:
+    """About where the quantile lies: Wilson's limit, kept inside (0, 1)."""
+    total = a + b
+    z = NormalDist().inv_cdf(min(max(share, 1e-300), 1 - 1e-16))
+    middle = a / total + z * z / (2 * total)
+    half = sqrt(a * b / total**3 + z * z / (4 * total * total))
+    guess = (middle + z * half) / (1 + z * z / total)
+    return min(max(guess, 1e-12 * a / total), 1 - 1e-12)
 
 
 def _log_power(x: float, a: float, b: float) -> float:

@@ -87,6 +87,21 @@ class Tokenizer:
         )["input_ids"]
         return [np.array(row, dtype=self.number_type) for row in rows]
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of a text begins and ends, in characters.
+
+        A character that takes several tokens belongs to all of them.
+        """
+        _refuse_half_characters(text, 1)
+        found = self.backend(
+            text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            split_special_tokens=True,
+            verbose=False,
+        )["offset_mapping"]
+        return [(int(start), int(end)) for start, end in found]
+
     def decode(self, tokens: Iterable[int] | Tokens) -> str:
         """The text of some tokens; byte-level BPE gives back exactly what was encoded."""
         numbers = [int(number) for number in tokens]

@@ -160,7 +160,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
             losses = [_backward(run, rows) for rows in group]
         loss += sum(losses)
         tokens += sum(int(rows.attention_mask.sum()) for rows in group)
-    _set_step(run, batch)
+    _prepare(run, batch)
     run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
     mean = loss / max(1, len(batch.members))
     return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
@@ -180,8 +180,11 @@ def _backward(run: _Run, rows: Rows) -> float:
     return total
 
 
-def _set_step(run: _Run, batch: Batch) -> None:
+def _prepare(run: _Run, batch: Batch) -> None:
     course = run.course
+    if isinstance(run.step, PrivateStep):
+        # A stream for each step: after a stop, no step repeats the noise of another.
+        run.step.randomness = run.randomness.stream(NOISE).stream(batch.step)
     factor = rate_factor(course.schedule, batch.step, run.plan.steps, course.warm_up)
     set_rate(run.optimiser, course.learning_rate * factor)
     if run.plan.private:

@@ -124,7 +124,9 @@ class PrivateStep:
         ``make_private`` was given.
         """
         if self._record is not None:
-            raise InvalidArgument("a record is still open; take the step after one_record has ended")
+            raise InvalidArgument(
+                "a record is still open; take the step after one_record has ended"
+            )
         multiplier, size = self.noise_multiplier, self.expected_batch_size
         if noise_multiplier is not None:
             multiplier = _not_negative(noise_multiplier)

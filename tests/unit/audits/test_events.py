@@ -14,9 +14,11 @@ from sfumato.audits.subject import Event, Pair, Sample, Score
 from sfumato.audits.verdict import Finding
 from sfumato.audits.vectors import VectorSubject
 from sfumato.core.randomness import Randomness
+from statistical import budget
 from unit.audits.subjects import answers
 
-ALPHA = 1e-9
+# Shared out among the four claims below that are true.
+ALPHA = budget.level("audits: true claims", "known laws") / 4
 
 
 def judged(subject: VectorSubject, *, draws: int = 20_000, seed: int = 3) -> Finding:
@@ -121,6 +123,14 @@ def test_outputs_without_a_score_belong_to_no_event() -> None:
     assert choice.event.hits(first) <= 800
     for above in (True, False):
         assert Event(score, 2.5, above).hits(first) == (0 if above else 800)
+
+
+def test_where_no_output_has_a_score_there_is_no_event() -> None:
+    nothing = Score("nothing", lambda outputs: np.full(len(outputs), np.nan))
+    both = (sample(1.0, 2.0), sample(3.0, 4.0))
+    assert chosen([nothing], Pair(0, 1, 0.0, 0.0), both, 0.01, 0.0) is None
+    found = chosen([nothing, IDENTITY], Pair(0, 1, 0.0, 0.0), both, 0.01, 0.0)
+    assert found is None or found.event.score is IDENTITY
 
 
 def test_a_delta_is_subtracted_from_what_is_likely() -> None:

@@ -48,7 +48,10 @@ def gpt2(dtype: torch.dtype = torch.float32) -> PreTrainedModel:
         vocab_size=8192, n_positions=32, n_embd=16, n_layer=2, n_head=2,
         bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
-    return GPT2LMHeadModel(config).to(dtype)
+    model: PreTrainedModel = GPT2LMHeadModel(config)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return model
 
 
 def llama(*, tied: bool = False) -> PreTrainedModel:

@@ -120,7 +120,7 @@ def test_an_encoder_is_not_taken_for_a_language_model(tmp_path: Path) -> None:
 
 
 def test_a_body_without_its_head_is_not_a_language_model(tmp_path: Path) -> None:
-    folder = folders.with_our_tokenizer(folders.llama().model, tmp_path)  # type: ignore[arg-type]
+    folder = folders.with_our_tokenizer(folders.llama().model, tmp_path)
     with pytest.raises(BadInput, match=r"not a whole language model.*lm_head.weight"):
         load(folder)
 

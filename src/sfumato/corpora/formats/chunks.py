@@ -46,6 +46,8 @@ class Record:
     text: str | None = None
     id: str | None = None
     line: int = 0
+    author: str | None = None
+    labels: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Record(line {self.line})"
@@ -65,7 +67,7 @@ class TextChunk:
         for record in self.records:
             if record.text is not None:
                 try:
-                    found.append(Document(record.text, record.id))
+                    found.append(Document(record.text, record.id, record.author, record.labels))
                 except UndecodableText as error:
                     raise MalformedRecord(f"line {record.line}: {error}") from None
         return found

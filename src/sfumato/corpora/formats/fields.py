@@ -8,6 +8,11 @@ from difflib import get_close_matches
 from sfumato.core.errors import MalformedRecord
 
 
+def labels_of(value: str | None) -> tuple[str, ...]:
+    """A label that is missing is none."""
+    return () if value is None else (value,)
+
+
 def missing_field(
     field: str, present: Iterable[str], *, where: str, quotable: bool = True
 ) -> MalformedRecord:

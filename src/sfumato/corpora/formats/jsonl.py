@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from sfumato.core.errors import MalformedRecord
 from sfumato.corpora.edits import Edit, Edited, spliced
 from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
-from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.fields import labels_of, missing_field
 from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.formats.lines import decoded
 
@@ -79,6 +79,8 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             member.value,
             _identity(members, layout, count),
             number,
+            author=_named(members, layout.author_field, number),
+            labels=labels_of(_named(members, layout.label_field, number)),
         )
 
 
@@ -96,6 +98,18 @@ def _identity(members: dict[str, list[_Member]], layout: Layout, count: int) -> 
     given = members.get(layout.id_field)
     value = given[0].value if given else None
     return str(value) if isinstance(value, str) else str(count)
+
+
+def _named(members: dict[str, list[_Member]], field: str | None, line: int) -> str | None:
+    """The author or label of a record, as text."""
+    if field is None:
+        return None
+    value = _single(members, field, line).value
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    raise MalformedRecord(f"line {line}: the field {field!r} is neither text nor a number")
 
 
 def _members(line: str, number: int) -> dict[str, list[_Member]]:

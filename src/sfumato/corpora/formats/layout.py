@@ -11,12 +11,18 @@ from sfumato.core.errors import InvalidArgument, UnknownName
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """``field`` and ``id_field`` name columns or keys; plain text has neither."""
+    """Fields are columns or keys; plain text has none.
+
+    ``author_field`` and ``label_field`` are looked for only if they are given; every record must
+    have them then.
+    """
 
     field: str = "text"
     id_field: str = "id"
     encoding: str = "utf-8"
     whole_file: bool = False
+    author_field: str | None = None
+    label_field: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "encoding", _usable(self.encoding))

@@ -13,7 +13,7 @@ from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
 from sfumato.corpora.documents import Document
 from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats.chunks import RECORDS
-from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.fields import labels_of, missing_field
 from sfumato.corpora.formats.layout import Layout
 
 
@@ -22,21 +22,33 @@ class TableChunk:
     """Some rows of a table, as Arrow's own bytes so that they can travel between processes."""
 
     content: bytes = field(repr=False)
-    column: str
-    id_field: str
+    layout: Layout
     first: int
 
     def documents(self) -> list[Document]:
         """One per row that has a text."""
         table = _table(self.content)
-        texts = _values(table.column(self.column))
-        has_id = table.column_names.count(self.id_field) == 1
-        ids = _values(table.column(self.id_field)) if has_id else [None] * len(texts)
+        layout = self.layout
+        texts = _values(table.column(layout.field))
+        has_id = table.column_names.count(layout.id_field) == 1
+        ids, authors, labels = (
+            _values(table.column(name)) if name is not None else [None] * len(texts)
+            for name in (
+                layout.id_field if has_id else None,
+                layout.author_field,
+                layout.label_field,
+            )
+        )
         found = []
-        for number, (text, name) in enumerate(zip(texts, ids, strict=True), start=self.first):
+        for number, (text, name, author, label) in enumerate(
+            zip(texts, ids, authors, labels, strict=True), start=self.first
+        ):
             if text is not None:
                 try:
-                    found.append(Document(text, str(number if name is None else name)))
+                    known = str(number if name is None else name)
+                    found.append(
+                        Document(text, known, _spelled(author), labels_of(_spelled(label)))
+                    )
                 except UndecodableText as error:
                     raise MalformedRecord(f"row {number}: {error}") from None
         return found
@@ -45,7 +57,7 @@ class TableChunk:
         """The rows with new texts; nulls stay nulls, the schema stays the schema."""
         arrow = _arrow()
         table = _table(self.content)
-        place = table.column_names.index(self.column)
+        place = table.column_names.index(self.layout.field)
         remaining = iter(edited)
         values = [
             None if old is None else next(remaining).text for old in table.column(place).to_pylist()
@@ -67,16 +79,19 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         raise missing_field(layout.field, schema.names, where="the table")
     if schema.names.count(layout.field) > 1:
         raise BadInput(f"the table has the column {layout.field!r} twice")
+    for name in (layout.author_field, layout.label_field):
+        if name is not None and schema.names.count(name) != 1:
+            raise missing_field(name, schema.names, where="the table")
     if not _is_text(schema.field(layout.field).type):
         raise BadInput(f"the column {layout.field!r} is not text")
     first = 1
     told = _telling_nothing(schema, layout.field)
     for batch in _batches(source):
         table = arrow.Table.from_batches([batch], schema).cast(told)
-        yield TableChunk(_content(table), layout.field, layout.id_field, first)
+        yield TableChunk(_content(table), layout, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
-        yield TableChunk(_content(told.empty_table()), layout.field, layout.id_field, first)
+        yield TableChunk(_content(told.empty_table()), layout, first)
 
 
 def _batches(source: Any) -> Iterator[Any]:
@@ -121,6 +136,10 @@ def _values(column: Any) -> list[Any]:
         pass
     # Outside the except block: the original error carries the bytes along.
     raise UndecodableText("a column of text holds bytes that are not utf-8")
+
+
+def _spelled(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _seekable(stream: BinaryIO) -> BinaryIO:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from sfumato.core.errors import MalformedRecord
 from sfumato.corpora.edits import Edited
 from sfumato.corpora.formats.chunks import Record, TextChunk, chunked
-from sfumato.corpora.formats.fields import missing_field
+from sfumato.corpora.formats.fields import labels_of, missing_field
 from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.formats.lines import decoded, split_terminator
 
@@ -72,6 +72,7 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
         raise MalformedRecord(f"the first row names the column {layout.field!r} twice")
     column = names.index(layout.field)
     identity = names.index(layout.id_field) if layout.id_field in names else None
+    author, label = (_column(names, one) for one in (layout.author_field, layout.label_field))
     yield Record(header.text, line=header.line)
     for count, row in enumerate(rows, start=1):
         if len(row.fields) == 1 and not row.value(0) and len(names) > 1:
@@ -84,8 +85,24 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
         start, end = row.fields[column]
         name = str(count) if identity is None else row.value(identity)
         yield Record(
-            row.text[:start], row.text[start:end], row.text[end:], row.value(column), name, row.line
+            row.text[:start],
+            row.text[start:end],
+            row.text[end:],
+            row.value(column),
+            name,
+            row.line,
+            author=None if author is None else row.value(author) or None,
+            labels=labels_of(None if label is None else row.value(label) or None),
         )
+
+
+def _column(names: list[str], field: str | None) -> int | None:
+    if field is None:
+        return None
+    if names.count(field) != 1:
+        where = "the first row, which names the columns"
+        raise missing_field(field, names, where=where, quotable=False)
+    return names.index(field)
 
 
 def _rows(lines: Iterator[tuple[int, str]], separator: str, *, quoting: bool) -> Iterator[_Row]:

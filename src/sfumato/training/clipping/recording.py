@@ -43,6 +43,9 @@ class Recording:
         self.layers = _layers(model, self.batch)
         self.slots = _slots(model, self.layers)
         self.paused = False
+        self._installed = False
+        if any(layer.module is model for layer in self.layers):
+            model.__dict__["forward"] = self._call_root
         self._rows_checked = self._parameters_checked = False
         self._hooks = [
             model.register_forward_pre_hook(self._begin, with_kwargs=True),
@@ -54,6 +57,8 @@ class Recording:
         for hook in self._hooks:
             hook.remove()
         self._uninstall()
+        if self.model.__dict__.get("forward") == self._call_root:
+            del self.model.__dict__["forward"]
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -171,12 +176,24 @@ class Recording:
         self._uninstall()
 
     def _install(self) -> None:
+        self._installed = True
         for layer in self.layers:
-            layer.module.__dict__["forward"] = layer.forward
+            if layer.module is not self.model:
+                layer.module.__dict__["forward"] = layer.forward
 
     def _uninstall(self) -> None:
+        self._installed = False
         for layer in self.layers:
-            layer.module.__dict__.pop("forward", None)
+            if layer.module is not self.model:
+                layer.module.__dict__.pop("forward", None)
+
+    def _call_root(self, *args: Any, **kwargs: Any) -> Any:
+        # Torch looks up the forward of the model before it calls our hook, so a model that is
+        # itself a layer must find out when it is called.
+        root = next(layer for layer in self.layers if layer.module is self.model)
+        if self._installed:
+            return root.forward(*args, **kwargs)
+        return type(self.model).forward(self.model, *args, **kwargs)
 
 
 def _layers(model: nn.Module, batch: Batch) -> list[Layer]:

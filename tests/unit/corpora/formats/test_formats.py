@@ -289,3 +289,39 @@ def test_chunks_end_in_the_same_places_whatever_is_done_with_them() -> None:
     second = [len(chunk.records) for chunk in text.read(io.BytesIO(content), Layout())]
     assert first == second
     assert len(first) > 1
+
+
+ABOUT = Layout(author_field="who", label_field="mood")
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (
+            jsonl.read,
+            '{"text": "a", "who": "ann", "mood": 1}\n{"text": "b", "who": null, "mood": "x"}\n',
+        ),
+        (separated.read, 'who,text,mood\nann,a,1\n,b,"x"\n'),
+        (separated.read_tabs, "mood\ttext\twho\n1\ta\tann\nx\tb\t\n"),
+    ],
+)
+def test_author_and_label_are_read_where_they_are_asked_for(read: Any, content: str) -> None:
+    (chunk,) = read(io.BytesIO(content.encode()), ABOUT)
+    first, second = chunk.documents()
+    assert (first.author, first.labels) == ("ann", ("1",))
+    assert (second.author, second.labels) == (None, ("x",))
+    (plain,) = read(io.BytesIO(content.encode()), Layout())
+    assert [one.author for one in plain.documents()] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (jsonl.read, '{"text": "a", "secret-name": "ann", "mood": "x"}\n'),
+        (separated.read, "text,secret-name,mood\na,ann,x\n"),
+    ],
+)
+def test_a_missing_author_field_is_an_error_that_quotes_nothing(read: Any, content: str) -> None:
+    with pytest.raises(MalformedRecord, match="there is no field 'who'") as caught:
+        list(read(io.BytesIO(content.encode()), ABOUT))
+    assert "ann" not in str(caught.value)

@@ -30,15 +30,23 @@ class Shape:
     left: int
     right: int
     seed: int
+    exact: bool = False  # in double precision
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-10 if self.exact else TOLERANCE
 
 
 shapes = st.builds(
     Shape,
     rows=st.integers(1, 5),
     places=st.integers(1, 12),
-    left=st.integers(1, 9),
+    left=st.integers(
+        8, 14
+    ),  # of two or three numbers, once normalized, little but rounding is left
     right=st.integers(1, 9),
     seed=st.integers(0, 10_000),
+    exact=st.booleans(),
 )
 
 
@@ -160,8 +168,11 @@ class Positions(nn.Module):
 def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[float, float]:
     weights = torch.linspace(0.5, 2.0, 997)
 
-    def losses(rows: Tensor) -> Tensor:
-        outputs = model(entered[rows]).flatten(1)
+    def losses(under: nn.Module, rows: Tensor) -> Tensor:
+        given = entered[rows]
+        if given.is_floating_point():
+            given = given.to(next(under.parameters()).dtype)
+        outputs = under(given).flatten(1)
         return (outputs.sin() * weights[: outputs.shape[1]]).sum(1)
 
     return worst_difference(model, losses, len(entered), owner)
@@ -170,6 +181,10 @@ def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[f
 def prepared(shape: Shape) -> torch.Generator:
     torch.manual_seed(shape.seed)
     return torch.Generator().manual_seed(shape.seed)
+
+
+def in_precision(model: nn.Module, shape: Shape) -> nn.Module:
+    return model.double() if shape.exact else model
 
 
 def owners(shape: Shape, draw: torch.Generator, shared: bool) -> Tensor | None:
@@ -183,8 +198,8 @@ def test_norms_and_sums_are_those_of_a_loop(name: str, shape: Shape, shared: boo
     draw = prepared(shape)
     model = LAYERS[name](shape)
     entered = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
-    errors = compared(model, entered, owners(shape, draw, shared))
-    assert max(errors) <= TOLERANCE
+    errors = compared(in_precision(model, shape), entered, owners(shape, draw, shared))
+    assert max(errors) <= shape.tolerance
 
 
 @pytest.mark.parametrize("name", TOKEN_LAYERS)
@@ -198,8 +213,8 @@ def test_norms_and_sums_of_tables_are_those_of_a_loop(
     # Few different tokens, so that most are repeated.
     tokens = torch.randint(0, 4, (shape.rows, shape.places), generator=draw)
     tokens[tokens == 3] = VOCABULARY - 1
-    errors = compared(model, tokens, owners(shape, draw, shared))
-    assert max(errors) <= TOLERANCE
+    errors = compared(in_precision(model, shape), tokens, owners(shape, draw, shared))
+    assert max(errors) <= shape.tolerance
 
 
 @settings(max_examples=40)

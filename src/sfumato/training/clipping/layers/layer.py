@@ -68,8 +68,8 @@ class Layer(ABC):
             slot.collect(*seen)
 
     def by_row(self, tensor: Tensor) -> Tensor:
-        """(rows, …, width) as (rows, places, width)."""
-        return tensor.reshape(tensor.shape[0], -1, tensor.shape[-1])
+        """(rows, …, width) as (rows, places, width), cut off from how it was computed."""
+        return tensor.detach().reshape(tensor.shape[0], -1, tensor.shape[-1])
 
     def check_rows(self, tensor: Tensor) -> None:
         """Refuse input whose first axis is not the rows of the batch."""

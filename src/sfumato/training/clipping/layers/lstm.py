@@ -51,8 +51,9 @@ class RecordedLSTM(Layer):
     def collect(self, course: Course, gates: Tensor) -> None:
         """Write down one use."""
         gates = gates.transpose(0, 1)
-        self.write("weight_ih_l0", gates, course.entered.transpose(0, 1))
-        self.write("weight_hh_l0", gates, course.hidden[:-1].transpose(0, 1))
+        entered, hidden = (one.detach().transpose(0, 1) for one in (course.entered, course.hidden))
+        self.write("weight_ih_l0", gates, entered)
+        self.write("weight_hh_l0", gates, hidden[:, :-1])
         total = gates.sum(1)
         self.write("bias_ih_l0", total)
         self.write("bias_hh_l0", total)

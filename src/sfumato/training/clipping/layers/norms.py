@@ -44,16 +44,15 @@ class RecordedLayerNorm(Layer):
         output: Tensor = through(_Normalize, input, self.batch.anchor, self)
         return output
 
-    def collect(self, entered: Tensor, moments: tuple[Tensor, Tensor], gradient: Tensor) -> None:
-        """Write down one use; ``moments`` are the mean and the reciprocal deviation."""
-        entered, gradient = self.by_row(entered), self.by_row(gradient)
+    def collect(self, entered: Tensor, gradient: Tensor) -> None:
+        """Write down one use: what entered the layer, and the gradient at its output."""
+        module: Any = self.module
         if "bias" in self.slots:
-            self.write("bias", gradient.sum(1))
+            self.write("bias", self.by_row(gradient).sum(1))
         if "weight" in self.slots:
-            mean, scale = (moment.reshape(len(entered), 1, -1) for moment in moments)
-            # Σ_t g_t (x_t − mean_t) scale_t, without forming x̂
-            products = torch.bmm(scale, gradient * entered)
-            self.write("weight", (products - torch.bmm(scale * mean, gradient))[:, 0])
+            shape, eps = module.normalized_shape, module.eps
+            normalized = torch.native_layer_norm(entered.detach(), shape, None, None, eps)[0]
+            self.write("weight", self.by_row(normalized.mul_(gradient)).sum(1))
 
 
 class _Normalize(torch.autograd.Function):
@@ -72,7 +71,7 @@ class _Normalize(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None]:
         entered, mean, scale = ctx.saved_tensors
-        ctx.layer.collect(entered, (mean, scale), gradient)
+        ctx.layer.collect(entered, gradient)
         if not ctx.needs_input_grad[0]:
             return None, None, None
         module = ctx.layer.module

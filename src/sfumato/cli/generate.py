@@ -1,0 +1,52 @@
+"""``sfumato generate``: what a trained model says."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.evaluate import RunArgument
+from sfumato.cli.output import print_json, visible
+
+
+def generate(  # noqa: PLR0913  # a command's options are its parameters
+    run: RunArgument,
+    prompt: Annotated[str, typer.Option("--prompt", help="How the text begins.")] = "",
+    tokens: Annotated[int, typer.Option("--tokens", min=1, help="At most so many.")] = 50,
+    temperature: Annotated[
+        float, typer.Option("--temperature", help="0 takes the likeliest token.")
+    ] = 1.0,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, help="Only among so many likeliest tokens.")
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", min=1, help="How many texts.")] = 1,
+    seed: Annotated[int | None, typer.Option("--seed", help="Say the same again.")] = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Let a trained model go on with a text.
+
+    Example: sfumato generate run --prompt "The patient" --tokens 30
+    """
+    from sfumato.core.checks import extra
+
+    extra("torch", needed_for="generating text", extra="train")
+    from sfumato.core.randomness import Randomness
+    from sfumato.models.generating import Sampling, continued
+    from sfumato.models.loading import load_model
+    from sfumato.training.run_folder import opened_run
+
+    folder = opened_run(run)
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    sampling = Sampling(tokens=tokens, temperature=temperature, top=top)
+    kind = str(folder.settings().get("kind", "causal"))
+    model = load_model(str(folder.model), randomness=randomness.stream(0), kind=kind)
+    texts = [
+        continued(model, prompt, sampling, randomness.stream(place + 1)) for place in range(samples)
+    ]
+    if json:
+        print_json({"prompt": prompt, "texts": texts}, indent=2)
+        return
+    sys.stdout.write("\n\n".join(visible(text) for text in texts) + "\n")

@@ -1,0 +1,67 @@
+"""Text from a model, one token after the other.
+
+What a private model says is post-processing of its weights: it costs nothing more. The randomness
+decides what is said and protects nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.core.checks import at_least, number
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.models.loading import LoadedModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How the next token is drawn: temperature 0 takes the likeliest."""
+
+    tokens: int = 50
+    temperature: float = 1.0
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least("tokens", self.tokens, 1)
+        if number("temperature", self.temperature) < 0:
+            raise InvalidArgument(f"temperature={self.temperature} must not be negative")
+        if self.top is not None:
+            at_least("top", self.top, 1)
+
+
+def continued(model: LoadedModel, prompt: str, sampling: Sampling, randomness: Randomness) -> str:
+    """The prompt and what the model says next, up to the end of the document."""
+    import torch
+
+    if model.classes:
+        raise InvalidArgument("a classifier does not write; only language models do")
+    tokens = [] if model.tokenizer.begin is None else [model.tokenizer.begin]
+    tokens += [int(one) for one in model.tokenizer.encode(prompt)]
+    if not tokens:
+        raise InvalidArgument("the prompt is empty, and this model has no token to begin with")
+    said: list[int] = []
+    model.network.eval()
+    with torch.no_grad():
+        for chance in randomness.uniform(sampling.tokens).tolist():
+            seen = torch.tensor([(tokens + said)[-model.context :]])
+            scores = model.network(input_ids=seen).logits[0, -1].double()
+            following = _drawn(scores, sampling, chance)
+            if following == model.tokenizer.end:
+                break
+            said.append(following)
+    return prompt + model.tokenizer.decode(said)
+
+
+def _drawn(scores: object, sampling: Sampling, chance: float) -> int:
+    import torch
+
+    assert isinstance(scores, torch.Tensor)  # noqa: S101
+    if sampling.temperature == 0:
+        return int(scores.argmax())
+    if sampling.top is not None and sampling.top < len(scores):
+        least = scores.topk(sampling.top).values[-1]
+        scores = scores.masked_fill(scores < least, float("-inf"))
+    reached = (scores / sampling.temperature).softmax(0).cumsum(0)
+    place = int(torch.searchsorted(reached, torch.tensor(chance, dtype=reached.dtype), right=True))
+    return min(place, len(scores) - 1)

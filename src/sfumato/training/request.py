@@ -1,0 +1,213 @@
+"""A whole training run from what a user asked for: corpus, model, plan, folder.
+
+``train`` reads the corpus, makes the plan, trains, and leaves a run folder behind; with the same
+request it goes on where a killed run stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.checks import at_least, one_of, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.models.loading import KINDS, LoadedModel, load_model
+from sfumato.models.lora import Lora
+from sfumato.models.saving import save_model
+from sfumato.tokenizers.loading import load_tokenizer
+from sfumato.training.bounds import Clipping
+from sfumato.training.course import Course
+from sfumato.training.plan import Plan, quietly
+from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.run_folder import RunFolder
+from sfumato.training.sampling import sampling
+from sfumato.training.stages import Stage, growing_batches
+
+# Independent streams of one source; the loop has its own below TRAINING.
+INITIAL, ADAPTER, TRAINING = range(3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """What decides privacy. Several batch sizes are stages of equal length."""
+
+    epsilon: float
+    delta: float | str = "auto"
+    epochs: float = 3.0
+    batch_sizes: tuple[int, ...] = (64,)
+    unit: str = "example"
+    sampling: str = "poisson"
+    clipping: Clipping = field(default_factory=Clipping)
+    accountant: str = "pld"
+
+    def __post_init__(self) -> None:
+        positive("epochs", self.epochs)
+        if self.epsilon != math.inf:
+            positive("epsilon", self.epsilon)
+        if not self.batch_sizes:
+            raise InvalidArgument("batch_sizes must hold at least one size")
+        for size in self.batch_sizes:
+            at_least("batch_size", size, 1)
+
+    def plan(self, units: int) -> Plan:
+        """The plan for so many units, with the least noise that keeps the level."""
+        way = sampling(self.sampling)
+        # A batch cannot be larger than the corpus; then everybody is in it.
+        sizes = tuple(min(size, units) for size in self.batch_sizes)
+        steps = way.steps(units, round(sum(sizes) / len(sizes)), self.epochs)
+        if len(sizes) == 1:
+            stages: tuple[Stage, ...] = (
+                Stage(steps=steps, batch_size=sizes[0], noise_multiplier=1.0),
+            )
+        else:
+            stages = growing_batches(
+                steps=max(steps, len(sizes)), sizes=sizes, noise_multiplier=1.0
+            )
+        with quietly():
+            drawn = Plan(
+                units=units,
+                stages=stages,
+                delta=self.delta,
+                unit=self.unit,
+                sampling=way,
+                clipping=self.clipping,
+                accountant=self.accountant,
+            )
+        return drawn.with_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Model and training; ``tokenizer`` is a folder with a public tokenizer.
+
+    ``corpus`` says how the corpus is read and when it was changed, nothing about its text.
+    """
+
+    model: str
+    privacy: Privacy
+    course: Course = field(default_factory=Course)
+    kind: str = "causal"
+    classes: tuple[str, ...] = ()
+    long: str = "split"
+    lora_rank: int | None = None
+    tokenizer: str | None = None
+    settings: dict[str, object] = field(default_factory=dict)
+    corpus: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, KINDS)
+        if self.lora_rank is not None:
+            at_least("lora_rank", self.lora_rank, 1)
+
+    def randomness(self) -> Randomness:
+        """Secure, unless a seed was given."""
+        return Randomness.secure() if self.seed is None else Randomness.reproducible(self.seed)
+
+    def load(self, randomness: Randomness) -> LoadedModel:
+        """The model before training, with low-rank factors if they are asked for."""
+        model = load_model(
+            self.model,
+            randomness=randomness.stream(INITIAL),
+            kind=self.kind,
+            classes=self.classes,
+            tokenizer=load_tokenizer(Path(self.tokenizer)) if self.tokenizer else None,
+            settings=self.settings,
+        )
+        if self.lora_rank is None:
+            return model
+        adapted: Any = Lora(rank=self.lora_rank).attach(model.network, randomness.stream(ADAPTER))
+        return LoadedModel(adapted, model.tokenizer, model.context, model.classes)
+
+    def records(self, model: LoadedModel, documents: Sequence[Document]) -> TokenRecords:
+        """The documents as records of this model's tokens."""
+        long = "truncate" if self.kind == "classifier" else self.long
+        cut = Cut(context=model.context, unit=self.privacy.unit, long=long)
+        if self.kind == "classifier":
+            return labelled_records(documents, model.tokenizer, cut, model.classes)
+        return language_records(documents, model.tokenizer, cut)
+
+    def public(self, plan: Plan) -> dict[str, Any]:
+        """What the run folder may show, and what must be the same on resuming."""
+        return {
+            "model": self.model,
+            "kind": self.kind,
+            "classes": list(self.classes),
+            "long": self.long,
+            "lora_rank": self.lora_rank,
+            "tokenizer": self.tokenizer,
+            "model_settings": {key: str(value) for key, value in self.settings.items()},
+            "epsilon": "inf" if math.isinf(self.privacy.epsilon) else self.privacy.epsilon,
+            "corpus": self.corpus,
+            "plan": plan.as_dict(),
+            "course": dict(self.course.as_dict()),
+            "reproducible": self.seed is not None,
+        }
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of a request."""
+
+    folder: RunFolder
+    model: LoadedModel
+    plan: Plan
+    guarantee: Guarantee
+    already_finished: bool = False
+
+
+Announce = Callable[[Plan, TokenRecords], Any]
+
+
+def train(
+    request: Request,
+    documents: Sequence[Document],
+    folder: RunFolder,
+    *,
+    resume: bool = False,
+    announce: Announce | None = None,
+) -> Trained:
+    """Train as requested and leave a run folder behind.
+
+    ``announce`` is told plan and records before the first step, and may return a function that is
+    told about every step.
+    """
+    from sfumato.training.loop import fit
+
+    randomness = request.randomness()
+    model = request.load(randomness)
+    records = request.records(model, documents)
+    plan = request.privacy.plan(len(records))
+    promised = plan.guarantee()
+    folder.begin(request.public(plan), resume=resume)
+    if folder.finished:
+        return Trained(folder, model, plan, _stamped(promised, randomness), True)
+    watch = announce(plan, records) if announce else None
+    guarantee = fit(
+        model,
+        records,
+        plan,
+        request.course,
+        randomness=randomness.stream(TRAINING),
+        folder=folder,
+        watch=watch,
+    )
+    if not folder.model.is_dir():
+        save_model(model, folder.model)
+    folder.write_guarantee(guarantee, {"plan": plan.as_dict(), "epsilon_planned": _level(request)})
+    folder.checkpoint.unlink(missing_ok=True)
+    return Trained(folder, model, plan, guarantee)
+
+
+def _stamped(guarantee: Guarantee, randomness: Randomness) -> Guarantee:
+    return guarantee if randomness.for_release else guarantee.reproducible()
+
+
+def _level(request: Request) -> float | str:
+    return "inf" if math.isinf(request.privacy.epsilon) else request.privacy.epsilon

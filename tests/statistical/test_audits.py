@@ -1,0 +1,169 @@
+"""The falsifier accuses no true claim, and catches every sabotaged one.
+
+A verdict on a true claim is a statistical check: its false-alarm probability is set from the budget.
+The sabotaged twins are judged at the same level, so they are caught by a wide margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from sfumato.audits import events
+from sfumato.audits.colours import colour_space
+from sfumato.audits.exhibits.exhibit import Exhibit
+from sfumato.audits.exhibits.table import EXHIBITS, examine
+from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score
+from sfumato.audits.verdict import Verdict
+from sfumato.audits.verify import Effort, verify
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import RowMechanism
+from statistical import budget
+from unit.audits.subjects import RowTwin, Twin
+
+CHECK = "audits: true claims"
+NAMES = word_mechanisms()
+LEVELS = (0.5, 3.0)
+EFFORT = Effort(pairs=250, draws=12_000)
+# A level at which the codes of the small space differ by few enough bits for draws to tell.
+SAMPLED = ("laplace", "vickrey", "mahalanobis", "projected", "binary")
+
+
+def judged(mechanism: PointMechanism, seed: int) -> Verdict:
+    alpha = budget.level(CHECK, "catalog") / (len(NAMES) * len(LEVELS))
+    source = Randomness.reproducible(seed)
+    return verify(mechanism, confidence=1 - alpha, effort=EFFORT, randomness=source)
+
+
+def built(name: str, epsilon: float, scale: float = 1.0) -> PointMechanism:
+    """A mechanism of the catalog over colours, for its claim or (``scale``) for its twin's draws."""
+    return build(name, space=colour_space(epsilon), epsilon=epsilon * scale)
+
+
+WITH_ROWS = [name for name in NAMES if isinstance(built(name, 1.0), RowMechanism)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", LEVELS)
+def test_no_mechanism_of_the_catalog_is_accused(name: str, epsilon: float) -> None:
+    verdict = judged(built(name, epsilon), seed=21)
+    assert not verdict.refuted, verdict.sentence()
+    assert verdict.pairs > 0
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_half_the_noise_is_caught(name: str) -> None:
+    twin = Twin(built(name, 0.5), built(name, 0.5, scale=2.0))
+    verdict = judged(twin, seed=22)
+    assert verdict.refuted, verdict.sentence()
+    assert verdict.witness is not None
+    assert verdict.witness.excess > 0
+
+
+@pytest.mark.parametrize("name", WITH_ROWS)
+def test_four_times_the_level_is_caught_from_rows(name: str) -> None:
+    honest, louder = built(name, 1.0), built(name, 1.0, scale=4.0)
+    assert judged(RowTwin(honest, louder), seed=23).refuted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mechanism_that_keeps_the_word_is_caught(name: str) -> None:
+    @dataclass(frozen=True)
+    class Kept(Twin):
+        def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+            del randomness
+            return points
+
+    honest = built(name, 1.0)
+    assert judged(Kept(honest, honest), seed=24).refuted
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_every_exhibit_is_refuted_and_its_repair_is_not(exhibit: Exhibit) -> None:
+    alpha = budget.level(CHECK, "repaired exhibits") / len(EXHIBITS)
+    # ``examine`` spends half of its budget on the repaired claim; the other half cannot be a
+    # false alarm, for that claim is false.
+    outcome = examine(exhibit, confidence=1 - 2 * alpha, randomness=Randomness.reproducible(25))
+    assert outcome.broken.refuted, outcome.broken.sentence()
+    assert not outcome.repaired.refuted, outcome.repaired.sentence()
+    assert outcome.as_expected
+    assert outcome.broken.witness is not None
+    assert outcome.broken.witness.loss > outcome.broken.witness.bound
+
+
+# --- the procedure itself ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TwoFairDice:
+    """Two inputs with one and the same law, of which it is claimed that nothing tells them apart."""
+
+    claim: str = "no difference at all"
+    delta: float = 0.0
+    sides: int = 60
+
+    def pairs(self) -> Sequence[Pair]:
+        return [Pair(0, 1, 0.0, 0.0)]
+
+    def name(self, number: int) -> str:
+        return str(number)
+
+    def draw(self, number: int, count: int, randomness: Randomness) -> Outputs:
+        del number
+        return randomness.integers(self.sides, count).astype(np.intp)
+
+    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+        """Many scores of no meaning, for a careless procedure to find something in."""
+        del pair, first, second
+        tables = np.random.default_rng(1).normal(size=(60, self.sides))
+        return [Score("noise", _looked_up(table)) for table in tables]
+
+    def describe(self, event: Event, seen: Sample) -> str:
+        del seen
+        return str(event)
+
+
+def _looked_up(table: NDArray[np.float64]) -> Any:
+    return lambda outputs: table[outputs]
+
+
+def false_alarms(runs: int, alpha: float) -> int:
+    return sum(
+        events.falsify(
+            TwoFairDice(),
+            draws=400,
+            alpha=alpha,
+            randomness=Randomness.reproducible(26).stream(run),
+            advance=lambda _: None,
+        ).refuted
+        for run in range(runs)
+    )
+
+
+def accuses_too_often(alarms: int, runs: int, alpha: float) -> bool:
+    chance = float(stats.binom.sf(alarms - 1, runs, alpha))
+    return budget.rejects(CHECK, "held-out", [chance])
+
+
+def test_a_true_claim_is_accused_no_more_often_than_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs, alpha = 60, 0.3
+    assert not accuses_too_often(false_alarms(runs, alpha), runs, alpha)
+    # The twin chooses the event by looking at the draws that it is then tested on.
+    honest = events._split
+
+    def careless(draws: Outputs) -> events.Parts:
+        parts = honest(draws)
+        return replace(parts, choose=parts.hold)
+
+    monkeypatch.setattr(events, "_split", careless)
+    assert accuses_too_often(false_alarms(runs, alpha), runs, alpha)

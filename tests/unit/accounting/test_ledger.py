@@ -1,0 +1,230 @@
+"""What is saved was charged before; a ledger survives any crash and forgives nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sfumato.accounting.ledger import Ledger
+from sfumato.core.errors import (
+    BudgetExceeded,
+    CannotResume,
+    MalformedRecord,
+    OutputExists,
+    StorageFailed,
+)
+
+RECORD = {"units": 100, "stages": ({"steps": 9},)}  # a tuple comes back from JSON as a list
+
+
+def opened(path: Path, **changes: object) -> AbstractContextManager[Ledger]:
+    settings = {"allowed": 9, "record": RECORD, "saved": {"order": 7}, **changes}
+    return Ledger.opened(path, **settings)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"
+
+
+def test_steps_are_counted_and_the_plan_is_the_limit(path: Path) -> None:
+    with opened(path) as ledger:
+        assert (ledger.charged, ledger.left) == (0, 9)
+        assert ledger.charge() == 1
+        assert ledger.charge(8) == 9
+        with pytest.raises(BudgetExceeded, match="allows 9 steps and 9 are charged; 1 more"):
+            ledger.charge()
+        assert ledger.left == 0
+
+
+def test_a_charge_too_large_is_refused_whole(path: Path) -> None:
+    with opened(path) as ledger:
+        with pytest.raises(BudgetExceeded):
+            ledger.charge(10)
+        assert ledger.charged == 0
+    with opened(path, resume=True) as ledger:
+        assert ledger.charged == 0
+
+
+def test_a_run_goes_on_after_what_was_charged_with_what_was_saved(path: Path) -> None:
+    with opened(path) as ledger:
+        ledger.charge(3)
+        ledger.charge()
+    with opened(path, resume=True, saved={"order": 8}) as ledger:
+        assert ledger.charged == 4
+        assert ledger.saved == {"order": 7}
+        assert ledger.charge(5) == 9
+
+
+def test_a_charge_is_on_the_disk_when_it_returns(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bytes] = []
+    real = os.fsync
+
+    def watched(handle: int) -> None:
+        real(handle)
+        synced.append(path.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", watched)
+    with opened(path) as ledger:
+        ledger.charge(2)
+    assert json.loads(synced[-1].splitlines()[-1]) == {"steps": 2, "charged": 2}
+
+
+def test_if_it_cannot_be_written_nothing_is_charged_any_more(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with opened(path) as ledger:
+        ledger.charge()
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fsync", full)
+            with pytest.raises(StorageFailed, match="No space left"):
+                ledger.charge()
+        assert ledger.charged == 1
+        with pytest.raises(BudgetExceeded, match="closed"):
+            ledger.charge()
+
+
+def test_a_closed_ledger_charges_nothing(path: Path) -> None:
+    with opened(path) as ledger:
+        pass
+    with pytest.raises(BudgetExceeded, match="closed"):
+        ledger.charge()
+
+
+def test_cut_off_anywhere_it_counts_whole_lines_and_goes_on(path: Path) -> None:
+    with opened(path) as ledger:
+        ledger.charge(2)
+        ledger.charge(3)
+    whole = path.read_bytes()
+    for length in range(1, len(whole) + 1):
+        path.write_bytes(whole[:length])
+        complete = whole[:length].count(b"\n")
+        with opened(path, resume=True) as ledger:
+            assert ledger.charged == {0: 0, 1: 0, 2: 2, 3: 5}[complete]
+            ledger.charge()
+        with opened(path, resume=True) as ledger:
+            assert ledger.charged == {0: 1, 1: 1, 2: 3, 3: 6}[complete]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"[]", b'{"steps": 1, "charged": 9}', b'{"steps": -1, "charged": 1}', b'{"steps": "2"}'],
+)
+def test_a_line_that_does_not_add_up_stops_everything(path: Path, line: bytes) -> None:
+    with opened(path) as ledger:
+        ledger.charge(2)
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(MalformedRecord, match="line 3 of the ledger"), opened(path, resume=True):
+        pass
+
+
+def test_a_line_taken_out_does_not_go_unnoticed(path: Path) -> None:
+    with opened(path) as ledger:
+        ledger.charge()
+        ledger.charge()
+    head, _, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + last)
+    with pytest.raises(MalformedRecord), opened(path, resume=True):
+        pass
+
+
+def test_another_plan_does_not_inherit(path: Path) -> None:
+    with opened(path):
+        pass
+    with (
+        pytest.raises(CannotResume, match="another plan"),
+        opened(path, resume=True, record={"units": 101}),
+    ):
+        pass
+
+
+def test_somebody_elses_file_is_not_taken(path: Path) -> None:
+    path.write_text('{"schema": 99}\n')
+    with pytest.raises(MalformedRecord, match="not a ledger"), opened(path, resume=True):
+        pass
+    with pytest.raises(OutputExists), opened(path):
+        pass
+    assert path.read_text() == '{"schema": 99}\n'
+
+
+def test_without_a_ledger_a_run_does_not_go_on_as_if_it_were_new(path: Path) -> None:
+    with pytest.raises(CannotResume, match="what was spent is unknown"), opened(path, resume=True):
+        pass
+    assert not path.exists()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed, match="cannot write"), opened(tmp_path / "no" / "ledger"):
+        pass
+
+
+def test_two_runs_do_not_share_a_ledger(path: Path) -> None:
+    with opened(path), pytest.raises(CannotResume, match="in use"), opened(path, resume=True):
+        pass
+
+
+CHARGE_THEN_SAVE = """
+        ledger.charge()
+        results.write(b"x"); results.flush()
+"""
+SAVE_THEN_CHARGE = """
+        results.write(b"x"); results.flush()
+        ready()
+        ledger.charge()
+"""
+RUN = """
+import os, sys, time
+from pathlib import Path
+from sfumato.accounting.ledger import Ledger
+
+def ready():
+    if results.tell() >= 5:
+        print("ready", flush=True)
+        time.sleep(60)
+
+with open(sys.argv[2], "wb") as results, Ledger.opened(
+    Path(sys.argv[1]), allowed=10**6, record={}, saved={}
+) as ledger:
+    while True:
+        LOOP
+        ready()
+"""
+
+
+@contextmanager
+def killed(loop: str, folder: Path) -> Iterator[tuple[int, int]]:
+    """A run killed in the middle: how many results there are, and how many steps are charged."""
+    ledger, results = folder / "ledger", folder / "results"
+    program = RUN.replace("        LOOP", loop)
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(ledger), str(results)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGKILL)
+    with Ledger.opened(ledger, allowed=10**6, record={}, saved={}, resume=True) as found:
+        yield results.stat().st_size, found.charged
+
+
+def test_after_a_kill_no_result_is_uncharged(tmp_path: Path) -> None:
+    with killed(CHARGE_THEN_SAVE, tmp_path) as (results, charged):
+        assert results == 5
+        assert results <= charged
+
+
+def test_the_twin_that_charges_afterwards_is_caught(tmp_path: Path) -> None:
+    with killed(SAVE_THEN_CHARGE, tmp_path) as (results, charged):
+        assert results > charged

@@ -1,0 +1,146 @@
+"""Mechanisms by name: ours, and anybody's class from a module or a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.audits.named import candidates, load_class
+from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.mechanisms.laplace import Laplace
+from sfumato.vectors.space import Space
+
+OWN = """
+from __future__ import annotations
+from dataclasses import dataclass
+from sfumato import Guarantee, Space
+from sfumato.accounting.guarantee import metric_dp
+
+class Plain:
+    def __init__(self, space: Space, epsilon: float, size: int = 3, name="x"):
+        self.space, self.epsilon, self.size, self.name = space, epsilon, size, name
+    def guarantee(self) -> Guarantee:
+        return metric_dp(epsilon=self.epsilon, metric=self.space.metric)
+    def privatize(self, points, randomness):
+        return points * 0
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    space: Space
+    epsilon: float
+    size: int = 3
+    guarantee = Plain.guarantee
+    privatize = Plain.privatize
+
+@dataclass(frozen=True, kw_only=True)
+class OnlyLarge(Settled):
+    def __post_init__(self):
+        from sfumato.core.errors import InvalidArgument
+        if self.space.dimension == 3 and self.space.name != "small":
+            raise InvalidArgument("more dimensions, please")
+
+class Silent:
+    def __init__(self, space, epsilon):
+        self.space = space
+    def privatize(self, points, randomness):
+        return points
+
+class Bragging(Silent):
+    def guarantee(self):
+        return "very private"
+
+class Failing(Silent):
+    def guarantee(self):
+        raise KeyError("epsilon")
+
+NOT_A_CLASS = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "json.py").write_text(OWN, encoding="utf-8")  # the name of somebody else's module
+    (tmp_path / "my_mechanisms.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_mechanisms", raising=False)
+    return "json.py"
+
+
+def test_a_name_of_the_catalog_is_built_over_both_spaces(small_space: Space) -> None:
+    found = candidates("laplace", space=small_space, epsilon=2.0)
+    assert [type(one) for one in found.mechanisms] == [Laplace, Laplace]
+    assert found.mechanisms[0].space is small_space
+    assert found.mechanisms[1].space.name == "40 names of colours"
+    assert {one.guarantee().epsilon for one in found.mechanisms} == {2.0}
+
+
+@pytest.mark.parametrize("place", ["json.py", "my_mechanisms", "./json.py"])
+@pytest.mark.parametrize("name", ["Plain", "Settled"])
+def test_a_class_of_ones_own_is_built_with_settings(
+    small_space: Space, own: str, place: str, name: str
+) -> None:
+    found = candidates(f"{place}:{name}", space=small_space, epsilon=2.0, settings={"size": "7"})
+    assert [vars(one)["size"] for one in found.mechanisms] == [7, 7]
+    assert "json" in sys.modules
+    assert hasattr(sys.modules["json"], "dumps"), "a file took the place of a module"
+
+
+def test_a_mechanism_that_cannot_work_on_colours_is_tried_without(
+    small_space: Space, own: str
+) -> None:
+    found = candidates(f"{own}:OnlyLarge", space=small_space, epsilon=1.0)
+    assert len(found.mechanisms) == 1
+    assert found.notes == ("not tried over colours: more dimensions, please",)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Silent", r"Silent is no mechanism on points; it lacks guarantee\(\)"),
+        ("Bragging", "must give a Guarantee, not 'very private'"),
+        ("Failing", "Failing.*could not be made: KeyError"),
+        ("Plane", "did you mean 'Plain'"),
+        ("NOT_A_CLASS", "unknown class"),
+    ],
+)
+def test_what_is_no_mechanism_is_told_what_is_missing(
+    small_space: Space, own: str, name: str, message: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        candidates(f"{own}:{name}", space=small_space, epsilon=1.0)
+
+
+def test_settings_nobody_has_are_refused(small_space: Space, own: str) -> None:
+    for name in ("Plain", "Settled"):
+        with pytest.raises(UnknownName, match="did you mean 'size'"):
+            candidates(f"{own}:{name}", space=small_space, epsilon=1.0, settings={"sise": "2"})
+        with pytest.raises(InvalidArgument, match="size='two' must be a whole number"):
+            candidates(f"{own}:{name}", space=small_space, epsilon=1.0, settings={"size": "two"})
+
+
+@pytest.mark.parametrize("place", ["nowhere.py", "nowhere_at_all"])
+def test_a_place_that_is_not_there_is_named(own: str, place: str) -> None:
+    with pytest.raises(InvalidArgument, match=place):
+        load_class(f"{place}:Plain")
+
+
+def test_code_that_cannot_be_imported_says_why(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("1 / 0\n", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="failed: ZeroDivisionError"):
+        load_class(f"{tmp_path / 'bad.py'}:Plain")
+
+
+@pytest.mark.parametrize("name", ["redact", "pseudonym"])
+def test_baselines_claim_nothing(small_space: Space, name: str) -> None:
+    with pytest.raises(InvalidArgument, match="nothing is claimed"):
+        candidates(name, space=small_space, epsilon=1.0)
+
+
+def test_the_search_path_is_left_as_it_was(small_space: Space, own: str) -> None:
+    before = list(sys.path)
+    candidates("my_mechanisms:Plain", space=small_space, epsilon=1.0)
+    with pytest.raises(InvalidArgument):
+        load_class("nowhere_at_all:Plain")
+    assert sys.path == before
