@@ -1,7 +1,7 @@
 """The falsifier accuses no true claim, and catches every sabotaged one.
 
-A verdict on a true claim is a statistical check: its false-alarm probability is set from the budget.
-The sabotaged twins are judged at the same level, so they are caught by a wide margin.
+A verdict on a true claim is a statistical check: its chance of a false alarm is set from the
+budget. The sabotaged twins are judged at the same level, so they are caught by a wide margin.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def judged(mechanism: PointMechanism, seed: int) -> Verdict:
 
 
 def built(name: str, epsilon: float, scale: float = 1.0) -> PointMechanism:
-    """A mechanism of the catalog over colours, for its claim or (``scale``) for its twin's draws."""
+    """A mechanism of the catalog over colours; with a ``scale`` it draws for its twin."""
     return build(name, space=colour_space(epsilon), epsilon=epsilon * scale)
 
 
@@ -104,7 +104,7 @@ def test_every_exhibit_is_refuted_and_its_repair_is_not(exhibit: Exhibit) -> Non
 
 @dataclass(frozen=True)
 class TwoFairDice:
-    """Two inputs with one and the same law, of which it is claimed that nothing tells them apart."""
+    """Two inputs with one and the same law, and the claim that nothing tells them apart."""
 
     claim: str = "no difference at all"
     delta: float = 0.0

@@ -15,6 +15,7 @@ from sfumato.cli.output import note, print_json, stdout
 if TYPE_CHECKING:
     from sfumato.corpora.source import Source
     from sfumato.metrics.prediction import Measured
+    from sfumato.tokenizers.tokenizer import Tokenizer
     from sfumato.training.bounds import Clipping
     from sfumato.training.loop import Progress
     from sfumato.training.plan import Plan
@@ -87,6 +88,12 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     tokenizer: Annotated[
         str | None, typer.Option("--tokenizer", help="A folder with a public tokenizer.")
     ] = None,
+    tokenizer_corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer-corpus", metavar="FILE", help="Learn the tokenizer from this PUBLIC text."
+        ),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option("--classes", metavar="A,B,…", help="Train a classifier with these labels."),
@@ -141,6 +148,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     source = Source.of(corpus, layout, file_format=file_format)
     checked = Source.of(valid, layout, file_format=file_format) if valid is not None else None
     sizes = _sizes(batch_size)
+    documents = _documents(source)
     request = Request(
         model=model,
         privacy=Privacy(
@@ -164,15 +172,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         classes=tuple(one.strip() for one in classes.split(",")) if classes else (),
         long=long,
         lora_rank=lora_rank,
-        tokenizer=tokenizer,
+        tokenizer=tokenizer
+        if tokenizer_corpus is None
+        else _learned(Source.of(tokenizer_corpus, layout), source, documents, given=tokenizer),
         settings=own,
         corpus=source.settings() | source.claims(),
         seed=seed,
     )
     with _bar() as announce:
-        trained = run(
-            request, _documents(source), RunFolder(output), resume=resume, announce=announce
-        )
+        trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
     measured = _measured(trained, checked) if checked is not None else []
     _report(trained, measured, as_json=json)
 
@@ -186,6 +194,19 @@ def _documents(source: Source) -> list[Any]:
             documents += chunk.documents()
             advance(place())
     return documents
+
+
+def _learned(
+    public: Source, private: Source, documents: list[Any], *, given: str | None
+) -> Tokenizer:
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.tokenizers.publicity import refuse_same_file, train_on_public
+
+    if given is not None:
+        raise InvalidArgument("give --tokenizer or --tokenizer-corpus, not both")
+    if public.path is not None and private.path is not None:
+        refuse_same_file(public.path, private.path)
+    return train_on_public(public.documents(), private=documents)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -52,10 +52,6 @@ _Tried = tuple[float, float]  # a level, and the median there
 _At = Callable[[float], _Tried]
 
 
-class UnreachableKeep(InvalidArgument):
-    """No level gives the median chance that was asked for."""
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Suggestion:
     """A level, and what it does to public words."""
@@ -154,7 +150,7 @@ def _give_up(at: _At, target: float, seen: list[_Tried]) -> NoReturn:
     first, last = seen[0], seen[-1]
     _stepped(at, first, SMALLEST / first[0] if last[0] >= first[0] else LARGEST / first[0])
     levels, medians = zip(*sorted(seen), strict=True)
-    raise UnreachableKeep(
+    raise InvalidArgument(
         f"no level makes the median word stay with probability {target:g}: over epsilon from "
         f"{levels[0]:.4g} to {levels[-1]:.4g}, as far as could be tried, it goes from "
         f"{min(medians):.4f} to {max(medians):.4f}"

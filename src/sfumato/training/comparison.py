@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.accounting.accountants import ACCOUNTANTS
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.plan import Plan, silently
+from sfumato.training.plan import Plan, quietly, silently
 from sfumato.training.sampling import Poisson
 
 _REMARKS = {
@@ -87,6 +87,7 @@ def _noise(plan: Plan, wanted: float | None) -> float | None:
     if wanted is None or wanted == math.inf or not plan.private:
         return None
     try:
-        return plan.with_epsilon(wanted).noise_multiplier
+        with quietly():
+            return plan.with_epsilon(wanted).noise_multiplier
     except InvalidArgument:
         return None

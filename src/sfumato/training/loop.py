@@ -155,9 +155,9 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
     for group in groups:
         if len(group) > 1:
             with run.step.one_record():
-                losses = [_backward(run, rows) for rows in group]
+                losses = [_backward(run, rows, None) for rows in group]
         else:
-            losses = [_backward(run, rows) for rows in group]
+            losses = [_backward(run, rows, rows.owner) for rows in group]
         loss += sum(losses)
         tokens += sum(int(rows.attention_mask.sum()) for rows in group)
     _prepare(run, batch)
@@ -166,7 +166,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
     return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
 
 
-def _backward(run: _Run, rows: Rows) -> float:
+def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     logits = run.model.network(input_ids=rows.input_ids, attention_mask=rows.attention_mask).logits
     # A row counts by its own record alone; the batch it happens to be in must not matter.
     losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
@@ -176,7 +176,7 @@ def _backward(run: _Run, rows: Rows) -> float:
             "the loss is not a finite number any more: training has diverged. Lower the learning "
             "rate or the clipping norm; the last checkpoint is kept"
         )
-    run.step.backward(losses, rows.owner)
+    run.step.backward(losses, owner)
     return total
 
 

@@ -21,6 +21,7 @@ from sfumato.models.loading import KINDS, LoadedModel, load_model
 from sfumato.models.lora import Lora
 from sfumato.models.saving import save_model
 from sfumato.tokenizers.loading import load_tokenizer
+from sfumato.tokenizers.tokenizer import Tokenizer
 from sfumato.training.bounds import Clipping
 from sfumato.training.course import Course
 from sfumato.training.plan import Plan, quietly
@@ -84,7 +85,7 @@ class Privacy:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Model and training; ``tokenizer`` is a folder with a public tokenizer.
+    """Model and training; ``tokenizer`` is a public one, or a folder that holds one.
 
     ``corpus`` says how the corpus is read and when it was changed, nothing about its text.
     """
@@ -96,7 +97,7 @@ class Request:
     classes: tuple[str, ...] = ()
     long: str = "split"
     lora_rank: int | None = None
-    tokenizer: str | None = None
+    tokenizer: str | Tokenizer | None = None
     settings: dict[str, object] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -117,13 +118,18 @@ class Request:
             randomness=randomness.stream(INITIAL),
             kind=self.kind,
             classes=self.classes,
-            tokenizer=load_tokenizer(Path(self.tokenizer)) if self.tokenizer else None,
+            tokenizer=self._tokenizer(),
             settings=self.settings,
         )
         if self.lora_rank is None:
             return model
         adapted: Any = Lora(rank=self.lora_rank).attach(model.network, randomness.stream(ADAPTER))
         return LoadedModel(adapted, model.tokenizer, model.context, model.classes)
+
+    def _tokenizer(self) -> Tokenizer | None:
+        if isinstance(self.tokenizer, str):
+            return load_tokenizer(Path(self.tokenizer))
+        return self.tokenizer
 
     def records(self, model: LoadedModel, documents: Sequence[Document]) -> TokenRecords:
         """The documents as records of this model's tokens."""
@@ -141,7 +147,7 @@ class Request:
             "classes": list(self.classes),
             "long": self.long,
             "lora_rank": self.lora_rank,
-            "tokenizer": self.tokenizer,
+            "tokenizer": getattr(self.tokenizer, "name", self.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
             "epsilon": "inf" if math.isinf(self.privacy.epsilon) else self.privacy.epsilon,
             "corpus": self.corpus,

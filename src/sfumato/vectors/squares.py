@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 CLOSE = 0.025
 # Numbers held at once when differences are taken (32 MB).
 CELLS = 1 << 22
+# Rows and columns of a product are filled up to multiples of these. With few columns it is made
+# in panels of so many multiplications each: too few to be shared among threads, which would wait
+# for each other longer than they work.
+ROWS, COLUMNS = 16, 8
+FEW = 1 << 15
+PANEL = 1 << 18
 
 
 def extended(vectors: NDArray[np.floating], origin: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -33,8 +39,8 @@ def squared_distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> 
 
     Both are ``extended``, from one origin.
     """
-    right = np.concatenate([-2.0 * there[:, :-2], there[:, :-3:-1]], axis=1)
-    squares: NDArray[np.float64] = here @ right.T
+    other = np.concatenate([-2.0 * there[:, :-2], there[:, :-3:-1]], axis=1)
+    squares = product(here, other)
     close = np.flatnonzero(squares <= CLOSE * here[:, -1:])
     step = max(1, CELLS // here.shape[1])
     for start in range(0, len(close), step):
@@ -42,3 +48,30 @@ def squared_distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> 
         differences = here[rows, :-2] - there[columns, :-2]
         squares[rows, columns] = np.einsum("nd,nd->n", differences, differences)
     return squares
+
+
+def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """⟨x, y⟩ for each x of ``left`` and each y of ``right``, whatever other rows there are.
+
+    Libraries choose how to add up by the shape of a product, and treat its edges apart: the last
+    digit of one number then depends on how many rows stand around it. Filled up to round sizes, a
+    product has no edges, and a small one always has the same shape.
+    """
+    table = _filled(right, -(-len(right) // COLUMNS) * COLUMNS).T
+    few = table.size <= FEW
+    panel = max(1, PANEL // table.size // ROWS if few else -(-len(left) // ROWS)) * ROWS
+    whole = len(left) // panel * panel
+    found = np.empty((len(left), table.shape[1]))
+    panels = left[:whole].reshape(-1, panel, left.shape[1])
+    np.matmul(panels, table, out=found[:whole].reshape(-1, panel, table.shape[1]))
+    if whole < len(left):
+        found[whole:] = (_filled(left[whole:], panel) @ table)[: len(left) - whole]
+    return found[:, : len(right)]
+
+
+def _filled(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    if len(rows) == count:
+        return rows
+    filled = np.zeros((count, rows.shape[1]))
+    filled[: len(rows)] = rows
+    return filled

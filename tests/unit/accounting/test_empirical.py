@@ -33,8 +33,9 @@ def test_it_can_be_written_as_json_even_if_infinite() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"epsilon": math.nan}, {"epsilon": 1.0, "confidence": 2.0}, {"epsilon": 1, "delta": -1}]
-)  # fmt: skip
+    "values",
+    [{"epsilon": math.nan}, {"epsilon": 1.0, "confidence": 2.0}, {"epsilon": 1.0, "delta": -1.0}],
+)
 def test_what_is_no_bound_is_refused(values: dict[str, float]) -> None:
     with pytest.raises(InvalidArgument):
         EmpiricalBound(compared="two words", **values)  # type: ignore[arg-type]

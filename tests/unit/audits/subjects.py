@@ -92,7 +92,7 @@ class RowTwin(Twin):
         return rows(points)
 
     def log_row(self, point: int) -> NDArray[np.float64]:
-        return self.log_rows(np.array([point], dtype=np.intp))[0]
+        return self.log_rows(np.array([point], dtype=np.intp)).ravel()
 
     def row(self, point: int) -> NDArray[np.float64]:
         return np.asarray(np.exp(self.log_row(point)))

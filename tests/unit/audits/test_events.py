@@ -11,8 +11,8 @@ from scipy.stats import beta
 from sfumato.audits import events
 from sfumato.audits.events import Parts, chosen, falsify, reach, witness_of
 from sfumato.audits.subject import Event, Pair, Sample, Score
-from sfumato.audits.verdict import Finding
 from sfumato.audits.vectors import VectorSubject
+from sfumato.audits.verdict import Finding
 from sfumato.core.randomness import Randomness
 from statistical import budget
 from unit.audits.subjects import answers

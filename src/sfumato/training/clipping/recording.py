@@ -198,19 +198,20 @@ class Recording:
 
 def _layers(model: nn.Module, batch: Batch) -> list[Layer]:
     found: list[Layer] = []
-    strangers: list[str] = []
+    strangers: dict[nn.Parameter, str] = {}
     for name, module in model.named_modules():
-        own = [key for key, one in module.named_parameters(recurse=False) if one.requires_grad]
-        if not own:
-            continue
-        rule = rule_for(module)
-        if rule is None:
-            kind = type(module).__name__
-            strangers += [f"{_joined(name, key)} ({kind})" for key in own]
-        else:
+        own = {key: one for key, one in module.named_parameters(recurse=False) if one.requires_grad}
+        rule = rule_for(module) if own else None
+        if rule is not None:
             found.append(rule(name, module, batch))
-    if strangers:
-        raise unsupported(strangers)
+        else:
+            kind = type(module).__name__
+            strangers |= {one: f"{_joined(name, key)} ({kind})" for key, one in own.items()}
+    # A module may hold a parameter that only a layer below it uses.
+    used = {parameter for layer in found for parameter in layer.trainable().values()}
+    missing = [name for parameter, name in strangers.items() if parameter not in used]
+    if missing:
+        raise unsupported(missing)
     return found
 
 

@@ -1,7 +1,7 @@
 """Each exhibit does what it says: the published law on one side, the repair on the other.
 
-Where draws are compared with a law, the tolerance is at least eight standard errors wide: no share of
-the false-alarm budget is needed for that.
+Where draws are compared with a law, the tolerance is at least eight standard errors wide: no share
+of the false-alarm budget is needed for that.
 """
 
 from __future__ import annotations

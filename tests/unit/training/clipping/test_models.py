@@ -137,7 +137,7 @@ def made(name: str, seed: int = 0) -> nn.Module:
     model = MODELS[name]()
     with torch.no_grad():
         for parameter in model.parameters():  # no bias is zero, no scale is one
-            parameter += 0.1 * torch.randn_like(parameter)
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
     return model
 
 
@@ -238,7 +238,7 @@ class Translated(nn.Module):
         self.model = model
 
     def forward(self, tokens: Tensor) -> Tensor:
-        places = torch.arange(tokens.shape[1]).expand(tokens.shape)
+        places = torch.arange(tokens.shape[1]).repeat(len(tokens), 1)
         logits: Tensor = self.model(input_ids=tokens, position_ids=places).logits
         return logits
 

@@ -108,7 +108,7 @@ class RecordedEmbedding(Layer):
                     f"layer {name!r} (Embedding) has {setting}={getattr(table, setting)}, with "
                     "which gradients cannot be clipped row by row; make it without this setting"
                 )
-        self._repeats = False
+        self._repeats: bool | None = None
 
     def roles(self) -> Mapping[str, Role]:
         """A table."""
@@ -134,15 +134,16 @@ class RecordedEmbedding(Layer):
         """Token numbers with the rows of the batch as their first axis."""
         rows = self.batch.rows
         if tokens.dim() == 1:
-            # (rows,) is one token per row, any other length is the positions of all rows. Once
-            # positions were seen, a batch of as many rows as places is not mistaken for tokens.
-            self._repeats |= len(tokens) != rows
-            return tokens.expand(rows, -1) if self._repeats else tokens
-        if len(tokens) == rows:
-            return tokens
-        if len(tokens) == 1:
+            if self._repeats is None and max(len(tokens), rows) > 1:
+                # One token per row, or the positions of all rows? Once decided, a batch of as many
+                # rows as places is not taken for the other.
+                self._repeats = len(tokens) != rows or tokens.tolist() == list(range(rows))
+            if self._repeats:
+                return tokens.expand(rows, -1)
+        elif len(tokens) == 1:
             return tokens.expand(rows, *tokens.shape[1:])
-        self.check_rows(tokens)
+        if len(tokens) != rows:
+            self.check_rows(tokens)
         return tokens
 
 
