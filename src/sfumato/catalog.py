@@ -44,6 +44,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.exponential:Exponential",
             "any word of the vocabulary, less likely the farther away (SanText)",
         ),
+        "hyperbolic": (
+            "sfumato.mechanisms.hyperbolic:Hyperbolic",
+            "noise in the Poincaré ball, then the nearest word there; rows at low levels",
+        ),
         "laplace": (
             "sfumato.mechanisms.laplace:Laplace",
             "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",

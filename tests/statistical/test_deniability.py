@@ -70,10 +70,10 @@ def test_intervals_hold_the_exact_probability_as_often_as_they_say(small_space: 
     )
     exact = deniability(mechanism, points, Effort(), Randomness.secure()).keep
     missed = int(((exact < found.low) | (exact > found.high)).sum())
-    assert not rejects(CHECK, "keep", [float(stats.binom.sf(missed - 1, len(points), 0.05))])
+    assert not rejects(CHECK, "intervals", [float(stats.binom.sf(missed - 1, len(points), 0.05))])
     half = (found.high - found.low) / 4
     narrow = int((np.abs(exact - found.keep) > half).sum())
-    assert rejects(CHECK, "keep", [float(stats.binom.sf(narrow - 1, len(points), 0.05))])
+    assert rejects(CHECK, "intervals", [float(stats.binom.sf(narrow - 1, len(points), 0.05))])
 
 
 def too_large(confidence: float, eta: float) -> float:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,9 @@ from sfumato.vectors.within import words_within
 
 # How often, at most, a known word is replaced by one beyond the default gamma.
 BETA = 0.001
+# Share of near words up to which it pays to look for them, and words that are asked about it.
+MOST_NEAR = 0.02
+SAMPLE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +121,13 @@ class Truncated(ByDistance):
         return np.where(near, logs[:, :-1], each[:, None])
 
     def block_sums(self, points: NDArray[np.intp], size: int) -> NDArray[np.float64]:
-        """Sums of the weights of blocks of words: all far words weigh alike, so near ones do."""
-        near = words_within(self.space, points, self.reach)
-        if near is None:
+        """Sums of the weights of blocks of words, one row per point.
+
+        All far words weigh alike: where few are near, only those are looked at one by one.
+        """
+        if not self._few_are_near:
             return super().block_sums(points, size)
+        near = words_within(self.space, points, self.reach, round(MOST_NEAR * len(self.space)))
         starts = np.arange(0, len(self.space), size)
         far = math.exp(-0.5 * self.epsilon * self.reach)
         sums = np.empty((len(points), len(starts)))
@@ -128,9 +135,17 @@ class Truncated(ByDistance):
         more = np.exp(-0.5 * self.epsilon * near.distances) - far
         cells = near.places * len(starts) + near.words // size
         sums += np.bincount(cells, more, sums.size).reshape(sums.shape)
-        unknown = np.add.reduceat(self._weights_of_unknown, starts)
-        sums[points == self.space.unknown] = unknown
+        # The weights of the unknown point have a factor of their own.
+        apart = near.crowded | (points == self.space.unknown)
+        sums[apart] = super().block_sums(points[apart], size)
         return sums
+
+    @cached_property
+    def _few_are_near(self) -> bool:
+        """Whether it pays to look for near words; a few public words tell."""
+        sample = np.linspace(0, len(self.space) - 1, SAMPLE).astype(np.intp)
+        share = np.count_nonzero(distances(self.space, sample) <= self.reach)
+        return share <= MOST_NEAR / 2 * SAMPLE * len(self.space)
 
 
 def default_gamma(epsilon: float, words: int, beta: float = BETA) -> float:

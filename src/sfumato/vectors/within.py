@@ -15,35 +15,40 @@ from numpy.typing import NDArray
 
 from sfumato.vectors.space import Space
 
-# Points and words compared at once, and numbers held at once when differences are taken.
-SIDE = 2048
+# Words compared with all points at once, and numbers held at once when differences are taken.
+WORDS = 2048
 CELLS = 1 << 22
-# Of all pairs looked at, measured one by one at most; beyond that it no longer pays.
-MOST = 0.01
 
 
 @dataclass(frozen=True)
 class Near:
-    """Pairs of a point, by its place among the points, and a word, with their distance."""
+    """Pairs of a point, by its place among the points, and a word, with their distance.
+
+    Of a point that is ``crowded``, with too many words around it, there are no pairs.
+    """
 
     places: NDArray[np.intp]
     words: NDArray[np.intp]
     distances: NDArray[np.float64]
+    crowded: NDArray[np.bool_]
 
 
-def words_within(space: Space, points: NDArray[np.intp], radius: float) -> Near | None:
-    """Every word no farther than ``radius`` from a point; None if there are too many."""
-    places, words, compared = [], [], 0
+def words_within(space: Space, points: NDArray[np.intp], radius: float, most: int) -> Near:
+    """Every word no farther than ``radius`` from a point, if there are not more than ``most``."""
     here = space.at(points) - space.centroid
-    for start in range(0, len(space), SIDE):
-        there = space.vectors[start : start + SIDE] - space.centroid
-        place, word = _perhaps_within(here, there, radius)
-        places.append(place)
-        words.append(word + start)
-        compared += len(here) * len(there)
-        if sum(map(len, words)) > MOST * compared:
-            return None
-    return _measured(space, points, (np.concatenate(places), np.concatenate(words)), radius)
+    counts, found = np.zeros(len(points), dtype=np.intp), []
+    for start in range(0, len(space), WORDS):
+        there = space.vectors[start : start + WORDS] - space.centroid
+        places, words = _perhaps_within(here, there, radius)
+        counts += np.bincount(places, minlength=len(points))
+        few = counts[places] <= most
+        found.append((places[few], words[few] + start))
+    places, words = (np.concatenate(side) for side in zip(*found, strict=True))
+    few = counts[places] <= most
+    places, words = places[few], words[few]
+    distances = _measured(space, points[places], words)
+    near = distances <= radius
+    return Near(places[near], words[near], distances[near], counts > most)
 
 
 def _perhaps_within(
@@ -68,17 +73,13 @@ def _perhaps_within(
 
 
 def _measured(
-    space: Space,
-    points: NDArray[np.intp],
-    pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
-    radius: float,
-) -> Near:
-    places, words = pairs
-    distances = np.empty(len(places))
+    space: Space, points: NDArray[np.intp], words: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The distance of each pair, from differences."""
+    distances = np.empty(len(points))
     step = max(1, CELLS // space.dimension)
-    for start in range(0, len(places), step):
+    for start in range(0, len(points), step):
         block = slice(start, start + step)
-        differences = space.at(points[places[block]]) - space.vectors[words[block]]
-        distances[block] = np.sqrt(np.einsum("nd,nd->n", differences, differences))
-    near = distances <= radius
-    return Near(places[near], words[near], distances[near])
+        differences = space.at(points[block]) - space.vectors[words[block]]
+        np.sqrt(np.einsum("nd,nd->n", differences, differences), out=distances[block])
+    return distances

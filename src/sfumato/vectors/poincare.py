@@ -1,0 +1,163 @@
+"""Words in the Poincaré ball: hyperbolic space of curvature −1.
+
+The map
+    A vector v goes, in its direction from the centroid c, to the hyperbolic distance s·|v − c| from
+    the middle of the ball: y = tanh(s·|v − c|/2)·(v − c)/|v − c|. It is the exponential map at the
+    origin, made of public vectors and a public scale s alone. The centroid, and with it every
+    unknown word, stands in the middle.
+
+How far apart
+    Straight lines through the middle keep their length times s; across them the map stretches by
+    sinh(s·ρ)/ρ at the distance ρ from the centroid, which grows with ρ and is no less than s. A
+    straight line between two vectors stays within the largest such distance R, so
+    s·|v − w| <= d_H(v, w) <= sinh(s·R)/R · |v − w|.
+
+Care
+    Towards the rim, coordinates in the ball run out of digits: 1 − |y|² is what counts there. So a
+    point is held by its hyperbolic radius r and its direction u, and a point after noise by
+    tanh(r)·u, its place in the Klein model: rounded to the rim it is still a point to search from.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.vectors.space import Space
+from sfumato.vectors.squares import extended, squared_distances
+
+Numbers = NDArray[np.float64]
+
+# By default, where the root of the mean square distance from the centroid goes.
+TYPICAL_RADIUS = 2.0
+# Up to here float64 tells neighbours apart: digits are lost as exp(2r) grows.
+LARGEST_RADIUS = 12.0
+WORDS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """The words of a space and its unknown point, in the ball."""
+
+    space: Space
+    scale: float
+
+    @classmethod
+    def of(cls, space: Space, scale: float | None = None) -> Ball:
+        """With a scale that keeps every word within ``LARGEST_RADIUS``."""
+        lengths = _lengths(space)
+        longest = float(lengths.max())
+        # Words that all stand at one place have no distances, whatever the scale.
+        most = LARGEST_RADIUS / longest if longest else math.inf
+        if scale is None:
+            typical = math.sqrt(float(np.square(lengths[:-1]).mean()))
+            return cls(space, min(most, TYPICAL_RADIUS / typical) if typical else 1.0)
+        if scale > most:
+            raise InvalidArgument(
+                f"scale={scale:g} must be at most {most:g} for {space.name}: beyond that its words "
+                "come so near to the rim of the ball that numbers cannot tell them apart"
+            )
+        return cls(space, scale)
+
+    @cached_property
+    def radii(self) -> Numbers:
+        """Hyperbolic distance of every point from the middle, the unknown one last."""
+        return self.scale * _lengths(self.space)
+
+    @property
+    def stretch(self) -> float:
+        """sinh(s·R)/R: no distance in the ball exceeds the Euclidean one by more than this."""
+        radius = float(self.radii.max())
+        return self.scale * math.sinh(radius) / radius if radius else self.scale
+
+    def directions(self, points: NDArray[np.intp]) -> Numbers:
+        """Unit vectors from the middle, and zero for what stands in the middle."""
+        vectors = self.space.at(points) - self.space.centroid
+        lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+        vectors /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        return vectors
+
+    def distances(self, points: NDArray[np.intp], words: slice) -> Numbers:
+        """d_H from each point (one per row) to each of the words (one per column).
+
+        sinh²(d/2) = sinh²((r − r')/2) + sinh(r)·sinh(r')·|u − u'|²/4 has no digits to lose,
+        neither for near-duplicates nor towards the rim.
+        """
+        origin = np.zeros(self.space.dimension)
+        here = extended(self.directions(points), origin)
+        first, last, _ = words.indices(len(self.space))
+        found = np.empty((len(points), last - first))
+        for start in range(first, last, WORDS):
+            block = np.arange(start, min(start + WORDS, last))
+            parts = squared_distances(here, extended(self.directions(block), origin))
+            parts *= np.sinh(self.radii[points])[:, None]
+            parts *= np.sinh(self.radii[block]) / 4
+            steps = np.subtract.outer(self.radii[points] / 2, self.radii[block] / 2)
+            parts += np.square(np.sinh(steps, out=steps), out=steps)
+            np.sqrt(parts, out=parts)
+            np.arcsinh(parts, out=found[:, start - first : start - first + len(block)])
+        found *= 2
+        return found
+
+    def distances_from(self, point: int) -> Numbers:
+        """d_H from one point to every point, the unknown one last."""
+        return np.append(
+            self.distances(np.array([point], dtype=np.intp), slice(None)).ravel(),
+            self.radii[point],
+        )
+
+    def moved(self, points: NDArray[np.intp], directions: Numbers, lengths: Numbers) -> Numbers:
+        """Where points come by going some way in the given directions, in the Klein model.
+
+        ``lengths`` holds tanh(r) of the hyperbolic lengths r. This is Möbius addition, x ⊕ z with
+        z = tanh(r/2)·u, an isometry that takes the middle of the ball to x: (cosh r, sinh r·u) on
+        the hyperboloid, boosted to x and divided by cosh r, so that no length is too long.
+        """
+        radii, own = self.radii[points], self.directions(points)
+        along = lengths * np.einsum("nd,nd->n", own, directions)
+        places = lengths[:, None] * directions
+        places += (np.sinh(radii) + (np.cosh(radii) - 1) * along)[:, None] * own
+        places /= (np.cosh(radii) + np.sinh(radii) * along)[:, None]
+        return places
+
+    def nearest(self, places: Numbers) -> NDArray[np.intp]:
+        """The word nearest in d_H to each place of the Klein model.
+
+        cosh d_H = cosh(R)·(cosh r − ⟨k, sinh(r)·u⟩) for a place k = tanh(R)·u', so the nearest word
+        has the largest ⟨k, sinh(r)·u⟩ − cosh r: a product of matrices and an argmax.
+        """
+        winner = np.zeros(len(places), dtype=np.intp)
+        best = np.full(len(places), -np.inf)
+        for start in range(0, len(self.space), WORDS):
+            scores = places @ self._table[:-1, start : start + WORDS]
+            scores -= self._table[-1, start : start + WORDS]
+            local = scores.argmax(axis=1)
+            value = np.take_along_axis(scores, local[:, None], axis=1)[:, 0]
+            better = value > best
+            best[better] = value[better]
+            winner[better] = local[better] + start
+        return winner
+
+    @cached_property
+    def _table(self) -> Numbers:
+        """sinh(r)·u and cosh r of every word, one column each."""
+        table = np.empty((self.space.dimension + 1, len(self.space)))
+        for start in range(0, len(self.space), WORDS):
+            block = np.arange(start, min(start + WORDS, len(self.space)))
+            table[:-1, block] = (np.sinh(self.radii[block])[:, None] * self.directions(block)).T
+        table[-1] = np.cosh(self.radii[:-1])
+        return table
+
+
+def _lengths(space: Space) -> Numbers:
+    """Distance of every point from the centroid, the unknown one last."""
+    lengths = np.zeros(len(space) + 1)
+    for start in range(0, len(space), WORDS):
+        vectors = space.vectors[start : start + WORDS] - space.centroid
+        lengths[start : start + len(vectors)] = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    return lengths
