@@ -23,6 +23,7 @@ NAMES = (
     "segmentation",
     "policies",
     "memory",
+    "training_step",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -2,10 +2,10 @@
 
 Usage: python scripts/published_noise.py [LEVEL ...]
 
-The published ones are those of table 7 of "An empirical calibration of metric differential privacy
-and DP-SGD" (the calibration paper), which says: Rényi accountant, batches of 128, sizes and epochs
-of its tables 5 and 6. It does not say which delta; 1/n, with Poisson sampling, comes closest. Its
-"1.191" for BERT on CoLA at level 1 is taken for a misprint of 1.91, which its table 3 has.
+The published ones are those of table 7 of Faustini et al. 2024, "Empirical calibration and metric
+differential privacy in language models": Rényi accountant, batches of 128, sizes and epochs of its
+tables 5 and 6. Which delta it does not say; 1/n, with Poisson sampling, comes closest. Its "1.191"
+for BERT on CoLA at level 1 is taken for a misprint of 1.91, which its table 3 has.
 """
 
 from __future__ import annotations

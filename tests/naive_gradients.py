@@ -26,7 +26,7 @@ def gradients_of_records(
     model = deepcopy(model).double()
     trainable = {name: one for name, one in model.named_parameters() if one.requires_grad}
     totals: list[dict[str, Tensor]] = []
-    for record in owner.unique():
+    for record in torch.unique(owner):
         total = {name: torch.zeros_like(one) for name, one in trainable.items()}
         for row in (owner == record).nonzero()[:, 0]:
             loss = losses(model, row[None]).sum()

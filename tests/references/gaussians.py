@@ -65,7 +65,7 @@ def epsilon_of_divergences(orders: Sequence[float], divergences: Floats, delta: 
         - (math.log(delta) + math.log(order)) / (order - 1)
         for order, divergence in zip(orders, divergences, strict=True)
     ]
-    return max(0.0, min(levels))
+    return float(max(0.0, min(levels)))
 
 
 def epsilon_bounds(rate: float, sigma: float, count: int, delta: float) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def epsilon_bounds(rate: float, sigma: float, count: int, delta: float) -> tuple
         composed = np.maximum(_power(masses, count), 0.0)
         missing = 1.0 - float(masses.sum()) ** count
         # Each loss lies between its cell's lower end and a step above it.
-        losses = step * (count * first + np.arange(len(composed)))
+        losses = step * (count * first + np.arange(len(composed), dtype=np.float64))
         lows.append(_epsilon(losses, composed, 0.0, delta))
         highs.append(_epsilon(losses + count * step, composed, missing, delta))
     return max(lows), max(highs)
@@ -100,12 +100,13 @@ def _losses(rate: float, sigma: float, step: float, *, removed: bool) -> tuple[i
         return np.where(inside <= 0, -np.inf, found)
 
     def mass_below(z: Floats) -> Floats:
-        without = special.ndtr(z / sigma)
-        return (1 - rate) * without + rate * special.ndtr((z - 1) / sigma) if removed else without
+        without: Floats = special.ndtr(z / sigma)
+        moved: Floats = special.ndtr((z - 1) / sigma)
+        return (1 - rate) * without + rate * moved if removed else without
 
     ends = sorted((loss(-9 * sigma), loss(1 + 9 * sigma)))
     first, last = math.floor(ends[0] / step), math.ceil(ends[1] / step)
-    below = mass_below(place(step * np.arange(first, last + 1)))
+    below = mass_below(place(step * np.arange(first, last + 1, dtype=np.float64)))
     return first, np.abs(np.diff(below))
 
 

@@ -9,12 +9,21 @@ import pytest
 
 from system.conftest import Command, environment
 
-HEAVY = ("numpy", "scipy", "torch", "spacy", "phonenumbers", "stdnum", "pyarrow", "randomgen")
+HEAVY = (
+    "altair", "numpy", "phonenumbers", "pyarrow", "randomgen", "scipy", "spacy", "stdnum", "torch",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["privatize", "--help"], ["data", "--help"], ["--version"], ["list"]],
+    [
+        ["--help"],
+        ["privatize", "--help"],
+        ["plan", "--help"],
+        ["data", "--help"],
+        ["--version"],
+        ["list"],
+    ],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     program = (
@@ -44,6 +53,8 @@ def test_importing_the_facade_is_light_and_complete() -> None:
 
 def test_every_command_explains_itself(sfumato: Command) -> None:
     commands = [["privatize"], ["scan"], ["explain"], ["list"], ["show"], ["policy", "score"]]
+    commands += [["deniability"], ["suggest"], ["compare"]]
+    commands += [["plan"]]
     commands += [["data", name] for name in ("customersim", "canaries", "vectors")]
     for command in commands:
         result = sfumato(*command, "--help")

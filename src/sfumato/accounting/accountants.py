@@ -14,7 +14,7 @@ Why it holds
 
 Care
     The distributions are multiplied by Fourier transforms, whose rounding errors can put delta
-    too low: without a margin, epsilon falls below its true value for deltas around 1e-12. So a
+    too low: without a margin, epsilon falls below its true value for deltas around 1e-11. So a
     part of delta is set aside for rounding, and a delta not well above it is refused. Rényi
     divergences that come out negative (rounding again) count as 0, not as "perfectly private",
     and an order whose series does not converge is left out.
@@ -38,6 +38,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.accounting.events import SampledGaussian, merged
+from sfumato.accounting.solving import least
 from sfumato.core.checks import between, extra, one_of
 from sfumato.core.errors import InvalidArgument
 
@@ -53,6 +54,9 @@ ROUNDING = (1e-13, 2e-16)
 
 # An interval of losses above which exp() overflows: there is practically no noise then.
 _COARSEST = 300.0
+
+# A level up to which exp(−level) is far from underflow.
+_LOSSLESS = 500.0
 
 
 class Spent(Protocol):
@@ -191,7 +195,12 @@ class _Pld:
                 f"({self.rounding:.1g}); take the accountant rdp"
             )
         with _quietly():
-            return float(self.distribution.get_epsilon(delta - self.rounding))
+            level = float(self.distribution.get_epsilon(delta - self.rounding))
+        if level < _LOSSLESS:
+            return level
+        # There exp(−level) underflows, and the library's level is off or infinite. Its deltas are
+        # computed from differences of losses, and remain good.
+        return least(self.delta, delta, guess=min(level, 10 * _LOSSLESS))
 
     def delta(self, epsilon: float) -> float:
         with _quietly():

@@ -103,12 +103,23 @@ def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMec
         yield _drawn, subject
         return
     check_claims_something(subject)
-    has_rows = isinstance(subject, RowMechanism)
+    has_rows = _has_rows(subject)
     if has_rows:
         yield _exact, subject
     # Rows say nothing about draws that another method makes.
     if not has_rows or getattr(type(subject), "privatize", None) is not FromRows.privatize:
         yield _sampled, subject
+
+
+def _has_rows(mechanism: PointMechanism) -> bool:
+    """Whether its probabilities are known; some know them at some levels only, and say so."""
+    if not isinstance(mechanism, RowMechanism):
+        return False
+    try:
+        mechanism.log_rows(np.zeros(1, dtype=np.intp))
+    except InvalidArgument:
+        return False
+    return True
 
 
 def _claimed(subject: PointMechanism | Subject) -> tuple[str, float]:
@@ -122,13 +133,14 @@ def _exact(
 ) -> Finding:
     del alpha  # arithmetic raises no false alarm
     space = mechanism.space
-    points = len(space) + 1
+    points, total = len(space) + 1, None
     if points <= SMALL and (effort.pairs is None or effort.pairs >= points * (points - 1) // 2):
+        total = points
         chosen: Iterable[NDArray[np.intp]] = [np.arange(points, dtype=np.intp)]
     else:
         most = max(8, CELLS // len(space))
         chosen = batches(mechanism, effort.pairs or EXACT_PAIRS, most, randomness)
-    with progress("comparing rows", None, unit_is_bytes=False) as advance:
+    with progress("comparing rows", total, unit_is_bytes=False) as advance:
         return check_rows(mechanism, chosen, space.name, advance)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import note, print_json, stdout
+from sfumato.cli.output import print_json, stdout, visible
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -108,35 +108,31 @@ def _verdict(
 
 def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[Outcome]:
     from sfumato.audits.exhibits.table import EXHIBITS, examine, find_exhibit
-    from sfumato.core.progress import progress
 
     chosen = EXHIBITS if name is None else (find_exhibit(name),)
     each = 1 - (1 - confidence) / len(chosen)
-    outcomes = []
-    with progress("exhibits", len(chosen), unit_is_bytes=False) as advance:
-        for number, exhibit in enumerate(chosen):
-            source = randomness.stream(number)
-            outcomes.append(examine(exhibit, confidence=each, randomness=source))
-            advance(number + 1)
-    return outcomes
+    return [
+        examine(exhibit, confidence=each, randomness=randomness.stream(number))
+        for number, exhibit in enumerate(chosen)
+    ]
 
 
 def _print(verdict: Verdict) -> None:
-    console = stdout()
-    console.print(f"Claim: {verdict.claim}", markup=False)
-    for finding in verdict.findings:
-        console.print(_line(finding), markup=False)
-    for remark in verdict.notes:
-        note(remark)
-    console.print(verdict.sentence(), markup=False)
+    lines = [f"Claim: {verdict.claim}", *map(_line, verdict.findings), *verdict.notes]
+    lines.append(verdict.sentence())
     if not verdict.refuted and verdict.witness is not None:
-        console.print(f"The closest: {verdict.witness.sentence()}.", markup=False)
+        lines.append(f"The closest: {verdict.witness.sentence()}.")
     if any(finding.draws for finding in verdict.findings):
-        console.print(
-            f"A claim that is true is refuted with a probability of at most "
-            f"{1 - verdict.confidence:.3g}, over all pairs and events.",
-            markup=False,
-        )
+        budget = f"{1 - verdict.confidence:.3g}, over all pairs and events."
+        lines.append(f"A claim that is true is refuted with a probability of at most {budget}")
+    _say(lines)
+
+
+def _say(lines: list[str]) -> None:
+    # Words may come from somebody's file of vectors: they must not steer the terminal.
+    console = stdout()
+    for line in lines:
+        console.print(visible(line), markup=False)
 
 
 def _line(finding: Finding) -> str:
@@ -156,8 +152,7 @@ def _table(outcomes: list[Outcome]) -> None:
         table.add_row(one.exhibit.name, refuted, repaired)
     console.print(table)
     for one in outcomes:
-        console.print(f"\n{one.exhibit.name}: {one.exhibit.source}", markup=False)
-        console.print(f"  claimed: {one.exhibit.claim}", markup=False)
-        console.print(f"  false because {one.exhibit.reason}", markup=False)
-        console.print(f"  {one.broken.sentence()}", markup=False)
-        console.print(f"  repair: {one.exhibit.repair}", markup=False)
+        shown = one.exhibit
+        _say([f"\n{shown.name}: {shown.source}", f"  claimed: {shown.claim}"])
+        _say([f"  false because {shown.reason}", f"  {one.broken.sentence()}"])
+        _say([f"  repair: {shown.repair}"])

@@ -1,7 +1,8 @@
 """How well a model predicts text: perplexity and top-1 accuracy, with intervals over documents.
 
 Tokens of one document are not independent, so the intervals resample whole documents (a cluster
-bootstrap); with few documents they are wide, and that is the truth.
+bootstrap). With few documents they are rough and rather too short; with a single one nothing is
+known of others, and there is no interval.
 
 Care
     Measured on private text, these figures are a release of their own that no guarantee of the
@@ -38,41 +39,60 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure with its interval and the number of tokens behind it."""
+    """A figure with its interval, if there is one, and the number of tokens behind it."""
 
     metric: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
 
 
 def perplexity(documents: Sequence[Predicted], randomness: Randomness) -> Measured:
     """The exponential of the mean −ln p over all tokens."""
     sums = np.array([one.losses.sum() for one in documents])
-    middle = _share("perplexity", sums, documents, randomness)
-    return Measured(
-        "perplexity", *(math.exp(min(value, 700.0)) for value in middle[:3]), n=middle[3]
-    )
+    value, ends, count = _share("perplexity", sums, documents, randomness)
+    low, high = (None if end is None else _exponential(end) for end in ends)
+    return Measured("perplexity", _exponential(value), low, high, count)
 
 
 def accuracy(documents: Sequence[Predicted], randomness: Randomness) -> Measured:
     """The share of tokens that were the likeliest."""
     sums = np.array([one.right.sum() for one in documents], dtype=np.float64)
-    return Measured("accuracy", *_share("accuracy", sums, documents, randomness))
+    value, (low, high), count = _share("accuracy", sums, documents, randomness)
+    return Measured("accuracy", value, low, high, count)
+
+
+Ends = tuple[float, float] | tuple[None, None]
 
 
 def _share(
     what: str, sums: NDArray[np.float64], documents: Sequence[Predicted], randomness: Randomness
-) -> tuple[float, float, float, int]:
+) -> tuple[float, Ends, int]:
     counts = np.array([len(one.losses) for one in documents], dtype=np.float64)
     if not counts.sum():
         raise BadInput(f"there is no token to measure {what} on")
+    # Documents without a token say nothing about how much documents differ.
+    sums, counts = sums[counts > 0], counts[counts > 0]
+    return (
+        float(sums.sum() / counts.sum()),
+        _interval(sums, counts, randomness),
+        int(counts.sum()),
+    )
+
+
+def _interval(
+    sums: NDArray[np.float64], counts: NDArray[np.float64], randomness: Randomness
+) -> Ends:
+    if len(sums) == 1:
+        return None, None
     resampled = np.empty(RESAMPLES)
     for place in range(RESAMPLES):
         drawn = randomness.integers(len(sums), len(sums))
-        total = counts[drawn].sum()
-        resampled[place] = sums[drawn].sum() / total if total else np.nan
-    ends = np.nanquantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    low, high = (float(end) for end in ends)
-    return float(sums.sum() / counts.sum()), low, high, int(counts.sum())
+        resampled[place] = sums[drawn].sum() / counts[drawn].sum()
+    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def _exponential(mean: float) -> float:
+    return math.exp(min(mean, 700.0))  # beyond that a number overflows

@@ -7,11 +7,15 @@ decides what is said and protects nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.loading import LoadedModel
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +40,9 @@ def continued(model: LoadedModel, prompt: str, sampling: Sampling, randomness: R
 
     if model.classes:
         raise InvalidArgument("a classifier does not write; only language models do")
-    tokens = [] if model.tokenizer.begin is None else [model.tokenizer.begin]
-    tokens += [int(one) for one in model.tokenizer.encode(prompt)]
+    tokenizer = model.tokenizer
+    tokens = [] if tokenizer.begin is None else [tokenizer.begin]
+    tokens += [int(one) for one in tokenizer.encode(prompt)]
     if not tokens:
         raise InvalidArgument("the prompt is empty, and this model has no token to begin with")
     said: list[int] = []
@@ -45,23 +50,27 @@ def continued(model: LoadedModel, prompt: str, sampling: Sampling, randomness: R
     with torch.no_grad():
         for chance in randomness.uniform(sampling.tokens).tolist():
             seen = torch.tensor([(tokens + said)[-model.context :]])
-            scores = model.network(input_ids=seen).logits[0, -1].double()
+            # A model may have more outputs than there are tokens; the rest stands for nothing.
+            scores = model.network(input_ids=seen).logits[0, -1, : tokenizer.size].double()
             following = _drawn(scores, sampling, chance)
-            if following == model.tokenizer.end:
+            if following == tokenizer.end:
                 break
             said.append(following)
-    return prompt + model.tokenizer.decode(said)
+    # Some tokenizers drop a space at the start, so what was said is not spelled by itself.
+    before, whole = tokenizer.decode(tokens), tokenizer.decode(tokens + said)
+    return prompt + whole[len(before) :]
 
 
-def _drawn(scores: object, sampling: Sampling, chance: float) -> int:
+def _drawn(scores: Tensor, sampling: Sampling, chance: float) -> int:
     import torch
 
-    assert isinstance(scores, torch.Tensor)  # noqa: S101
     if sampling.temperature == 0:
         return int(scores.argmax())
     if sampling.top is not None and sampling.top < len(scores):
         least = scores.topk(sampling.top).values[-1]
         scores = scores.masked_fill(scores < least, float("-inf"))
-    reached = (scores / sampling.temperature).softmax(0).cumsum(0)
-    place = int(torch.searchsorted(reached, torch.tensor(chance, dtype=reached.dtype), right=True))
-    return min(place, len(scores) - 1)
+    chances = ((scores - scores.max()) / sampling.temperature).softmax(0)
+    reached = chances.cumsum(0)
+    place = int(torch.searchsorted(reached, chance * reached[-1], right=True))
+    # Rounding must not lead to a token that has no chance.
+    return min(place, int(chances.nonzero()[-1]))

@@ -185,7 +185,8 @@ class _Fused(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, outputs: Tensor, hidden: Tensor, cell: Tensor) -> Any:
-        course, weights = Course(*ctx.saved_tensors[:5]), Weights(*ctx.saved_tensors[5:])
+        saved = ctx.saved_tensors
+        course, weights = Course(*saved[:5]), Weights(*saved[5:])
         back = run_back(weights, course, outputs, (hidden, cell))
         gates = back.gates.flatten(0, 1)
         of_input = gates.t() @ course.entered.flatten(0, 1)

@@ -32,7 +32,7 @@ KINDS = ("adaptive", "automatic", "fixed")
 class Clipping:
     """``norm`` is C, for ``adaptive`` the C to begin with; the other settings are its own.
 
-    >>> Clipping(kind="adaptive", count_noise=2.0).released(3.0)
+    >>> round(Clipping(kind="adaptive", count_noise=2.0).released(3.0), 9)
     2.4
     """
 

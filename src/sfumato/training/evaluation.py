@@ -14,13 +14,15 @@ from sfumato.models.loading import LoadedModel
 from sfumato.policies.policy import Policy
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
-from sfumato.training.records import Cut, TokenRecords, language_records
+from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
 
 TOKENS_AT_ONCE = 4096
 
+Done = Callable[[int], None]
+
 
 def predicted(
-    model: LoadedModel, documents: Sequence[Document], done: Callable[[int], None] | None = None
+    model: LoadedModel, documents: Sequence[Document], done: Done | None = None
 ) -> list[Predicted]:
     """−ln p of every token of every document, the token for its end included.
 
@@ -28,20 +30,16 @@ def predicted(
     documents are finished.
     """
     records = language_records(documents, model.tokenizer, Cut(context=model.context))
-    found: dict[int, dict[int, Predicted]] = {}
-    model.network.eval()
-    with torch.no_grad():
-        for group in physical_batches(
-            records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
-        ):
-            for rows in group:
-                logits = model.network(
-                    input_ids=rows.input_ids, attention_mask=rows.attention_mask
-                ).logits
-                _keep(found, logits, rows.labels, rows.owner)
-            if done:
-                done(len(found))
-    return [_joined(records, found.get(record, {}), record) for record in range(len(records))]
+    return _predicted(model, records, done)
+
+
+def predicted_labels(
+    model: LoadedModel, documents: Sequence[Document], done: Done | None = None
+) -> list[Predicted]:
+    """−ln p of every document's label, from a classifier; of a long document it reads the start."""
+    cut = Cut(context=model.context, long="truncate")
+    records = labelled_records(documents, model.tokenizer, cut, model.classes)
+    return _predicted(model, records, done)
 
 
 def selected_tokens(
@@ -65,29 +63,38 @@ def selected_tokens(
     return chosen
 
 
-def _keep(
-    found: dict[int, dict[int, Predicted]],
-    logits: torch.Tensor,
-    labels: torch.Tensor,
-    owner: torch.Tensor,
-) -> None:
-    for row, record in enumerate(owner.tolist()):
-        counted = labels[row] != IGNORED
-        scores, wanted = logits[row][counted].double(), labels[row][counted]
-        right = (scores.argmax(1) == wanted).numpy()
-        losses = scores.logsumexp(1) - scores.gather(1, wanted[:, None])[:, 0]
-        pieces = found.setdefault(record, {})
-        # Rows of one record come in their order.
-        pieces[len(pieces)] = Predicted(losses.numpy(), right)
+def _predicted(model: LoadedModel, records: TokenRecords, done: Done | None) -> list[Predicted]:
+    found: dict[int, list[Predicted]] = {}
+    model.network.eval()
+    with torch.no_grad():
+        for group in physical_batches(
+            records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
+        ):
+            for rows in group:
+                logits = model.network(
+                    input_ids=rows.input_ids, attention_mask=rows.attention_mask
+                ).logits
+                for row, record in enumerate(rows.owner.tolist()):
+                    # Rows of one record come in their order.
+                    found.setdefault(record, []).append(_of_row(logits[row], rows.labels[row]))
+            if done:
+                done(len(found))
+    return [_joined(found.get(record, [])) for record in range(len(records))]
 
 
-def _joined(records: TokenRecords, pieces: dict[int, Predicted], record: int) -> Predicted:
-    if len(pieces) != len(records.rows_of(record)):
-        raise RuntimeError("a row of a document was not evaluated")
+def _of_row(logits: torch.Tensor, labels: torch.Tensor) -> Predicted:
+    """Of a row of tokens, or of the one label of a document."""
+    wanted = labels.reshape(-1)
+    scores = logits.reshape(len(wanted), -1)[wanted != IGNORED].double()
+    wanted = wanted[wanted != IGNORED]
+    losses = scores.logsumexp(1) - scores.gather(1, wanted[:, None])[:, 0]
+    return Predicted(losses.numpy(), (scores.argmax(1) == wanted).numpy())
+
+
+def _joined(pieces: list[Predicted]) -> Predicted:
     if not pieces:
         return Predicted(np.empty(0), np.empty(0, dtype=np.bool_))
-    ordered = [pieces[place] for place in sorted(pieces)]
     return Predicted(
-        np.concatenate([one.losses for one in ordered]),
-        np.concatenate([one.right for one in ordered]),
+        np.concatenate([one.losses for one in pieces]),
+        np.concatenate([one.right for one in pieces]),
     )

@@ -8,26 +8,27 @@ Why it holds
     Each step draws its batch as the plan samples, clips every record of it, adds the plan's noise
     to the sum and divides by the planned batch size. Steps are charged before a checkpoint or the
     model is written. A killed run has lost what was not saved: steps that were not charged have
-    left no trace and are taken again with fresh randomness; steps that were charged are not.
+    left no trace and are taken again; steps that were charged are not, even if their results are
+    gone. The noise of a step belongs to its number, so no two steps ever share it.
 
 Care
     The loss that is shown while training is that of private records. It is for the eyes of whoever
-    owns them, and it is written nowhere.
+    owns them, and it is written nowhere. Whoever stops a run for what it shows, and resumes it in
+    the hope of something nicer, looks at more steps than were paid for.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.ledger import Ledger
-from sfumato.core.errors import BadInput, InvalidArgument, UndefinedGradient
+from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.models.initial import drawn_from
 from sfumato.models.loading import LoadedModel
@@ -43,6 +44,7 @@ from sfumato.training.plain_step import PlainStep
 from sfumato.training.plan import Batch, Plan
 from sfumato.training.private_step import PrivateStep, make_private
 from sfumato.training.records import TokenRecords
+from sfumato.training.resuming import last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.run_folder import RunFolder
 
 # Independent streams of one source.
@@ -79,13 +81,12 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
-    _check_fit(records, plan)
-    with _charged(folder, plan, randomness) as ledger:
+    _check_fit(model, records, plan)
+    with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
         run = _Run.begun(model, plan, course, randomness)
         try:
             _resume(run, ledger, folder)
-            with drawn_from(randomness.stream(DROPOUT)):
-                _train(run, records, ledger, folder, watch)
+            _train(run, records, ledger, folder, watch)
         finally:
             run.step.close()
     guarantee = plan.guarantee()
@@ -135,9 +136,13 @@ def _train(
     saved = ledger.saved if ledger else run.plan.sampling.start(run.randomness.stream(ORDER))
     unsaved = 0
     for batch in run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first):
-        done = _one_step(run, records, batch)
         unsaved += 1
-        if ledger and (unsaved == run.course.checkpoint_every or batch.step + 1 == run.plan.steps):
+        due = unsaved == run.course.checkpoint_every or batch.step + 1 == run.plan.steps
+        with paid_if_undefined(ledger, unsaved):
+            done = _one_step(run, records, batch)
+            if due:
+                _refuse_diverged(run)
+        if ledger and due:
             _save(run, ledger, folder, unsaved)
             unsaved = 0
         if watch:
@@ -152,14 +157,15 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    for group in groups:
-        if len(group) > 1:
-            with run.step.one_record():
-                losses = [_backward(run, rows, None) for rows in group]
-        else:
-            losses = [_backward(run, rows, rows.owner) for rows in group]
-        loss += sum(losses)
-        tokens += sum(int(rows.attention_mask.sum()) for rows in group)
+    with drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+        for group in groups:
+            if len(group) > 1:
+                with run.step.one_record():
+                    losses = [_backward(run, rows, None) for rows in group]
+            else:
+                losses = [_backward(run, rows, rows.owner) for rows in group]
+            loss += sum(losses)
+            tokens += sum(int(rows.attention_mask.sum()) for rows in group)
     _prepare(run, batch)
     run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
     mean = loss / max(1, len(batch.members))
@@ -172,10 +178,7 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
     total = float(losses.detach().sum())
     if not math.isfinite(total):
-        raise UndefinedGradient(
-            "the loss is not a finite number any more: training has diverged. Lower the learning "
-            "rate or the clipping norm; the last checkpoint is kept"
-        )
+        raise _diverged("the loss is not a finite number any more")
     run.step.backward(losses, owner)
     return total
 
@@ -183,8 +186,9 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
 def _prepare(run: _Run, batch: Batch) -> None:
     course = run.course
     if isinstance(run.step, PrivateStep):
-        # A stream for each step: after a stop, no step repeats the noise of another.
-        run.step.randomness = run.randomness.stream(NOISE).stream(batch.step)
+        # The noise of a step hangs on its number in the plan, not on when this process began:
+        # two steps with the same noise would show the difference of their gradients.
+        run.step.steps = batch.step
     factor = rate_factor(course.schedule, batch.step, run.plan.steps, course.warm_up)
     set_rate(run.optimiser, course.learning_rate * factor)
     if run.plan.private:
@@ -199,35 +203,26 @@ def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> No
         kept.save(folder.checkpoint)
 
 
+def _refuse_diverged(run: _Run) -> None:
+    """Weights that are not numbers must not take the place of a good checkpoint."""
+    if not all(bool(one.isfinite().all()) for one in run.model.network.parameters()):
+        raise _diverged("a weight is not a finite number any more")
+
+
+def _diverged(problem: str) -> UndefinedGradient:
+    return UndefinedGradient(
+        f"{problem}: training has diverged. A new run with a lower learning rate may not; the "
+        "last checkpoint of this one is kept, and what it has spent stays spent"
+    )
+
+
 def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
-    if ledger is None or folder is None or not folder.checkpoint.exists():
+    checkpoint = last_checkpoint(folder, ledger)
+    if checkpoint is None:
         return
-    checkpoint = Checkpoint.load(folder.checkpoint)
-    if checkpoint.steps > ledger.charged:
-        raise BadInput(
-            f"{folder.checkpoint} is ahead of the ledger, which has lost steps; start a new run"
-        )
     checkpoint.restore(run.model.network, run.optimiser)
     if isinstance(run.step, PrivateStep) and isinstance(run.step.clipper, Adaptive):
         run.step.clipper = clipper(run.plan.clipping, checkpoint.clip_norm)
-
-
-@contextmanager
-def _charged(
-    folder: RunFolder | None, plan: Plan, randomness: Randomness
-) -> Iterator[Ledger | None]:
-    if folder is None:
-        yield None
-        return
-    saved = plan.sampling.start(randomness.stream(ORDER))
-    with Ledger.opened(
-        folder.ledger,
-        allowed=plan.steps,
-        record=plan.as_dict(),
-        saved=saved,
-        resume=folder.ledger.exists(),
-    ) as ledger:
-        yield ledger
 
 
 def clipper(clipping: Clipping, norm: float | None = None) -> Clipper:
@@ -240,9 +235,19 @@ def clipper(clipping: Clipping, norm: float | None = None) -> Clipper:
     return Flat(bound)
 
 
-def _check_fit(records: TokenRecords, plan: Plan) -> None:
+def _check_fit(model: LoadedModel, records: TokenRecords, plan: Plan) -> None:
     if len(records) != plan.units:
         raise InvalidArgument(
             f"the plan protects {plan.units:,} units but there are {len(records):,} records; "
             "plan for the records that are trained on"
+        )
+    if records.unit != plan.unit:
+        raise InvalidArgument(
+            f"the plan protects every {plan.unit}, but a record holds what belongs to one "
+            f"{records.unit}; cut the records with unit={plan.unit!r}"
+        )
+    if records.context > model.context:
+        raise InvalidArgument(
+            f"rows of up to {records.context} tokens do not fit into the model's context of "
+            f"{model.context}; cut the records with context={model.context}"
         )

@@ -82,7 +82,7 @@ class Plan:
 
     >>> plan = Plan.for_epsilon(epsilon=8, units=5056, batch_size=128, epochs=3)
     >>> plan.steps, plan.delta, plan.epsilon() <= 8, round(plan.noise_multiplier, 3)
-    (119, 8.4e-05, True, 0.573)
+    (119, 8.4e-05, True, 0.54)
     """
 
     units: int

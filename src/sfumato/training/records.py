@@ -102,6 +102,7 @@ class TokenRecords:
     classes: NDArray[np.int64] | None = field(repr=False)
     padding: int
     context: int
+    unit: str
     counts: Counts = field(repr=False)
 
     def __len__(self) -> int:
@@ -220,6 +221,7 @@ class _Gathered:
             classes=labels[order] if len(labels) else None,
             padding=tokenizer.padding,
             context=self.cut.context,
+            unit=self.cut.unit,
             counts=Counts(
                 documents=self.documents,
                 records=len(self._numbers),

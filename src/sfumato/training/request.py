@@ -1,17 +1,27 @@
 """A whole training run from what a user asked for: corpus, model, plan, folder.
 
-``train`` reads the corpus, makes the plan, trains, and leaves a run folder behind; with the same
-request it goes on where a killed run stopped.
+``train`` makes records and a plan, trains, and leaves a run folder behind; with the same request it
+goes on where a killed run stopped.
+
+Care
+    What the folder says of the run is public: settings, versions, the plan with the number of
+    units, a digest of the vocabulary (which is public), and when the corpus was last changed, so
+    that a run is not resumed on another one. A digest of the corpus would let its finder test
+    guesses, and is not made.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sfumato.accounting.accountants import ACCOUNTANTS
+from sfumato.accounting.deltas import resolved_delta
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -24,8 +34,8 @@ from sfumato.tokenizers.loading import load_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
 from sfumato.training.bounds import Clipping
 from sfumato.training.course import Course
-from sfumato.training.plan import Plan, quietly
-from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.plan import UNITS, Plan, quietly
+from sfumato.training.records import LONG, Cut, TokenRecords, labelled_records, language_records
 from sfumato.training.run_folder import RunFolder
 from sfumato.training.sampling import sampling
 from sfumato.training.stages import Stage, growing_batches
@@ -51,6 +61,12 @@ class Privacy:
         positive("epochs", self.epochs)
         if self.epsilon != math.inf:
             positive("epsilon", self.epsilon)
+        # What is wrong is said before a model is loaded; the rest hangs on the number of units.
+        one_of("unit", self.unit, UNITS)
+        one_of("accountant", self.accountant, ACCOUNTANTS)
+        sampling(self.sampling)
+        if isinstance(self.delta, str):
+            resolved_delta(self.delta, units=2)
         if not self.batch_sizes:
             raise InvalidArgument("batch_sizes must hold at least one size")
         for size in self.batch_sizes:
@@ -104,6 +120,7 @@ class Request:
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
+        one_of("long", self.long, LONG)
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
 
@@ -131,25 +148,30 @@ class Request:
             return load_tokenizer(Path(self.tokenizer))
         return self.tokenizer
 
+    @property
+    def cut_long(self) -> str:
+        """What becomes of long documents; a classifier reads one row, so it can only cut."""
+        return "truncate" if self.kind == "classifier" else self.long
+
     def records(self, model: LoadedModel, documents: Sequence[Document]) -> TokenRecords:
         """The documents as records of this model's tokens."""
-        long = "truncate" if self.kind == "classifier" else self.long
-        cut = Cut(context=model.context, unit=self.privacy.unit, long=long)
+        cut = Cut(context=model.context, unit=self.privacy.unit, long=self.cut_long)
         if self.kind == "classifier":
             return labelled_records(documents, model.tokenizer, cut, model.classes)
         return language_records(documents, model.tokenizer, cut)
 
-    def public(self, plan: Plan) -> dict[str, Any]:
+    def public(self, model: LoadedModel, plan: Plan) -> dict[str, Any]:
         """What the run folder may show, and what must be the same on resuming."""
         return {
             "model": self.model,
             "kind": self.kind,
             "classes": list(self.classes),
-            "long": self.long,
+            "long": self.cut_long,
             "lora_rank": self.lora_rank,
-            "tokenizer": getattr(self.tokenizer, "name", self.tokenizer),
+            "tokenizer": model.tokenizer.name,
+            "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
-            "epsilon": "inf" if math.isinf(self.privacy.epsilon) else self.privacy.epsilon,
+            "epsilon": _written(self.privacy.epsilon),
             "corpus": self.corpus,
             "plan": plan.as_dict(),
             "course": dict(self.course.as_dict()),
@@ -186,14 +208,16 @@ def train(
     """
     from sfumato.training.loop import fit
 
+    folder.refuse(resume=resume)
     randomness = request.randomness()
     model = request.load(randomness)
     records = request.records(model, documents)
     plan = request.privacy.plan(len(records))
     promised = plan.guarantee()
-    folder.begin(request.public(plan), resume=resume)
+    folder.begin(request.public(model, plan), resume=resume)
     if folder.finished:
-        return Trained(folder, model, plan, _stamped(promised, randomness), True)
+        trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
+        return Trained(folder, trained, plan, _stamped(promised, randomness), True)
     watch = announce(plan, records) if announce else None
     guarantee = fit(
         model,
@@ -206,14 +230,35 @@ def train(
     )
     if not folder.model.is_dir():
         save_model(model, folder.model)
-    folder.write_guarantee(guarantee, {"plan": plan.as_dict(), "epsilon_planned": _level(request)})
-    folder.checkpoint.unlink(missing_ok=True)
+    folder.add_results(_spent(plan))
+    # From here on the run counts as finished.
+    folder.write_guarantee(
+        guarantee, {"plan": plan.as_dict(), "epsilon_planned": _written(request.privacy.epsilon)}
+    )
+    folder.clear()
     return Trained(folder, model, plan, guarantee)
+
+
+def _spent(plan: Plan) -> list[dict[str, Any]]:
+    """The cost of a run as rows; nothing in them depends on the text."""
+    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": _written(plan.epsilon())}
+    if plan.private:
+        values["delta"] = plan.delta
+    return [
+        {"metric": metric, "value": value, "low": None, "high": None, "n": plan.units}
+        for metric, value in values.items()
+    ]
 
 
 def _stamped(guarantee: Guarantee, randomness: Randomness) -> Guarantee:
     return guarantee if randomness.for_release else guarantee.reproducible()
 
 
-def _level(request: Request) -> float | str:
-    return "inf" if math.isinf(request.privacy.epsilon) else request.privacy.epsilon
+def _written(level: float) -> float | str:
+    return "inf" if math.isinf(level) else level
+
+
+def _digest(tokenizer: Tokenizer) -> str:
+    """Tells vocabularies apart: the same numbers of other tokens would be another text."""
+    vocabulary = sorted(tokenizer.backend.get_vocab().items())
+    return sha256(json.dumps(vocabulary).encode()).hexdigest()[:16]

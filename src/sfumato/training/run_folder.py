@@ -6,21 +6,24 @@
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
       checkpoint.pt    weights and optimiser of an unfinished run; removed at the end
-      results.jsonl    flat rows: metric, value, low, high, n, seconds
+      results.jsonl    flat rows: metric, value, low, high, n, and on what it was measured
       guarantee.json   what is proven about the model
       model/           the model in Hugging Face's format
 
 Care
     ``checkpoint.pt`` is covered by the guarantee like the model; the optimiser's state in it is
     computed from private gradients alone. Losses on the training data are not: they are shown
-    while training and written nowhere.
+    while training and written nowhere. Neither is how long training took, or how much memory: that
+    follows from the lengths of private documents. What is measured on a file of its own is written,
+    and is no more private than that file is.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -75,33 +78,48 @@ class RunFolder:
         """Whether there is nothing left to do."""
         return self.model.is_dir() and self.guarantee.is_file()
 
-    def begin(self, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Make the folder, or make sure that it belongs to a run with the same settings."""
-        content = {"schema": SCHEMA, "settings": settings, "versions": versions()}
+    def refuse(self, *, resume: bool) -> None:
+        """Say no to a folder that cannot be used, before anything costs time."""
         if self.config.is_file():
             if not resume:
                 raise OutputExists(f"{self.path} holds a run already; --resume goes on with it")
+        elif self.path.exists() and (not self.path.is_dir() or self._strangers()):
+            raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
+
+    def begin(self, settings: Mapping[str, Any], *, resume: bool) -> None:
+        """Make the folder, or make sure that it belongs to a run with the same settings."""
+        self.refuse(resume=resume)
+        if self.config.is_file():
             self._compare(settings)
             return
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
-        try:
+        content = {"schema": SCHEMA, "settings": settings, "versions": versions()}
+        with _storing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             write_whole(self.config, _spelled(content))
-        except OSError as error:
-            problem = error.strerror or "writing failed"
-        else:
-            return
-        raise StorageFailed(f"cannot write {self.path}: {problem}")
 
     def settings(self) -> dict[str, Any]:
         """What the run was asked for."""
         return _settings_in(self.config)
 
     def add_results(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append measurements, one JSON object a line."""
-        with self.results.open("a", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        """Write measurements, one JSON object a line, in place of older ones of the same thing."""
+        replaced = {_subject(row) for row in rows}
+        kept = [row for row in self.measured() if _subject(row) not in replaced]
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *rows))
+        with _storing(self.results):
+            write_whole(self.results, "".join(lines).encode())
+
+    def measured(self) -> list[dict[str, Any]]:
+        """The rows written so far."""
+        if not self.results.is_file():
+            return []
+        try:
+            found = [json.loads(line) for line in self.results.read_bytes().splitlines()]
+        except (OSError, ValueError):
+            found = [None]
+        if not all(isinstance(row, dict) for row in found):
+            raise BadInput(f"cannot read {self.results}: it does not hold one JSON object a line")
+        return found
 
     def write_guarantee(self, guarantee: Guarantee, extra: Mapping[str, Any]) -> None:
         """State what is proven, with what the plan says beside it."""
@@ -111,7 +129,19 @@ class RunFolder:
             "for_release": guarantee.for_release,
             "guarantee": guarantee.as_dict(),
         }
-        write_whole(self.guarantee, _spelled(content | dict(extra)))
+        with _storing(self.guarantee):
+            write_whole(self.guarantee, _spelled(content | dict(extra)))
+
+    def clear(self) -> None:
+        """Remove what only an unfinished run needs, and what a kill has left half-written."""
+        self.checkpoint.unlink(missing_ok=True)
+        for left in self.path.glob("*.unfinished"):
+            if left.is_file():
+                left.unlink()
+
+    def _strangers(self) -> bool:
+        """Whether there is more than what is left of a run that was killed at its very start."""
+        return any(one.name != f"{self.config.name}.unfinished" for one in self.path.iterdir())
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
         begun, asked = self.settings(), json.loads(json.dumps(settings))
@@ -159,6 +189,21 @@ def _settings_in(path: Path) -> dict[str, Any]:
             return settings
         problem = "another version of sfumato wrote it"
     raise BadInput(f"cannot read {path}: {problem}")
+
+
+def _subject(row: Mapping[str, Any]) -> tuple[Any, Any]:
+    return row.get("metric"), row.get("corpus")
+
+
+@contextmanager
+def _storing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or "writing failed"
+    else:
+        return
+    raise StorageFailed(f"cannot write {path}: {problem}")
 
 
 def _spelled(content: Mapping[str, Any]) -> bytes:

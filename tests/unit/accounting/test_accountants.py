@@ -80,11 +80,28 @@ def test_hardly_any_noise_gives_no_level_rather_than_an_error() -> None:
     assert spent(almost_bare, "rdp").epsilon(1e-5) < math.inf
 
 
+def test_levels_beyond_the_range_of_exp_are_finite_and_fall_as_noise_grows() -> None:
+    # Where exp(−level) underflows the library alone says infinity, here and there.
+    noise = [0.02 + 0.005 * place for place in range(20)] + [0.089]
+    levels = {
+        one: spent([SampledGaussian(rate=0.0024, noise_multiplier=one, count=1259)]).epsilon(2e-5)
+        for one in sorted(noise)
+    }
+    assert all(math.isfinite(level) for level in levels.values())
+    assert list(levels.values()) == sorted(levels.values(), reverse=True)
+
+
 def test_divergences_below_zero_are_not_taken_for_perfect_privacy() -> None:
     # So little is released that the library rounds some divergences below 0, and then calls the
     # whole perfectly private.
-    tiny = [SampledGaussian(rate=1e-9, noise_multiplier=1e4, count=10**6)]
-    assert spent(tiny, "rdp").epsilon(1e-5) > 0.0
+    import dp_accounting as dp
+    from dp_accounting import rdp
+
+    event = dp.PoissonSampledDpEvent(1e-9, dp.GaussianDpEvent(1e4))
+    library = rdp.RdpAccountant().compose(event)
+    assert library.rdp.min() < 0
+    assert library.get_epsilon(1e-8) == 0.0
+    assert spent([SampledGaussian(rate=1e-9, noise_multiplier=1e4)], "rdp").epsilon(1e-8) > 0.0
 
 
 def test_an_unknown_accountant_is_named_with_the_nearest() -> None:

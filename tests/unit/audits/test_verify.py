@@ -50,6 +50,22 @@ def test_rows_do_not_speak_for_draws_of_another_method(small_space: Space) -> No
     assert not verify(honest).refuted
 
 
+def test_rows_that_are_not_known_at_this_level_are_not_asked_for(small_space: Space) -> None:
+    class Sometimes(Exponential):
+        def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+            if self.epsilon > 1:
+                raise InvalidArgument("no rows above 1")
+            return super().log_rows(points)
+
+        def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+            return Laplace(space=self.space, epsilon=self.epsilon).privatize(points, randomness)
+
+    for epsilon, methods in ((1.0, ["exact", "sampled"]), (2.0, ["sampled"])):
+        mechanism = Sometimes(space=small_space, epsilon=epsilon)
+        verdict = verify(mechanism, effort=QUICK, randomness=source())
+        assert [finding.method for finding in verdict.findings] == methods
+
+
 def test_the_budget_is_shared_among_sampled_rounds_only(small_space: Space) -> None:
     laplace = Laplace(space=small_space, epsilon=1.0)
     verdict = verify(

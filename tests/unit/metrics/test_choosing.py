@@ -140,9 +140,7 @@ class From:
 def test_a_mechanism_may_refuse_low_levels(random_space: Space) -> None:
     run = partial(suggest, watched=watched(random_space), effort=Effort())
     free = run(level("exponential", random_space), 0.5, randomness=Randomness.secure())
-    bound = run(
-        From(free.epsilon * 0.98, random_space), 0.5, randomness=Randomness.secure()
-    )
+    bound = run(From(free.epsilon * 0.98, random_space), 0.5, randomness=Randomness.secure())
     assert bound.epsilon == pytest.approx(free.epsilon, rel=1e-3)
     with pytest.raises(InvalidArgument, match=f"from {free.epsilon * 1.1:.3g}"):
         run(From(free.epsilon * 1.1, random_space), 0.5, randomness=Randomness.secure())

@@ -75,7 +75,9 @@ def test_listed_words_are_measured_again(small_space: Space) -> None:
     vectors = np.random.default_rng(1).normal(size=(2000, 2)).astype(np.float32)
     space = Space("many", [f"w{number}" for number in range(2000)], vectors)
     mechanism = Constant(space, 0.3)
-    found = protection(mechanism, watched(space, 2000), Effort(draws=50), Randomness.reproducible(2))
+    found = protection(
+        mechanism, watched(space, 2000), Effort(draws=50), Randomness.reproducible(2)
+    )
     again = np.array([one.keep.value for one in found.exposed])
     assert len(again) == LISTED
     # Ten times fifty fresh draws: 0.3 with a standard error of 0.02.

@@ -82,7 +82,8 @@ def test_the_twin_that_draws_a_new_order_for_every_step_is_caught() -> None:
 
 
 def test_an_epoch_holds_every_unit_once_and_epochs_differ() -> None:
-    first, second = [], []
+    first: list[list[int]] = []
+    second: list[list[int]] = []
     for step, members in enumerate(drawn(Shuffled(), 100, constant(steps=8, batch_size=30))):
         (first if step < 4 else second).append(members.tolist())
     for epoch in (first, second):

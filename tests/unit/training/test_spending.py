@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
 
+from sfumato.accounting.accountants import Spent, spent
+from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument
+from sfumato.training import plan as plan_module
 from sfumato.training.plan import Plan
 from sfumato.training.sampling import Shuffled
 from sfumato.training.spending import Spending
@@ -28,17 +31,14 @@ def test_what_is_shown_is_never_below_what_is_spent(accountant: str) -> None:
 
 
 def test_few_distributions_are_composed_for_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.training import plan as module
-
     composed: list[str] = []
-    real: Callable[..., object] = module.spent
 
-    def counted(events: object, accountant: str) -> object:
+    def counted(events: Sequence[SampledGaussian], accountant: str) -> Spent:
         composed.append(accountant)
-        return real(events, accountant)
+        return spent(events, accountant)
 
-    module._epsilon.cache_clear()
-    monkeypatch.setattr(module, "spent", counted)
+    plan_module._epsilon.cache_clear()
+    monkeypatch.setattr(plan_module, "spent", counted)
     shown = Spending(plan=Plan(units=1000, stages=(STAGE,)), marks=5)
     for steps in range(71):
         shown.so_far(steps)

@@ -14,12 +14,17 @@ def labels_of(value: str | None) -> tuple[str, ...]:
 
 
 def missing_field(
-    field: str, present: Iterable[str], *, where: str, quotable: bool = True
+    field: str,
+    present: Iterable[str],
+    *,
+    where: str,
+    option: str = "--field",
+    quotable: bool = True,
 ) -> MalformedRecord:
     """An error that names the nearest field; where names may be data, only its number."""
     names = {name.lower(): (number, name) for number, name in enumerate(present, start=1)}
     close = get_close_matches(field.lower(), names, n=1)
-    hint = "--field names another"
+    hint = f"{option} names another"
     if close:
         number, name = names[close[0]]
         hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"

@@ -79,15 +79,17 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             member.value,
             _identity(members, layout, count),
             number,
-            author=_named(members, layout.author_field, number),
-            labels=labels_of(_named(members, layout.label_field, number)),
+            author=_named(members, "--author-field", layout.author_field, number),
+            labels=labels_of(_named(members, "--label-field", layout.label_field, number)),
         )
 
 
-def _single(members: dict[str, list[_Member]], field: str, line: int) -> _Member:
+def _single(
+    members: dict[str, list[_Member]], field: str, line: int, option: str = "--field"
+) -> _Member:
     found = members.get(field, [])
     if not found:
-        raise missing_field(field, members, where=f"line {line}")
+        raise missing_field(field, members, where=f"line {line}", option=option)
     if len(found) > 1:
         # Readers disagree on which of two equal keys counts; either could hold the secret.
         raise MalformedRecord(f"line {line}: the field {field!r} stands there twice")
@@ -100,11 +102,13 @@ def _identity(members: dict[str, list[_Member]], layout: Layout, count: int) -> 
     return str(value) if isinstance(value, str) else str(count)
 
 
-def _named(members: dict[str, list[_Member]], field: str | None, line: int) -> str | None:
+def _named(
+    members: dict[str, list[_Member]], option: str, field: str | None, line: int
+) -> str | None:
     """The author or label of a record, as text."""
     if field is None:
         return None
-    value = _single(members, field, line).value
+    value = _single(members, field, line, option).value
     if value is None or isinstance(value, str):
         return None if value is None else str(value)
     if isinstance(value, bool):

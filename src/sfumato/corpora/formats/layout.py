@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from dataclasses import dataclass
 from encodings.aliases import aliases
 
@@ -26,8 +27,20 @@ class Layout:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "encoding", _usable(self.encoding))
-        if not self.field:
-            raise InvalidArgument("field='' must be the name of a column or key")
+        for name in ("field", "author_field", "label_field"):
+            if getattr(self, name) == "":
+                raise InvalidArgument(f"{name}='' must be the name of a column or key")
+
+    @property
+    def wanted(self) -> Iterator[tuple[str, str]]:
+        """The fields that every record must have, each with the option that names it."""
+        for option, name in (
+            ("--field", self.field),
+            ("--author-field", self.author_field),
+            ("--label-field", self.label_field),
+        ):
+            if name is not None:
+                yield option, name
 
 
 def _usable(encoding: str) -> str:

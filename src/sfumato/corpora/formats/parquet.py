@@ -75,13 +75,11 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         schema = source.schema_arrow
     except arrow.ArrowInvalid:
         raise BadInput("this is not a Parquet file, or it is cut short") from None
-    if layout.field not in schema.names:
-        raise missing_field(layout.field, schema.names, where="the table")
-    if schema.names.count(layout.field) > 1:
-        raise BadInput(f"the table has the column {layout.field!r} twice")
-    for name in (layout.author_field, layout.label_field):
-        if name is not None and schema.names.count(name) != 1:
-            raise missing_field(name, schema.names, where="the table")
+    for option, name in layout.wanted:
+        if name not in schema.names:
+            raise missing_field(name, schema.names, where="the table", option=option)
+        if schema.names.count(name) > 1:
+            raise BadInput(f"the table has the column {name!r} twice")
     if not _is_text(schema.field(layout.field).type):
         raise BadInput(f"the column {layout.field!r} is not text")
     first = 1

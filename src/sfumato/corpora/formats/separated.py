@@ -62,14 +62,15 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
     if header is None:
         return
     names = [header.value(column) for column in range(len(header.fields))]
-    if layout.field not in names:
-        # A file without a header has data in its first row: it must not be quoted.
-        where = "the first row, which names the columns"
-        if len(names) == 1 and ";" in names[0]:
-            where += " (they seem to be separated by semicolons; only commas and tabs are read)"
-        raise missing_field(layout.field, names, where=where, quotable=False)
-    if names.count(layout.field) > 1:
-        raise MalformedRecord(f"the first row names the column {layout.field!r} twice")
+    for option, name in layout.wanted:
+        if name not in names:
+            # A file without a header has data in its first row: it must not be quoted.
+            where = "the first row, which names the columns"
+            if len(names) == 1 and ";" in names[0]:
+                where += " (they seem to be separated by semicolons; only commas and tabs are read)"
+            raise missing_field(name, names, where=where, option=option, quotable=False)
+        if names.count(name) > 1:
+            raise MalformedRecord(f"the first row names the column {name!r} twice")
     column = names.index(layout.field)
     identity = names.index(layout.id_field) if layout.id_field in names else None
     author, label = (_column(names, one) for one in (layout.author_field, layout.label_field))
@@ -97,12 +98,7 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
 
 
 def _column(names: list[str], field: str | None) -> int | None:
-    if field is None:
-        return None
-    if names.count(field) != 1:
-        where = "the first row, which names the columns"
-        raise missing_field(field, names, where=where, quotable=False)
-    return names.index(field)
+    return None if field is None else names.index(field)
 
 
 def _rows(lines: Iterator[tuple[int, str]], separator: str, *, quoting: bool) -> Iterator[_Row]:

@@ -42,8 +42,8 @@ class Slot(ABC):
         """Sum of the rows' gradients, each times its weight, in the shape of the parameter."""
 
     @abstractmethod
-    def touched_rows(self) -> Tensor:
-        """Which rows have a gradient that is not zero."""
+    def extents(self) -> Tensor:
+        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -76,9 +76,9 @@ class VectorSlot(Slot):
         gradients = self._gradients()
         return (weights @ gradients.flatten(1)).view(gradients.shape[1:])
 
-    def touched_rows(self) -> Tensor:
-        """Which rows have a gradient that is not zero."""
-        return self._gradients().flatten(1).ne(0).any(1)
+    def extents(self) -> Tensor:
+        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        return self._gradients().flatten(1).abs().amax(1)
 
     def clear(self) -> None:
         """Forget the batch."""

@@ -117,7 +117,7 @@ LAYERS: dict[str, Callable[[Shape], nn.Module]] = {
     "layer norm": lambda s: elementwise(nn.LayerNorm(s.left)),
     "layer norm without bias": lambda s: elementwise(nn.LayerNorm(s.left, bias=False)),
     "rms norm of torch": lambda s: elementwise(nn.RMSNorm(s.left, eps=1e-5)),
-    "rms norm of llama": lambda s: elementwise(LlamaRMSNorm(s.left)),  # type: ignore[no-untyped-call]
+    "rms norm of llama": lambda s: elementwise(LlamaRMSNorm(s.left)),
     "rms norm of gemma": lambda s: elementwise(GemmaRMSNorm(s.left)),
     "lstm": OutputOfLstm,
     "lstm with a state": WithState,
@@ -172,7 +172,7 @@ def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[f
         given = entered[rows]
         if given.is_floating_point():
             given = given.to(next(under.parameters()).dtype)
-        outputs = under(given).flatten(1)
+        outputs: Tensor = under(given).flatten(1)
         return (outputs.sin() * weights[: outputs.shape[1]]).sum(1)
 
     return worst_difference(model, losses, len(entered), owner)
@@ -192,7 +192,7 @@ def owners(shape: Shape, draw: torch.Generator, shared: bool) -> Tensor | None:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(shape=shapes, shared=st.booleans())
 def test_norms_and_sums_are_those_of_a_loop(name: str, shape: Shape, shared: bool) -> None:
     draw = prepared(shape)
@@ -203,7 +203,7 @@ def test_norms_and_sums_are_those_of_a_loop(name: str, shape: Shape, shared: boo
 
 
 @pytest.mark.parametrize("name", TOKEN_LAYERS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(shape=shapes, shared=st.booleans())
 def test_norms_and_sums_of_tables_are_those_of_a_loop(
     name: str, shape: Shape, shared: bool
@@ -272,17 +272,6 @@ def test_a_tied_table_without_its_cross_term_is_caught(monkeypatch: pytest.Monke
     assert compared(model, tokens, None)[0] <= TOLERANCE
     monkeypatch.setattr(tied, "cross_terms", lambda tokens, *_: torch.zeros(len(tokens)))
     assert compared(model, tokens, None)[0] > 100 * TOLERANCE
-
-
-def test_positions_summed_over_the_batch_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.training.clipping.layers.embedding import RecordedEmbedding
-
-    shape = Shape(rows=4, places=9, left=6, right=6, seed=1)
-    draw = prepared(shape)
-    tokens = torch.randint(0, 3, (4, 9), generator=draw)
-    monkeypatch.setattr(RecordedEmbedding, "_for_every_row", lambda _, tokens: tokens)
-    with pytest.raises(Exception, match=r".+"):
-        compared(Positions(6, shape=(1, -1)), tokens, None)
 
 
 def test_one_bias_of_an_lstm_counted_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

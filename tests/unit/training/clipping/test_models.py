@@ -39,7 +39,7 @@ def gpt2(*, tied: bool = True, attention: str = "sdpa") -> nn.Module:
         GPT2Config(
             vocab_size=VOCABULARY, n_positions=16, n_embd=12, n_layer=2, n_head=2,
             resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
-            tie_word_embeddings=tied, attn_implementation=attention,
+            tie_word_embeddings=tied, attn_implementation=attention,  # type: ignore[call-arg]
         )
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ def qwen3() -> nn.Module:
 def bert_config() -> BertConfig:
     return BertConfig(
         vocab_size=VOCABULARY, hidden_size=12, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=20, max_position_embeddings=16, num_labels=3,
+        intermediate_size=20, max_position_embeddings=16, num_labels=3,  # type: ignore[call-arg]
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def lora() -> nn.Module:
     settings = LoraConfig(
         r=3, target_modules=["c_attn", "c_fc"], fan_in_fan_out=True, init_lora_weights=False
     )
-    return get_peft_model(gpt2(), settings)  # type: ignore[arg-type]
+    return get_peft_model(gpt2(), settings)
 
 
 def bias_only() -> nn.Module:
@@ -149,7 +149,7 @@ def some_tokens(rows: int, places: int, seed: int) -> Tensor:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(rows=st.integers(1, 4), places=st.integers(2, 10), seed=st.integers(0, 1000))
 def test_norms_and_clipped_sums_are_those_of_a_loop(
     name: str, rows: int, places: int, seed: int
@@ -174,7 +174,7 @@ def test_no_clipped_gradient_is_longer_than_the_bound(
     monkeypatch.setattr(linear, "keep_gradient", lambda *_: keep)
     model = made(name)
     recording = Recording(model)
-    for seed in range(12):
+    for seed in range(6):
         tokens = some_tokens(1, 8, seed)
         records = recording.backward(losses_of(tokens)(model, torch.arange(1)))
         scales = clipper.scales(recording.norms(records))
@@ -190,7 +190,7 @@ def test_without_the_cross_term_the_bound_is_exceeded(monkeypatch: pytest.Monkey
     monkeypatch.setattr(tied, "cross_terms", lambda tokens, *_: torch.zeros(len(tokens)))
     model, recording_lengths = made("gpt2, tied"), []
     recording = Recording(model)
-    for seed in range(12):
+    for seed in range(6):
         tokens = some_tokens(1, 8, seed)
         records = recording.backward(losses_of(tokens)(model, torch.arange(1)))
         clipped = dict(recording.weighted_sums(Flat(0.5).scales(recording.norms(records))))
@@ -264,8 +264,12 @@ def test_gradients_are_those_of_opacus(model: nn.Module) -> None:
     tokens, weights = some_tokens(4, 8, 1), torch.tensor([0.1, 0.5, 0.7, 1.0])
     norms, sums = ours(model, tokens, weights)
     theirs = GradSampleModule(model, loss_reduction="sum")
-    plain_losses(theirs(tokens), tokens).sum().backward()
-    samples = {name: one.grad_sample for name, one in model.named_parameters() if one.requires_grad}
+    plain_losses(theirs(tokens), tokens).sum().backward()  # type: ignore[no-untyped-call]
+    samples = {
+        name: one.grad_sample  # type: ignore[attr-defined]
+        for name, one in model.named_parameters()
+        if one.requires_grad
+    }
     theirs.to_standard_module()
     lengths = [norm({name: one[row] for name, one in samples.items()}) for row in range(4)]
     assert norms.tolist() == pytest.approx(lengths, rel=TOLERANCE)
@@ -280,6 +284,6 @@ def test_norms_are_those_of_opacus_in_its_ghost_mode() -> None:
     theirs = GradSampleModuleFastGradientClipping(
         model, loss_reduction="sum", max_grad_norm=1.0, use_ghost_clipping=True
     )
-    plain_losses(theirs(tokens), tokens).sum().backward()
+    plain_losses(theirs(tokens), tokens).sum().backward()  # type: ignore[no-untyped-call]
     assert norms.tolist() == pytest.approx(theirs.get_norm_sample().tolist(), rel=TOLERANCE)
     theirs.to_standard_module()

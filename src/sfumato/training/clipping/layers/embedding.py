@@ -77,9 +77,9 @@ class TableSlot(Slot):
         )
         return total
 
-    def touched_rows(self) -> Tensor:
-        """Which rows have a gradient that is not zero."""
-        return self.pair()[1].flatten(1).ne(0).any(1)
+    def extents(self) -> Tensor:
+        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        return self.pair()[1].flatten(1).abs().amax(1)
 
     def clear(self) -> None:
         """Forget the batch."""

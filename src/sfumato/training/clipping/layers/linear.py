@@ -95,13 +95,14 @@ class MatrixSlot(Slot):
             right = right * weights[:, None, None]
         return left.flatten(0, 1).t() @ right.flatten(0, 1)
 
-    def touched_rows(self) -> Tensor:
-        """Which rows have a gradient that is not zero."""
+    def extents(self) -> Tensor:
+        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
         if self.kept is not None:
-            return self.kept.flatten(1).ne(0).any(1)
+            return self.kept.flatten(1).abs().amax(1)
         left, right = self.pair()
         # A place counts if neither side of its outer product is zero.
-        return (left.ne(0).any(2) & right.ne(0).any(2)).any(1)
+        places = left.abs().amax(2).double() * right.abs().amax(2).double()
+        return places.amax(1)
 
     def clear(self) -> None:
         """Forget the batch."""
@@ -198,7 +199,8 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None]:
         weight, _ = _weight_and_bias(ctx.layer)
-        ctx.layer.collect(ctx.saved_tensors[0] if ctx.saved_tensors else None, gradient)
+        saved = ctx.saved_tensors  # to be asked for once: asking may compute it again
+        ctx.layer.collect(saved[0] if saved else None, gradient)
         return (gradient @ weight if ctx.needs_input_grad[0] else None), None, None
 
 

@@ -67,10 +67,10 @@ class TiedSlot(Slot):
         parts = [slot.weighted_sum(weights) for slot in (self.matrix, self.table) if slot.used]
         return parts[0].add_(parts[1]) if len(parts) > 1 else parts[0]
 
-    def touched_rows(self) -> Tensor:
-        """Which rows have a gradient that is not zero."""
-        parts = [slot.touched_rows() for slot in (self.matrix, self.table) if slot.used]
-        return torch.stack(parts).any(0)
+    def extents(self) -> Tensor:
+        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        parts = [slot.extents().double() for slot in (self.matrix, self.table) if slot.used]
+        return torch.stack(parts).amax(0)
 
     def clear(self) -> None:
         """Forget the batch."""
