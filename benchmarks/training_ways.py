@@ -99,7 +99,7 @@ def build(name: str, kind: str) -> nn.Module:
     from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
     if name == "stories15m":
-        folder = resource("models/stories15m")
+        folder = resource("models/stories15m") or ""
         stories: nn.Module = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         return Scores(stories, positions=False)
     config = GPT2Config(

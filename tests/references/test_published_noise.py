@@ -53,9 +53,6 @@ def test_at_level_100_the_orders_that_the_library_leaves_out_explain_the_paper(
     assert spent([event], "rdp").epsilon(1 / EXAMPLES) > 120
 
 
-@COLA
 @pytest.mark.parametrize("change", [{"accountant": "pld"}, {"delta": "auto"}], ids=str)
-def test_other_accounting_would_be_noticed(
-    epochs: int, epsilon: float, published: float, change: dict[str, str]
-) -> None:
-    assert noise(epochs, epsilon, **change) != pytest.approx(published, rel=0.02)
+def test_other_accounting_would_be_noticed(change: dict[str, str]) -> None:
+    assert noise(10, 10, **change) != pytest.approx(0.615, rel=0.02)

@@ -53,7 +53,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "rows: drawn from": Check(5e-8, ("exponential", "truncated", "custom", "sanitize-plus")),
         "noise: whitened": Check(5e-8, ("lambda=0", "lambda=0.5", "lambda=1")),
         "rows: after other noise": Check(
-            9e-8, ("mahalanobis", "projected to a line", "turned", "binary")
+            9e-8, ("mahalanobis", "projected to a line", "turned", "binary", "hyperbolic")
         ),
         "audits: true claims": Check(
             5e-9, ("known laws", "catalog", "repaired exhibits", "held-out", "command line")

@@ -20,7 +20,7 @@ from sfumato.training.sampling import Draw, Poisson, Shuffled
 from statistical.budget import fits_share, rejects
 
 CHECK = "sampling: Poisson"
-UNITS, STEPS = 60, 6000
+UNITS, STEPS = 60, 3000
 SIZES = {"small batches": 3, "large batches": 20}
 
 Members = NDArray[np.bool_]

@@ -235,6 +235,7 @@ def test_suggest_finds_the_level_and_names_the_tail(sfumato: Command, vectors: P
     command = ("suggest", "exponential", "--keep", "0.3", "--vectors", vectors)
     found = answer(sfumato(*command, "--json"))
     assert found["reached"]
+    assert found["target"] == 0.3
     assert abs(found["keep"]["median"] - 0.3) <= 1e-3
     assert found["keep"]["median_low"] <= 0.3 <= found["keep"]["median_high"]
     assert found["least_protected"][0]["word"] == "hermit"

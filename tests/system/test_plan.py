@@ -54,7 +54,8 @@ def test_noise_gives_the_level_back(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_people_get_a_table_and_the_guarantee(sfumato: Command) -> None:
-    result = sfumato("plan", *FEW, "--epsilon", "3", "--sampling", "shuffled", "--unit", "author")
+    noise = ("--noise-multiplier", "2")
+    result = sfumato("plan", *FEW, *noise, "--sampling", "shuffled", "--unit", "author")
     text = result.stdout.decode()
     for words in ("noise multiplier", "60 of 600 authors (shuffled)", "NOT PROVEN here"):
         assert words in text

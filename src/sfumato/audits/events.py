@@ -6,6 +6,11 @@ What is proven
     alpha/(2·pairs). If all limits hold, (p − delta)/q > exp(bound) proves that the claim is false.
     So a true claim is refuted with probability at most alpha, over all pairs together.
 
+    A claim is about noise that nobody knows. Drawn again under other randomness, n outputs that
+    came n_1, n_2, … times come in the very same order with probability at most n_1!·n_2!·…/n!, for
+    all orders are equally likely. Where that is below ``REPEAT_SHARE`` of alpha and they do all the
+    same, the noise is not from the randomness: it can be made again, and the claim is false.
+
 How the event is found
     A quarter of the draws teaches scores (what the subject proposes: likelihood ratios, distances,
     directions); the next quarter chooses the score, the threshold and the direction by which the
@@ -27,13 +32,19 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.subject import Event, Pair, Sample, Score, Subject
+from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
 from sfumato.audits.verdict import Finding, Witness
 from sfumato.core.intervals import lower_limit, upper_limit
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 
 FEWEST_DRAWS = 100
+# Of the false-alarm budget, what goes to the question whether noise is drawn anew.
+REPEAT_SHARE = 0.01
+REPEATED = (
+    "drawn again under other randomness, the outputs for {name} come in the very same order: the "
+    "noise does not come from the randomness, so that it can be made again and taken off"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +72,17 @@ def falsify(
     pairs = subject.pairs()
     numbers = sorted({number for pair in pairs for number in (pair.first, pair.second)})
     parts: dict[int, Parts] = {}
+    liveliest: _Drawn | None = None
     for done, number in enumerate(numbers, start=1):
-        parts[number] = _split(subject.draw(number, draws, randomness.stream(number)))
+        drawn = _Drawn.of(number, subject.draw(number, draws, randomness.stream(number)))
+        parts[number] = _split(drawn.outputs)
+        if liveliest is None or drawn.log_orders > liveliest.log_orders:
+            liveliest = drawn
         advance(done)
+    repeated = liveliest is not None and _repeats(subject, liveliest, alpha, randomness)
+    each = alpha * (1 - REPEAT_SHARE) / (2 * max(1, len(pairs)))
     witnesses = [
-        witness_of(subject, pair, parts, alpha / (2 * len(pairs)))
+        witness_of(subject, pair, parts, each)
         for pair in pairs
         if math.isfinite(min(pair.forward, pair.backward))
     ]
@@ -78,8 +95,9 @@ def falsify(
         inputs=len(numbers),
         draws=draws,
         confidence=1 - alpha,
-        refuted=best is not None and best.excess > 0,
+        refuted=repeated or (best is not None and best.excess > 0),
         witness=best,
+        defect=REPEATED.format(name=subject.name(liveliest.number)) if repeated else "",
     )
 
 
@@ -182,6 +200,30 @@ def _limit(
     with np.errstate(divide="ignore"):  # a limit of 0 promises nothing: −inf
         logs: NDArray[np.float64] = np.log(np.maximum(limit, 0.0))
     return logs
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The draws of one input as they came, and the logarithm of how many orders they have."""
+
+    number: int
+    outputs: Outputs
+    log_orders: float
+
+    @classmethod
+    def of(cls, number: int, outputs: Outputs) -> _Drawn:
+        counts = np.unique(outputs, axis=0, return_counts=True)[1].tolist()
+        orders = math.lgamma(len(outputs) + 1) - sum(math.lgamma(count + 1) for count in counts)
+        return cls(number, outputs, orders)
+
+
+def _repeats(subject: Subject, drawn: _Drawn, alpha: float, randomness: Randomness) -> bool:
+    """Whether an input's draws come again under other randomness, which chance does not do."""
+    if drawn.log_orders <= math.log(1 / (REPEAT_SHARE * alpha)):
+        return False
+    other = randomness.stream(drawn.number).stream(0)
+    again = subject.draw(drawn.number, len(drawn.outputs), other)
+    return bool(np.array_equal(drawn.outputs, again))
 
 
 def _split(draws: NDArray[np.intp] | NDArray[np.float64]) -> Parts:

@@ -3,8 +3,8 @@
 What is proven
     For two inputs and every output the claim is compared with ln P[y | x] − ln P[y | x'], up to the
     rounding of float64: a log-probability is taken to be right to ``SLACK`` times its size (or
-    times 1, if that is more), and a probability of 0 to be any number too small for float64, so
-    rounding and underflow accuse nobody. With a delta the event is the set of all outputs that
+    times 1, if that is more), and a probability below the normal numbers of float64, where digits
+    run out one by one down to 0, to be any such number: so rounding and underflow accuse nobody. With a delta the event is the set of all outputs that
     exceed.
     A row that does not add up to 1 is no law, and refutes whatever is claimed of it.
 
@@ -30,8 +30,8 @@ from sfumato.mechanisms.claims import covered_outputs
 from sfumato.mechanisms.rows import RowMechanism
 
 SLACK = 1e-9
-# ln of about the smallest number that float64 can hold.
-SMALLEST = -745.0
+# ln of the smallest number that float64 holds with all its digits, rounded up.
+SMALLEST = -708.0
 # Numbers subtracted at once: few enough to stay in the cache of a processor.
 CELLS = 1 << 17
 

@@ -32,8 +32,9 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.drawing import PartwiseRows
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.mechanisms.rows import FromRows, RowMechanism
+from sfumato.mechanisms.rows import ByDistance, FromRows, RowMechanism
 
 # Up to this many points all pairs are compared exactly.
 SMALL = 2000
@@ -106,8 +107,7 @@ def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMec
     has_rows = _has_rows(subject)
     if has_rows:
         yield _exact, subject
-    # Rows say nothing about draws that another method makes.
-    if not has_rows or getattr(type(subject), "privatize", None) is not FromRows.privatize:
+    if not has_rows or not _draws_from_rows(subject):
         yield _sampled, subject
 
 
@@ -120,6 +120,21 @@ def _has_rows(mechanism: PointMechanism) -> bool:
     except InvalidArgument:
         return False
     return True
+
+
+def _draws_from_rows(mechanism: PointMechanism) -> bool:
+    """Whether draws come from the very rows that arithmetic looks at.
+
+    Rows say nothing about draws that another method makes, nor about draws from parts of rows
+    where a class has its own way to one of the two.
+    """
+    kind = type(mechanism)
+    if getattr(kind, "privatize", None) is not FromRows.privatize:
+        return False
+    return not isinstance(mechanism, PartwiseRows) or all(
+        getattr(kind, name) is getattr(ByDistance, name, None)
+        for name in ("log_rows", "weights", "block_sums")
+    )
 
 
 def _claimed(subject: PointMechanism | Subject) -> tuple[str, float]:

@@ -92,30 +92,21 @@ def deniability(  # noqa: PLR0913  # a command's options are its parameters
             output, overwrite=overwrite
         )
     if json:
-        described = _words_as_dict(population, watched)
-        print_json(_as_dict(mechanism, space.name, eta, described, report), indent=2)
+        header = {"mechanism": mechanism, "settings": own, "vectors": space.name, "eta": eta}
+        words_seen = {"words": _words_as_dict(population, watched)}
+        print_json(header | words_seen | _levels_as_dict(report), indent=2)
     else:
         _print(report, eta, population)
     if output is not None:
         note(f"the chart is in {output}")
 
 
-def _as_dict(
-    mechanism: str,
-    vectors: str,
-    eta: float,
-    words: dict[str, Any],
-    report: dict[float, Protection],
-) -> dict[str, Any]:
+def _levels_as_dict(report: dict[float, Protection]) -> dict[str, Any]:
     return {
-        "mechanism": mechanism,
-        "vectors": vectors,
-        "eta": eta,
-        "words": words,
         "levels": [
             {"epsilon": level, **measuring.protection_as_dict(found)}
             for level, found in report.items()
-        ],
+        ]
     }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sfumato.corpora.source import Source
     from sfumato.metrics.deniability import Done, Estimate
     from sfumato.metrics.population import Population
-    from sfumato.metrics.protection import Exposed, Protection
+    from sfumato.metrics.protection import Exposed, Protection, Spread
     from sfumato.policies.policy import Policy
     from sfumato.vectors.space import Space
 
@@ -160,14 +160,12 @@ def exposed_table(protection: Protection) -> Table:
 
 def protection_as_dict(protection: Protection) -> dict[str, Any]:
     """For JSON; only the words of the list are named."""
-    from dataclasses import asdict
-
     return {
         "exact": protection.exact,
         "draws_per_word": protection.draws,
         "words": protection.words,
         "keep": {
-            **asdict(protection.keep),
+            **_spread_as_dict(protection.keep),
             "median_low": protection.median.low,
             "median_high": protection.median.high,
             "worst": protection.worst_keep,
@@ -175,12 +173,16 @@ def protection_as_dict(protection: Protection) -> dict[str, Any]:
             "share_above_0.9": protection.above_nine_tenths,
         },
         "outputs": {
-            **asdict(protection.outputs),
+            **_spread_as_dict(protection.outputs),
             "worst": protection.worst_outputs,
             "kind": "exact" if protection.exact else "lower bound",
         },
         "least_protected": [_exposed_as_dict(one) for one in protection.exposed],
     }
+
+
+def _spread_as_dict(spread: Spread) -> dict[str, float]:
+    return {"p10": spread.low, "median": spread.median, "p90": spread.high}
 
 
 def _exposed_as_dict(one: Exposed) -> dict[str, Any]:

@@ -102,6 +102,12 @@ SeedOption = Annotated[
 FieldOption = Annotated[
     str, typer.Option("--field", help="The field that holds the text (jsonl, csv, tsv, parquet).")
 ]
+AuthorFieldOption = Annotated[
+    str | None, typer.Option("--author-field", help="The field that names the author.")
+]
+LabelFieldOption = Annotated[
+    str | None, typer.Option("--label-field", help="The field that holds the label.")
+]
 IdFieldOption = Annotated[str, typer.Option("--id-field", help="The field that names a record.")]
 FormatOption = Annotated[
     str | None,

@@ -64,8 +64,9 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
         print_json(
             {
                 "mechanism": mechanism,
+                "settings": own,
                 "vectors": space.name,
-                "keep": keep,
+                "target": keep,
                 "epsilon": found.epsilon,
                 "reached": not found.missed,
                 **measuring.protection_as_dict(found.protection),

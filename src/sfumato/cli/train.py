@@ -2,78 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import note, print_json, stdout
+from sfumato.cli.training import noted_warnings, report, training_bar
+from sfumato.cli.training_files import chosen_tokenizer, read_documents, valid_documents
 
 if TYPE_CHECKING:
-    from sfumato.corpora.source import Source
+    from sfumato.corpora.documents import Document
     from sfumato.metrics.prediction import Measured
-    from sfumato.tokenizers.tokenizer import Tokenizer
     from sfumato.training.bounds import Clipping
-    from sfumato.training.loop import Progress
-    from sfumato.training.plan import Plan
-    from sfumato.training.records import TokenRecords
     from sfumato.training.request import Trained
 
 RunOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="RUN", help="The folder of the run.")
+    Path,
+    typer.Option("--output", "-o", metavar="RUN", help="The folder of the run; it is made."),
 ]
-AuthorFieldOption = Annotated[
-    str | None, typer.Option("--author-field", help="The field that names the author.")
-]
-LabelFieldOption = Annotated[
-    str | None, typer.Option("--label-field", help="The field that holds the label.")
+ModelSetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of a built-in model, such as hidden=100: 'sfumato show models/lstm'.",
+    ),
 ]
 
 
 def train(  # noqa: PLR0913  # a command's options are its parameters
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Private text: a file.")],
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The private text: a file.")],
     output: RunOption,
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="The level to keep; inf: no privacy.")
+        float,
+        typer.Option("--epsilon", "-e", help="The level to keep; inf trains without privacy."),
     ],
-    model: Annotated[
-        str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")
-    ] = "gpt-small",
     delta: Annotated[
-        str, typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n.")
+        str, typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n, n units.")
     ] = "auto",
+    unit: Annotated[
+        str,
+        typer.Option(
+            "--unit",
+            metavar="example|author",
+            help="What is protected as one: each document, or all documents of an author.",
+        ),
+    ] = "example",
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")] = 3.0,
     batch_size: Annotated[
         str,
         typer.Option(
-            "--batch-size", help="Records per step on average; 64,128,256 grows in stages."
+            "--batch-size",
+            metavar="N[,N…]",
+            help="Units per step on average; 64,128,256 grows in stages.",
         ),
     ] = "64",
-    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
-    optimizer: Annotated[
-        str, typer.Option("--optimizer", metavar="adam|adam-bc|sgd", help="What takes the steps.")
-    ] = "adam",
-    schedule: Annotated[
-        str, typer.Option("--schedule", metavar="constant|linear|cosine", help="Of the step size.")
-    ] = "constant",
     clip_norm: Annotated[
-        float, typer.Option("--clip-norm", help="The longest gradient of one unit.")
+        float,
+        typer.Option("--clip-norm", help="Longer gradients of a unit are shortened to this."),
     ] = 1.0,
     clipping: Annotated[
-        str, typer.Option("--clipping", metavar="fixed|automatic|adaptive", help="How it is cut.")
+        str,
+        typer.Option(
+            "--clipping",
+            metavar="fixed|automatic|adaptive",
+            help="At that norm, all gradients brought near it, or at a norm that follows their "
+            "median (which is charged).",
+        ),
     ] = "fixed",
     sampling: Annotated[
-        str, typer.Option("--sampling", metavar="poisson|shuffled", help="Who is in a step.")
+        str,
+        typer.Option(
+            "--sampling",
+            metavar="poisson|shuffled",
+            help="Secret random batches, or each unit once per epoch (needs more noise).",
+        ),
     ] = "poisson",
     accountant: Annotated[
-        str, typer.Option("--accountant", metavar="pld|rdp", help="Who does the sums.")
+        str,
+        typer.Option(
+            "--accountant", metavar="pld|rdp", help="Who adds up; pld is tighter, rdp quicker."
+        ),
     ] = "pld",
-    unit: Annotated[
-        str, typer.Option("--unit", metavar="example|author", help="Who or what is protected.")
-    ] = "example",
+    model: Annotated[
+        str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")
+    ] = "gpt-small",
+    settings: ModelSetOption = [],  # noqa: B006
+    lora_rank: Annotated[
+        int | None,
+        typer.Option("--lora-rank", help="Train factors of this rank beside a model's matrices."),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", metavar="FOLDER", help="A public tokenizer, for a new model."),
+    ] = None,
+    tokenizer_corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer-corpus",
+            metavar="FILE",
+            help="Learn the tokenizer from this PUBLIC text; the private one is refused.",
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes", metavar="A,B[,…]", help="Train a classifier that tells these apart."
+        ),
+    ] = None,
+    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
+    optimizer: Annotated[
+        str,
+        typer.Option(
+            "--optimizer",
+            metavar="adam|adam-bc|sgd",
+            help="What takes the steps; adam-bc knows how much of a gradient is noise.",
+        ),
+    ] = "adam",
+    schedule: Annotated[
+        str,
+        typer.Option(
+            "--schedule", metavar="constant|linear|cosine", help="How the step size falls."
+        ),
+    ] = "constant",
+    field: options.FieldOption = "text",
+    author_field: options.AuthorFieldOption = None,
+    label_field: options.LabelFieldOption = None,
+    file_format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
     long: Annotated[
         str,
         typer.Option(
@@ -82,50 +139,36 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             help="Documents beyond the context: pieces that stay one record, or cut off.",
         ),
     ] = "split",
-    lora_rank: Annotated[
-        int | None, typer.Option("--lora-rank", help="Train low-rank factors only.")
-    ] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option("--tokenizer", help="A folder with a public tokenizer.")
-    ] = None,
-    tokenizer_corpus: Annotated[
+    valid: Annotated[
         str | None,
         typer.Option(
-            "--tokenizer-corpus", metavar="FILE", help="Learn the tokenizer from this PUBLIC text."
+            "--valid",
+            metavar="FILE",
+            help="Measure on this file at the end; the guarantee does not cover the figures.",
         ),
     ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option("--classes", metavar="A,B,…", help="Train a classifier with these labels."),
-    ] = None,
-    valid: Annotated[
-        str | None, typer.Option("--valid", metavar="FILE", help="Measure on this file at the end.")
-    ] = None,
-    field: options.FieldOption = "text",
-    author_field: AuthorFieldOption = None,
-    label_field: LabelFieldOption = None,
-    file_format: options.FormatOption = None,
-    encoding: options.EncodingOption = "utf-8",
-    settings: options.SetOption = [],  # noqa: B006
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a stopped run, or finish it.")
+    ] = False,
     checkpoint_every: Annotated[
         int, typer.Option("--checkpoint-every", min=1, help="Steps between checkpoints.")
     ] = 50,
     tokens_at_once: Annotated[
-        int, typer.Option("--tokens-at-once", min=1, help="What fits into memory.")
+        int,
+        typer.Option("--tokens-at-once", min=1, help="Fewer need less memory and more time."),
     ] = 4096,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Train a model on private text with a guarantee for every record.
+    """Train a model on private text with a guarantee for every record of it.
 
-    RUN holds the model in Hugging Face's format, guarantee.json, the settings and a ledger of all
-    steps. A stopped run goes on with --resume, under the same guarantee.
+    RUN then holds the model in Hugging Face's format, guarantee.json, the settings and a ledger
+    of all steps. A run that was stopped, or killed, goes on with --resume under the same
+    guarantee. The options down to --accountant decide privacy.
 
     Example: sfumato train notes.jsonl -o run --model gpt-small --epsilon 8 --epochs 3
     """
     from sfumato.core.checks import extra
-    from sfumato.core.errors import InvalidArgument
 
     extra("torch", needed_for="training", extra="train")
     from sfumato.corpora.formats.layout import Layout
@@ -135,78 +178,78 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.training.request import train as run
     from sfumato.training.run_folder import RunFolder
 
-    if unit == "author" and author_field is None:
-        raise InvalidArgument("--unit author needs --author-field, the field that names them")
-    if classes is not None and label_field is None:
-        raise InvalidArgument("--classes needs --label-field, the field that holds the label")
-    own, of_policies = options.settings_from(settings)
-    if of_policies:
-        raise InvalidArgument("--set takes settings of the model here, such as hidden=200")
+    _refuse_half_a_request(unit, author_field, classes, label_field)
+    sizes = _sizes(batch_size)
+    privacy = Privacy(
+        epsilon=epsilon,
+        delta=_number_or_word(delta),
+        epochs=epochs,
+        batch_sizes=sizes,
+        unit=unit,
+        sampling=sampling,
+        clipping=_clipping(clipping, clip_norm, sizes),
+        accountant=accountant,
+    )
+    course = Course(
+        optimiser=optimizer,
+        learning_rate=learning_rate,
+        schedule=schedule,
+        tokens_at_once=tokens_at_once,
+        checkpoint_every=checkpoint_every,
+    )
+    own = _model_settings(settings)
+    names = tuple(one.strip() for one in classes.split(",")) if classes else ()
+    RunFolder(output).refuse(resume=resume)
     layout = Layout(
         field=field, encoding=encoding, author_field=author_field, label_field=label_field
     )
     source = Source.of(corpus, layout, file_format=file_format)
-    checked = Source.of(valid, layout, file_format=file_format) if valid is not None else None
-    sizes = _sizes(batch_size)
-    documents = _documents(source)
+    # Whatever is wrong with the other files is said before hours of training, not after.
+    checked = [] if valid is None else valid_documents(valid, source, file_format, names)
+    documents = read_documents(source)
     request = Request(
         model=model,
-        privacy=Privacy(
-            epsilon=epsilon,
-            delta=_number_or_word(delta),
-            epochs=epochs,
-            batch_sizes=sizes,
-            unit=unit,
-            sampling=sampling,
-            clipping=_clipping(clipping, clip_norm, sizes),
-            accountant=accountant,
-        ),
-        course=Course(
-            optimiser=optimizer,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            tokens_at_once=tokens_at_once,
-            checkpoint_every=checkpoint_every,
-        ),
+        privacy=privacy,
+        course=course,
         kind="causal" if classes is None else "classifier",
-        classes=tuple(one.strip() for one in classes.split(",")) if classes else (),
+        classes=names,
         long=long,
         lora_rank=lora_rank,
-        tokenizer=tokenizer
-        if tokenizer_corpus is None
-        else _learned(Source.of(tokenizer_corpus, layout), source, documents, given=tokenizer),
+        tokenizer=chosen_tokenizer(tokenizer, tokenizer_corpus, source, documents),
         settings=own,
         corpus=source.settings() | source.claims(),
         seed=seed,
     )
-    with _bar() as announce:
-        trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
-    measured = _measured(trained, checked) if checked is not None else []
-    _report(trained, measured, as_json=json)
+    with noted_warnings():
+        with training_bar() as announce:
+            trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
+        measured = _measured(trained, checked)
+    report(trained, measured, as_json=json)
 
 
-def _documents(source: Source) -> list[Any]:
-    from sfumato.core.progress import progress
-
-    with progress("reading", source.size) as advance, source.opened() as (chunks, place):
-        documents = []
-        for chunk in chunks:
-            documents += chunk.documents()
-            advance(place())
-    return documents
-
-
-def _learned(
-    public: Source, private: Source, documents: list[Any], *, given: str | None
-) -> Tokenizer:
+def _refuse_half_a_request(
+    unit: str, author_field: str | None, classes: str | None, label_field: str | None
+) -> None:
     from sfumato.core.errors import InvalidArgument
-    from sfumato.tokenizers.publicity import refuse_same_file, train_on_public
 
-    if given is not None:
-        raise InvalidArgument("give --tokenizer or --tokenizer-corpus, not both")
-    if public.path is not None and private.path is not None:
-        refuse_same_file(public.path, private.path)
-    return train_on_public(public.documents(), private=documents)
+    if unit == "author" and author_field is None:
+        raise InvalidArgument("--unit author needs --author-field, the field that names them")
+    if classes is not None and label_field is None:
+        raise InvalidArgument("--classes needs --label-field, the field that holds the label")
+    if classes is None and label_field is not None:
+        raise InvalidArgument(
+            "--label-field needs --classes, the labels to tell apart; they are public, so they "
+            "are not taken from the data"
+        )
+
+
+def _model_settings(given: list[str]) -> dict[str, object]:
+    from sfumato.core.errors import InvalidArgument
+
+    own, of_policies = options.settings_from(given)
+    if of_policies:
+        raise InvalidArgument("--set takes settings of the model here, such as hidden=200")
+    return own
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -236,94 +279,14 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
-@contextmanager
-def _bar() -> Iterator[Callable[[Plan, TokenRecords], Any]]:
-    """A bar with loss, speed and the level so far, when a person is watching."""
-    import sys
-
-    if not sys.stderr.isatty():
-        yield _announced
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-
-        def announce(plan: Plan, records: TokenRecords) -> Callable[[Progress], None]:
-            from sfumato.training.spending import Spending
-
-            _announced(plan, records)
-            task = bars.add_task("", total=plan.steps)
-            spending = Spending(plan=plan)
-
-            def watch(now: Progress) -> None:
-                level = spending.so_far(now.step) if plan.private else float("inf")
-                shown = f"loss {now.loss:.3f}  {now.tokens / now.seconds:,.0f} tokens/s"
-                bars.update(task, completed=now.step, description=f"{shown}  ε {level:.3g}")
-
-            return watch
-
-        yield announce
-
-
-def _announced(plan: Plan, records: TokenRecords) -> None:
-    note(records.counts.summary())
-    for caution in plan.cautions():
-        note(f"warning: {caution}")
-    if plan.private:
-        note(f"{plan.steps:,} steps with noise multiplier {plan.noise_multiplier:.4g}")
-    else:
-        note(f"{plan.steps:,} steps without noise or clipping: nothing will be guaranteed")
-
-
-def _measured(trained: Trained, source: Source) -> list[Measured]:
+def _measured(trained: Trained, documents: list[Document]) -> list[Measured]:
     from dataclasses import asdict
 
-    from sfumato.core.errors import InvalidArgument
     from sfumato.core.randomness import Randomness
-    from sfumato.metrics.prediction import accuracy, perplexity
-    from sfumato.training.evaluation import predicted
+    from sfumato.training.evaluation import measured
 
-    if trained.model.classes:
-        raise InvalidArgument("--valid measures language models; a classifier has no perplexity")
-    scores = predicted(trained.model, _documents(source))
-    found = [measure(scores, Randomness.secure()) for measure in (perplexity, accuracy)]
+    if not documents:
+        return []
+    found = measured(trained.model, documents, Randomness.secure())
     trained.folder.add_results([asdict(one) | {"corpus": "valid"} for one in found])
     return found
-
-
-def _report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    if trained.already_finished:
-        note("finished already: nothing was done")
-    plan = trained.plan
-    if as_json:
-        print_json(
-            {
-                "run": str(trained.folder.path),
-                "steps": plan.steps,
-                "noise_multiplier": plan.noise_multiplier,
-                "guarantee": trained.guarantee.as_dict(),
-                "sentence": trained.guarantee.sentence(),
-                "results": [asdict(one) for one in measured],
-            },
-            indent=2,
-        )
-        return
-    console = stdout()
-    for one in measured:
-        console.print(
-            f"{one.metric} {one.value:.4g} ({one.low:.4g}–{one.high:.4g}) on {one.n:,} tokens"
-        )
-    console.print(trained.guarantee.sentence(), markup=False)
-    if not trained.guarantee.for_release and plan.private:
-        console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")

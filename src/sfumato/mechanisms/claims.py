@@ -4,6 +4,8 @@ A guarantee is a sentence; to try and break it, its bound is needed for any two 
 inputs x and x' and every output y it says ln(P[y | x] / P[y | x']) <= bound(x, x'). Where a
 mechanism is stated in the Euclidean distance of its space, or in no distance at all, the bound
 follows from the guarantee; a mechanism with a distance of its own says it by ``loss_bounds``.
+Whatever a mechanism says there, it is held to its sentence: where that is plain metric DP in the
+Euclidean distance, no bound is looser than that and no output is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Notion
+from sfumato.accounting.guarantee import Notion, metric_dp
 from sfumato.core.errors import InvalidArgument
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
@@ -42,9 +44,12 @@ class CoversOutputs(Protocol):
 
 def loss_bounds(mechanism: PointMechanism, point: int) -> NDArray[np.float64]:
     """The claimed bound from one point to every point, the unknown one last."""
-    if isinstance(mechanism, BoundsPairs):
-        return mechanism.loss_bounds(point)
     guarantee = mechanism.guarantee()
+    if isinstance(mechanism, BoundsPairs):
+        own = mechanism.loss_bounds(point)
+        if not _is_plain(mechanism):
+            return own
+        return np.minimum(own, guarantee.epsilon * euclidean(mechanism.space, point))
     size = len(mechanism.space) + 1
     if guarantee.notion is Notion.NONE or np.isinf(guarantee.epsilon):
         return np.where(np.arange(size) == point, 0.0, np.inf)
@@ -60,7 +65,7 @@ def loss_bounds(mechanism: PointMechanism, point: int) -> NDArray[np.float64]:
 
 def covered_outputs(mechanism: PointMechanism) -> NDArray[np.bool_]:
     """The outputs that the claim speaks of: all, unless the mechanism says otherwise."""
-    if isinstance(mechanism, CoversOutputs):
+    if isinstance(mechanism, CoversOutputs) and not _is_plain(mechanism):
         return mechanism.covered_outputs()
     return np.ones(len(mechanism.space), dtype=np.bool_)
 
@@ -72,3 +77,9 @@ def euclidean(space: Space, point: int) -> NDArray[np.float64]:
     found[:-1] = space.distances_from(point)
     found[-1] = np.sqrt(np.square(space.centroid - here).sum())
     return found
+
+
+def _is_plain(mechanism: PointMechanism) -> bool:
+    """Whether the sentence is metric DP for any two words in the distance of the space."""
+    guarantee, metric = mechanism.guarantee(), mechanism.space.metric
+    return guarantee == metric_dp(epsilon=guarantee.epsilon, metric=metric)

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
-from sfumato.metrics.prediction import Predicted
+from sfumato.metrics.prediction import Measured, Predicted, accuracy, perplexity
 from sfumato.models.loading import LoadedModel
 from sfumato.policies.policy import Policy
 from sfumato.training.batches import physical_batches
@@ -40,6 +41,16 @@ def predicted_labels(
     cut = Cut(context=model.context, long="truncate")
     records = labelled_records(documents, model.tokenizer, cut, model.classes)
     return _predicted(model, records, done)
+
+
+def measured(
+    model: LoadedModel, documents: Sequence[Document], randomness: Randomness
+) -> list[Measured]:
+    """Perplexity and top-1 accuracy of a language model, the accuracy of a classifier."""
+    if model.classes:
+        return [accuracy(predicted_labels(model, documents), randomness)]
+    scores = predicted(model, documents)
+    return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 
 
 def selected_tokens(

@@ -109,7 +109,7 @@ def test_cut_off_anywhere_it_counts_whole_lines_and_goes_on(path: Path) -> None:
         ledger.charge(2)
         ledger.charge(3)
     whole = path.read_bytes()
-    for length in range(1, len(whole) + 1):
+    for length in (*range(1, len(whole), 3), len(whole)):
         path.write_bytes(whole[:length])
         complete = whole[:length].count(b"\n")
         with opened(path, resume=True) as ledger:

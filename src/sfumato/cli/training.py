@@ -1,0 +1,121 @@
+"""What ``sfumato train`` says: before the first step, while it works, at the end."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.output import note, print_json, stdout
+
+if TYPE_CHECKING:
+    from sfumato.metrics.prediction import Measured
+    from sfumato.training.loop import Progress
+    from sfumato.training.plan import Plan
+    from sfumato.training.records import TokenRecords
+    from sfumato.training.request import Trained
+
+
+@contextmanager
+def noted_warnings() -> Iterator[None]:
+    """Warnings as notes of one line, without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _as_note  # type: ignore[assignment]  # it needs no more
+        yield
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[Plan, TokenRecords], Any]]:
+    """A bar with loss, speed and the level so far, when a person is watching.
+
+    The loss is private: it is drawn on a terminal, and the bar is wiped out at the end.
+    """
+    if not sys.stderr.isatty():
+        yield announced
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def announce(plan: Plan, records: TokenRecords) -> Callable[[Progress], None]:
+            from sfumato.training.spending import Spending
+
+            announced(plan, records)
+            task = bars.add_task("", total=plan.steps)
+            spending = Spending(plan=plan)
+
+            def watch(now: Progress) -> None:
+                level = spending.so_far(now.step) if plan.private else float("inf")
+                bars.update(task, completed=now.step, description=described(now, level))
+
+            return watch
+
+        yield announce
+
+
+def announced(plan: Plan, records: TokenRecords) -> None:
+    """What is about to be done, for the owner of the text."""
+    note(records.counts.summary())
+    if plan.private:
+        note(f"{plan.steps:,} steps with noise multiplier {plan.noise_multiplier:.4g}")
+    else:
+        note(f"{plan.steps:,} steps without noise or clipping: nothing will be guaranteed")
+
+
+def described(now: Progress, level: float) -> str:
+    """One step in a line.
+
+    >>> from sfumato.training.loop import Progress
+    >>> described(Progress(3, 7.25, 5120, 0.5), 1.5)
+    'loss 7.250  10,240 tokens/s  ε 1.5'
+    """
+    speed = now.tokens / max(now.seconds, 1e-9)
+    return f"loss {now.loss:.3f}  {speed:,.0f} tokens/s  ε {level:.3g}"
+
+
+def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None:
+    """What came of it."""
+    from dataclasses import asdict
+
+    if trained.already_finished:
+        note("finished already: nothing was trained")
+    plan, guarantee = trained.plan, trained.guarantee
+    if as_json:
+        print_json(
+            {
+                "run": str(trained.folder.path),
+                "steps": plan.steps,
+                "noise_multiplier": plan.noise_multiplier,
+                "guarantee": guarantee.as_dict(),
+                "sentence": guarantee.sentence(),
+                "results": [asdict(one) for one in measured],
+            },
+            indent=2,
+        )
+        return
+    console = stdout()
+    for one in measured:
+        console.print(f"{one.metric} {one.value:.4g}{interval(one)} on {one.n:,}", markup=False)
+    console.print(guarantee.sentence(), markup=False)
+    if not guarantee.for_release and plan.private:
+        console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
+
+
+def interval(one: Measured) -> str:
+    """The interval of a figure in parentheses, if it has one."""
+    return "" if one.low is None else f" ({one.low:.4g}–{one.high:.4g})"
+
+
+def _as_note(message: Warning | str, *_: object) -> None:
+    note("warning: " + " ".join(str(message).split()))

@@ -1,0 +1,421 @@
+"""The loop: who is trained on, with what noise, and that nothing private is left lying about."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from sfumato.accounting.guarantee import Notion
+from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.models.loading import LoadedModel
+from sfumato.models.lora import Lora
+from sfumato.training import loop
+from sfumato.training.batches import physical_batches
+from sfumato.training.bounds import Clipping
+from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.clipping.clippers import Adaptive, Automatic, Flat
+from sfumato.training.course import Course
+from sfumato.training.loop import Progress, fit
+from sfumato.training.optimisers import AdamBC
+from sfumato.training.plan import Plan
+from sfumato.training.private_step import PrivateStep
+from sfumato.training.records import Cut, TokenRecords, language_records
+from sfumato.training.run_folder import RunFolder
+from sfumato.training.sampling import Shuffled
+from sfumato.training.stages import Stage
+from unit.training.runs import (
+    CONTEXT,
+    charged_in,
+    flat,
+    new_folder,
+    same,
+    small_model,
+    small_plan,
+    some_documents,
+    some_records,
+    tokenizer,
+    weights,
+)
+
+SGD = Course(optimiser="sgd", learning_rate=1.0)
+
+
+def seeded(seed: int = 3) -> Randomness:
+    return Randomness.reproducible(seed)
+
+
+# --- what belongs together -------------------------------------------------------------------
+
+
+def test_records_that_the_plan_does_not_speak_of_are_refused() -> None:
+    model, records = small_model(), some_records()
+    for plan, complaint in (
+        (small_plan(units=7), "7 units but there are 6 records"),
+        (small_plan(units=6, unit="author"), "protects every author"),
+    ):
+        with pytest.raises(InvalidArgument, match=complaint):
+            fit(model, records, plan)
+    by_author = some_records(unit="author")
+    with pytest.raises(InvalidArgument, match="belongs to one author"):
+        fit(model, by_author, small_plan(units=3))
+    longer = language_records(some_documents(), tokenizer(), Cut(context=2 * CONTEXT))
+    with pytest.raises(InvalidArgument, match=f"context of {CONTEXT}"):
+        fit(model, longer, small_plan())
+    fit(model, by_author, small_plan(units=3, steps=1, unit="author"))
+
+
+# --- a step ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def moves_of(model: LoadedModel) -> Iterator[tuple[loop.Watch, list[tuple[Progress, list[str]]]]]:
+    """A watch that notes after every step which trainable parameters have moved."""
+    before = weights(model)
+    seen: list[tuple[Progress, list[str]]] = []
+
+    def watch(now: Progress) -> None:
+        nonlocal before
+        after = weights(model)
+        trained = {name for name, one in model.network.named_parameters() if one.requires_grad}
+        seen.append((now, [name for name in trained if not torch.equal(before[name], after[name])]))
+        assert all(torch.equal(before[name], after[name]) for name in before.keys() - trained)
+        before = after
+
+    yield watch, seen
+
+
+def still_parameters(model: LoadedModel, plan: Plan, records: TokenRecords) -> dict[str, int]:
+    """How many trainable parameters a step left alone at least, with and without anybody in it."""
+    count = sum(one.requires_grad for one in model.network.parameters())
+    with moves_of(model) as (watch, seen):
+        fit(model, records, plan, SGD, randomness=seeded(), watch=watch)
+    assert len(seen) == plan.steps
+    still: dict[str, int] = {}
+    for now, moved in seen:
+        kind = "with records" if now.tokens else "empty"
+        still[kind] = max(still.get(kind, 0), count - len(moved))
+    return still
+
+
+@pytest.mark.parametrize("name", ["lstm", "gpt-small", "lora"])
+def test_after_one_step_every_trainable_parameter_has_moved(name: str) -> None:
+    model = small_model("gpt-small" if name == "lora" else name)
+    if name == "lora":
+        adapted: Any = Lora(rank=2).attach(model.network, seeded())
+        model = LoadedModel(adapted, model.tokenizer, model.context)
+        assert any(not one.requires_grad for one in adapted.parameters())
+    plan = small_plan(steps=1, batch_size=6)
+    assert still_parameters(model, plan, some_records()) == {"with records": 0}
+
+
+def test_an_empty_batch_takes_a_step_of_noise_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = some_records(some_documents(12))
+    plan = small_plan(units=12, steps=8, batch_size=1)
+    assert still_parameters(small_model(), plan, records) == {"empty": 0, "with records": 0}
+
+    # The twin leaves out a step that nobody takes part in, and so shows that nobody did.
+    honest = PrivateStep._release
+
+    def silent(self: PrivateStep, deviation: float, size: float, stream: Randomness) -> None:
+        if self._sums:
+            honest(self, deviation, size, stream)
+        else:
+            self.optimizer.zero_grad()
+
+    monkeypatch.setattr(PrivateStep, "_release", silent)
+    assert still_parameters(small_model(), plan, records)["empty"] > 0
+
+
+def trained(documents: list[Document], plan: Plan, course: Course, unit: str = "example") -> Any:
+    """The weights after training with a fixed seed: the same noise whoever is trained on."""
+    model = small_model()
+    fit(model, some_records(documents, unit=unit), plan, course, randomness=seeded())
+    return flat(model)
+
+
+def reach(tokens_at_once: int) -> float:
+    """How far one author's documents move the sum of a step; the plan says 0.05 at most."""
+    many = [Document("a public text about nothing at all", author="a") for _ in range(9)]
+    others = [Document("all is text", author="b")]
+    course = Course(optimiser="sgd", learning_rate=1.0, tokens_at_once=tokens_at_once)
+    plan = small_plan(
+        units=2, steps=1, batch_size=2, noise=0.01, clipping=Clipping(norm=0.05), unit="author"
+    )
+    with_author = trained([*many, *others], plan, course, "author")
+    without = trained([Document("", author="a"), *others], plan, course, "author")
+    return float((with_author - without).norm()) * 2
+
+
+def test_a_record_larger_than_a_batch_is_clipped_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_one_batch, in_many = reach(4096), reach(CONTEXT)
+    assert 0.0499 < in_one_batch < 0.05 + 1e-6
+    assert in_many == pytest.approx(in_one_batch, abs=1e-6)
+
+    # The twin clips every batch of the record by itself.
+    monkeypatch.setattr(PrivateStep, "one_record", lambda _: nullcontext())
+    assert reach(4096) == pytest.approx(in_one_batch)
+    assert reach(CONTEXT) > 2 * in_one_batch
+
+
+def test_how_a_batch_is_cut_changes_nothing() -> None:
+    documents = some_documents(10)
+    plan = small_plan(units=10, steps=2, batch_size=10)
+    whole, cut = (
+        trained(documents, plan, Course(optimiser="sgd", tokens_at_once=size))
+        for size in (4096, CONTEXT)
+    )
+    assert torch.allclose(whole, cut, atol=1e-6)
+
+
+def test_noise_is_scaled_by_sigma_and_bound_and_divided_by_the_expected_batch_size() -> None:
+    nobody = [Document("")] * 5 + [Document("a text")]
+
+    def noise(sigma: float, bound: float, size: int) -> Any:
+        plan = small_plan(
+            steps=1,
+            batch_size=size,
+            noise=sigma,
+            clipping=Clipping(norm=bound),
+            sampling=Shuffled(),
+        )
+        # In the first shuffled batch of this seed nobody has text, so only noise is left.
+        return trained(nobody, plan, SGD) - flat(small_model())
+
+    once = noise(1.0, 0.5, 2)
+    for sigma, bound, size, factor in ((3.0, 0.5, 2, 3), (1.0, 2.0, 2, 4), (1.0, 0.5, 3, 2 / 3)):
+        assert torch.allclose(noise(sigma, bound, size), factor * once, rtol=1e-4, atol=1e-6)
+    assert float(once.std()) == pytest.approx(0.25, rel=0.1)
+
+
+def test_stages_have_their_own_noise_and_batch_size_and_adam_bc_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[float] = []
+    honest = AdamBC.step
+
+    def step(self: AdamBC, closure: None = None) -> None:
+        told.append(self.noise_variance)
+        honest(self, closure)
+
+    monkeypatch.setattr(AdamBC, "step", step)
+    stages = (
+        Stage(steps=2, batch_size=2, noise_multiplier=1.5),
+        Stage(steps=1, batch_size=4, noise_multiplier=0.5),
+    )
+    plan = Plan(units=6, stages=stages, clipping=Clipping(norm=0.3), accountant="rdp")
+    fit(small_model(), some_records(), plan, Course(optimiser="adam-bc"))
+    assert told == pytest.approx([(1.5 * 0.3 / 2) ** 2] * 2 + [(0.5 * 0.3 / 4) ** 2])
+
+
+def test_the_learning_rate_follows_its_schedule() -> None:
+    plan = small_plan(units=6, steps=2, batch_size=6)
+    course = Course(optimiser="sgd", learning_rate=1.0, schedule="linear", warm_up=0)
+    first = trained(some_documents(), small_plan(steps=1, batch_size=6), course)
+    both = trained(some_documents(), plan, course)
+    full = trained(some_documents(), plan, SGD)
+    # Half the rate in the second step of two; the first step is the same in all.
+    assert torch.allclose(both - first, (full - first) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("clipping", "kind"),
+    [
+        (Clipping(norm=2.0), Flat(2.0)),
+        (Clipping(kind="automatic", norm=2.0), Automatic(2.0)),
+        (
+            Clipping(kind="adaptive", norm=2.0, quantile=0.7, count_noise=3.0),
+            Adaptive(2.0, 0.7, count_noise=3.0),
+        ),
+    ],
+)
+def test_the_plan_names_the_clipper(clipping: Clipping, kind: object) -> None:
+    assert loop.clipper(clipping) == kind
+
+
+# --- randomness ------------------------------------------------------------------------------
+
+
+def test_a_seed_makes_a_run_reproducible_and_not_for_release() -> None:
+    def run(randomness: Randomness) -> tuple[Any, Any]:
+        model = small_model(settings={"dropout": 0.3})
+        guarantee = fit(model, some_records(), small_plan(), randomness=randomness)
+        return weights(model), guarantee
+
+    torch.manual_seed(1)
+    first, stamped = run(seeded(4))
+    torch.manual_seed(2)
+    again, _ = run(seeded(4))
+    other, _ = run(seeded(5))
+    fresh, released = run(Randomness.secure())
+    assert same(first, again)
+    assert not same(first, other)
+    assert not same(first, fresh)
+    assert not stamped.for_release
+    assert released.for_release
+    assert stamped.epsilon == released.epsilon == small_plan().epsilon()
+
+
+def test_torch_goes_on_as_if_nothing_was() -> None:
+    torch.manual_seed(6)
+    expected = torch.rand(3)
+    torch.manual_seed(6)
+    fit(small_model(settings={"dropout": 0.3}), some_records(), small_plan(steps=2))
+    assert torch.equal(torch.rand(3), expected)
+
+
+# --- without privacy -------------------------------------------------------------------------
+
+
+def test_without_privacy_a_step_is_the_mean_gradient_over_the_planned_batch() -> None:
+    plan = small_plan(steps=1, batch_size=6, noise=0.0)
+    model, naive = small_model(), small_model()
+    guarantee = fit(model, some_records(), plan, SGD)
+    assert guarantee.notion is Notion.NONE
+    assert not guarantee.for_release
+    records = some_records()
+    for record in range(6):
+        rows = records.rows_of(record)
+        losses = [
+            cross_entropy(
+                naive.network(input_ids=torch.tensor([records.inputs(row).astype(int)])).logits[0],
+                torch.tensor(records.labels(row).astype(int)),
+                reduction="sum",
+            )
+            for row in rows
+        ]
+        if losses:
+            total: Any = torch.stack(losses).sum() / float(records.predictions[record]) / 6
+            total.backward()
+    expected = {
+        name: one.detach() - (0 if one.grad is None else one.grad)
+        for name, one in naive.network.named_parameters()
+    }
+    for name, one in weights(model).items():
+        assert torch.allclose(one, expected[name], atol=1e-6), name
+
+
+def test_without_privacy_a_model_learns(tmp_path: Path) -> None:
+    losses: list[float] = []
+    model = small_model(settings={"hidden": 16, "embedding": 16})
+    plan = small_plan(steps=40, batch_size=6, noise=0.0)
+    course = Course(learning_rate=0.05, checkpoint_every=7)
+    documents = [Document("all is text")] * 6
+    folder = new_folder(tmp_path / "run")
+    records = some_records(documents)
+    fit(model, records, plan, course, folder=folder, watch=lambda now: losses.append(now.loss))
+    assert losses[0] > 5
+    assert losses[-1] < 1
+    assert charged_in(folder) == 40
+
+
+# --- the end of the road ---------------------------------------------------------------------
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path) -> None:
+    folder, model = new_folder(tmp_path / "run"), small_model()
+    course = Course(checkpoint_every=2)
+
+    def poison(now: Progress) -> None:
+        if now.step == 3:
+            next(iter(model.network.parameters())).data.fill_(float("nan"))
+
+    with pytest.raises(UndefinedGradient, match="the loss is not a finite number"):
+        fit(model, some_records(), small_plan(batch_size=6), course, folder=folder, watch=poison)
+    kept = Checkpoint.load(folder.checkpoint)
+    assert kept.steps == 2
+    assert all(bool(one.isfinite().all()) for one in kept.weights.values())
+    # Steps 3 and 4 were looked at when it was decided to stop: they are paid for.
+    assert charged_in(folder) == 4
+    with pytest.warns(match="2 of 7 steps are charged"):
+        fit(small_model(), some_records(), small_plan(batch_size=6), course, folder=folder)
+    assert charged_in(folder) == 7
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.0])
+def test_weights_that_are_no_numbers_take_no_checkpoint_s_place(
+    tmp_path: Path, noise: float
+) -> None:
+    folder = new_folder(tmp_path / "run")
+    plan = small_plan(steps=2, batch_size=6, noise=noise)
+    calm = Course(optimiser="sgd", learning_rate=1e-3, checkpoint_every=1)
+    wild = Course(optimiser="sgd", learning_rate=1e39, checkpoint_every=1)
+
+    def stop(now: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(small_model(), some_records(), plan, calm, folder=folder, watch=stop)
+    before = folder.checkpoint.read_bytes()
+    with pytest.raises(UndefinedGradient, match="a weight is not a finite number"):
+        fit(small_model(), some_records(), plan, wild, folder=folder)
+    assert folder.checkpoint.read_bytes() == before
+    with pytest.raises(UndefinedGradient):
+        fit(small_model(), some_records(), plan, wild)
+
+
+def test_the_model_is_left_as_it_was_found() -> None:
+    model = small_model()
+    fit(model, some_records(), small_plan(steps=1))
+    rows = next(physical_batches(some_records(), [3], most_tokens=100))[0]
+    logits = model.network(input_ids=rows.input_ids).logits
+    logits.sum().backward()
+    assert all(one.grad is not None for one in model.network.parameters())
+
+
+# --- what is written -------------------------------------------------------------------------
+
+CANARY = "Zyxquorthane"
+
+
+def traces(folder: RunFolder, losses: list[float]) -> set[str]:
+    """What of the text or of the losses stands in any file, spelled out or as bytes."""
+    found = set()
+    spelled = [CANARY.encode(), CANARY.encode("utf-16-le")]
+    tokens = tokenizer().encode(CANARY)
+    spelled += [tokens.astype(kind).tobytes() for kind in (np.uint16, np.int32, np.int64)]
+    numbers = [form(loss) for loss in losses for form in FORMS]
+    for path in folder.path.rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        found |= {"text"} if any(one in content for one in spelled) else set()
+        found |= {"loss"} if any(one in content for one in numbers) else set()
+    return found
+
+
+FORMS: tuple[Callable[[float], bytes], ...] = (
+    lambda loss: repr(loss).encode(),
+    lambda loss: f"{loss:.6g}".encode(),
+    lambda loss: struct.pack("<d", loss),
+    lambda loss: struct.pack("<f", loss),
+)
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.0])
+def test_neither_text_nor_losses_are_in_the_folder(tmp_path: Path, noise: float) -> None:
+    folder, losses = new_folder(tmp_path / "run"), list[float]()
+    documents = [*some_documents(5), Document(f"{CANARY} is a public text", author=CANARY)]
+    fit(
+        small_model(),
+        some_records(documents),
+        small_plan(batch_size=6, noise=noise),
+        Course(checkpoint_every=3, optimiser="sgd"),
+        folder=folder,
+        watch=lambda now: losses.append(now.loss),
+    )
+    assert len(losses) == 7
+    assert {path.name for path in folder.path.iterdir()} == {"ledger.jsonl", "checkpoint.pt"}
+    assert traces(folder, losses) == set()
+    # The twins are found.
+    folder.add_results([{"metric": "loss", "value": losses[3]}])
+    assert traces(folder, losses) == {"loss"}
+    torch.save(torch.tensor(tokenizer().encode(CANARY).astype(int)), folder.path / "cache.pt")
+    assert traces(folder, losses) == {"loss", "text"}
