@@ -4,12 +4,13 @@ What is proven
     For two inputs and every output the claim is compared with ln P[y | x] − ln P[y | x'], up to the
     rounding of float64: a log-probability is taken to be right to ``SLACK`` times its size (or
     times 1, if that is more), and a probability below the normal numbers of float64, where digits
-    run out one by one down to 0, to be any such number: so rounding and underflow accuse nobody. With a delta the event is the set of all outputs that
-    exceed.
+    run out one by one down to 0, to be any such number: so rounding and underflow accuse nobody.
+    With a delta the event is the set of all outputs that exceed.
     A row that does not add up to 1 is no law, and refutes whatever is claimed of it.
 
 Care
-    This is about the rows. A mechanism that draws by a method of its own is sampled as well.
+    This is about the rows. A mechanism that draws by a method of its own, or from parts of rows
+    that it makes in another way, is sampled as well.
 """
 
 from __future__ import annotations

@@ -71,10 +71,9 @@ class SanitizePlus(FromRows):
         """Utility-optimised metric LDP; plain metric DP where no word ever stays on purpose."""
         about = (self.space, self.p, self.sensitive_share, frozenset(self.sensitive))
         plain = metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=about)
-        common = int(np.count_nonzero(~self.is_sensitive))
-        if self.p == 1 or not common:
+        if self.p == 1 or self.is_sensitive.all():
             return plain
-        listed = self._frequent - common
+        listed = int(np.count_nonzero(self.is_sensitive[: self._frequent]))
         return Guarantee(
             notion=Notion.UTILITY_OPTIMISED_METRIC_LDP,
             unit=plain.unit,
@@ -109,6 +108,12 @@ class SanitizePlus(FromRows):
         sensitive[self.space.points(self.sensitive)] = True
         # Equal spellings are one word, wherever they stand: an output must be either or.
         sensitive[:-1] = sensitive[self.space.points(self.space.words)]
+        if not sensitive[:-1].any():
+            raise InvalidArgument(
+                f"sensitive_share={self.sensitive_share} leaves no sensitive word in "
+                f"{self.space.name}, whose rarest words are spelled like frequent ones; a larger "
+                "share does, or words named in sensitive"
+            )
         return sensitive
 
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.core.checks import at_least, one_of, positive
+from sfumato.core.checks import at_least, between, one_of, positive
 
 OPTIMISERS = ("adam", "adam-bc", "sgd")
+LARGEST_RATE = 1e6  # beyond it weights overflow, whatever the gradient
 SCHEDULES = ("constant", "cosine", "linear")
 
 
@@ -33,7 +34,7 @@ class Course:
     def __post_init__(self) -> None:
         one_of("optimiser", self.optimiser, OPTIMISERS)
         one_of("schedule", self.schedule, SCHEDULES)
-        positive("learning_rate", self.learning_rate)
+        between("learning_rate", positive("learning_rate", self.learning_rate), 0.0, LARGEST_RATE)
         at_least("warm_up", self.warm_up, 0)
         at_least("tokens_at_once", self.tokens_at_once, 1)
         at_least("checkpoint_every", self.checkpoint_every, 1)

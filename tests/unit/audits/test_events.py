@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -160,3 +161,38 @@ def test_the_same_seed_gives_the_same_finding() -> None:
     assert judged(answers(epsilon=1.0, truth=1.3)) == judged(answers(epsilon=1.0, truth=1.3))
     other = judged(answers(epsilon=1.0, truth=1.3), seed=4)
     assert other.witness != judged(answers(epsilon=1.0, truth=1.3)).witness
+
+
+def repeating(draws: Sequence[float]) -> VectorSubject:
+    """The same outputs at every call, whatever the randomness."""
+    return VectorSubject(
+        claim="…",
+        epsilon=1.0,
+        inputs=("one", "other"),
+        source=lambda number, count, randomness: np.array(draws)[:count, None],
+    )
+
+
+@pytest.mark.parametrize(("rare", "accused"), [(0, False), (1, False), (4, False), (9, True)])
+def test_draws_that_repeat_accuse_only_where_chance_would_not(rare: int, accused: bool) -> None:
+    # Of 400 draws, 0, 1, 4 or 9 are another output: 1, 400, 1.1e9 or 6e17 orders.
+    draws = np.zeros(400)
+    draws[50 : 50 + rare] = 1.0
+    finding = judged(repeating(draws.tolist()), draws=400)
+    orders = math.comb(400, rare)
+    assert accused == (orders > 1 / (events.REPEAT_SHARE * ALPHA))
+    assert finding.refuted == accused
+    assert bool(finding.defect) == accused
+
+
+def test_the_budget_is_that_of_both_questions_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent: list[float] = []
+
+    def witness(subject: object, pair: object, parts: object, alpha: float) -> None:
+        del subject, pair, parts
+        spent.append(2 * alpha)
+
+    monkeypatch.setattr(events, "witness_of", witness)
+    finding = judged(answers(epsilon=1.0, truth=1.0), draws=400)
+    assert sum(spent) + events.REPEAT_SHARE * ALPHA == pytest.approx(ALPHA)
+    assert finding.confidence == 1 - ALPHA

@@ -91,6 +91,26 @@ def test_a_probability_that_only_underflows_accuses_nobody() -> None:
     assert checked(Underflowing(space=TWO_WORDS, table=(), epsilon=10.0)).refuted
 
 
+def test_a_probability_that_lost_its_digits_accuses_nobody() -> None:
+    class Fading(Rows):
+        """Without logarithms again: between 1e−308 and 0 a number has few digits, or one."""
+
+        def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+            places = np.append(self.space.vectors.ravel(), 0.0)
+            weights = np.exp(-0.5 * np.abs(places[:-1] - places[points][:, None]))
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(weights / weights.sum(axis=1, keepdims=True)))
+
+        def loss_bounds(self, point: int) -> NDArray[np.float64]:
+            places = np.append(self.space.vectors.ravel(), 0.0)
+            return np.asarray(self.epsilon * np.abs(places - places[point]))
+
+    line = np.append(np.linspace(0, 0.05, 20), np.linspace(1400, 1500, 60)).astype(np.float32)
+    space = Space("a line", [f"word{n}" for n in range(80)], line[:, None])
+    assert not checked(Fading(space=space, table=(), epsilon=1.0)).refuted
+    assert checked(Fading(space=space, table=(), epsilon=0.4)).refuted
+
+
 @pytest.mark.parametrize("row", [(0.5, 0.6), (0.3, 0.3), (math.nan, 0.5)])
 def test_a_row_that_does_not_add_up_is_a_defect(row: tuple[float, float]) -> None:
     finding = checked(Rows(space=TWO_WORDS, table=((0.5, 0.5), row, (0.5, 0.5)), epsilon=50))

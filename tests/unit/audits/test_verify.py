@@ -14,6 +14,8 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.rows import EVERY_WORD, distances
+from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 from unit.audits.subjects import RowTwin, Twin, answers
 
@@ -48,6 +50,56 @@ def test_rows_do_not_speak_for_draws_of_another_method(small_space: Space) -> No
     assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
     assert [finding.refuted for finding in verdict.findings] == [False, True]
     assert not verify(honest).refuted
+
+
+def test_rows_do_not_speak_for_draws_from_parts_made_in_another_way() -> None:
+    class Louder(Exponential):
+        """Rows as they should be, while draws come from parts that are three times as steep."""
+
+        def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
+            return Exponential(space=self.space, epsilon=self.epsilon).log_rows(points)
+
+        def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
+            return 3 * distances(self.space, points, words)
+
+    verdict = verify(Louder(space=colour_space(2.0), epsilon=2.0), randomness=source())
+    assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
+    assert [finding.refuted for finding in verdict.findings] == [False, True]
+    # Its sums over far words are its own; so its draws are looked at, and found in order.
+    truncated = verify(Truncated(space=colour_space(2.0), epsilon=2.0), randomness=source())
+    assert [finding.method for finding in truncated.findings] == ["exact", "sampled"]
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_noise_that_can_be_made_again_is_no_noise(seed: int | None) -> None:
+    class Replayed(Laplace):
+        """Laplace noise as it should be, always the same where there is a seed."""
+
+        def noise(self, count: int, randomness: Randomness) -> NDArray[np.float64]:
+            if seed is not None:
+                randomness = Randomness.reproducible(seed)
+            return super().noise(count, randomness)
+
+    mechanism = Replayed(space=colour_space(2.0), epsilon=2.0)
+    verdict = verify(mechanism, effort=QUICK, randomness=source())
+    assert verdict.refuted == (seed is not None)
+    assert ("come in the very same order" in verdict.sentence()) == (seed is not None)
+
+
+def test_a_mechanism_that_is_not_held_to_its_own_numbers_but_to_its_sentence() -> None:
+    class Evasive(Laplace):
+        """Half the noise, and bounds that make nothing of it."""
+
+        def noise(self, count: int, randomness: Randomness) -> NDArray[np.float64]:
+            return super().noise(count, randomness) / 2
+
+        def loss_bounds(self, point: int) -> NDArray[np.float64]:
+            return np.where(np.arange(len(self.space) + 1) == point, 0.0, np.inf)
+
+        def covered_outputs(self) -> NDArray[np.bool_]:
+            return np.zeros(len(self.space), dtype=np.bool_)
+
+    assert verify(Evasive(space=colour_space(2.0), epsilon=2.0), randomness=source()).refuted
 
 
 def test_rows_that_are_not_known_at_this_level_are_not_asked_for(small_space: Space) -> None:

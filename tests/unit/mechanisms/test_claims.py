@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,3 +87,33 @@ def test_an_unknown_distance_must_be_given_in_numbers(small_space: Space) -> Non
 
 def test_all_outputs_are_covered_unless_a_mechanism_says_otherwise(small_space: Space) -> None:
     assert covered_outputs(Laplace(space=small_space, epsilon=1.0)).all()
+
+
+class Evasive(Stated):
+    """A mechanism whose numbers say less than its sentence."""
+
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        bounds = np.full(len(self.space) + 1, np.inf)
+        bounds[: point + 1] = 0.0
+        return bounds
+
+    def covered_outputs(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.space), dtype=np.bool_)
+
+
+def test_numbers_are_held_to_a_sentence_that_needs_none(small_space: Space) -> None:
+    plain = metric_dp(epsilon=2.0, metric=small_space.metric)
+    bounds = loss_bounds(Evasive(small_space, plain), 3)
+    assert (bounds[:4] == 0).all(), "numbers may say more"
+    assert bounds[4:] == pytest.approx(2.0 * euclidean(small_space, 3)[4:])
+    assert covered_outputs(Evasive(small_space, plain)).all()
+
+
+def test_a_sentence_about_some_pairs_leaves_the_rest_to_the_numbers(small_space: Space) -> None:
+    for other in (
+        replace(metric_dp(epsilon=2.0, metric=small_space.metric), neighbours="two capitals"),
+        metric_dp(epsilon=2.0, metric="taste"),
+        Guarantee(notion=Notion.PURE_DP, unit="word", neighbours="two capitals", epsilon=2.0),
+    ):
+        assert np.isinf(loss_bounds(Evasive(small_space, other), 3)[4:]).all()
+        assert not covered_outputs(Evasive(small_space, other)).any()

@@ -156,6 +156,17 @@ def test_a_spelling_that_stands_twice_is_one_word() -> None:
     space = Space("twice", ["a", "b", "c", "a"], vectors)
     mechanism = SanitizePlus(space=space, epsilon=1, sensitive_share=0.5)
     assert mechanism.is_sensitive.tolist() == [False, False, True, False, True]
+    assert "the 2 most frequent of the 4 words of twice)" in mechanism.guarantee().uncovered[0]
+
+
+def test_a_share_that_leaves_no_sensitive_word_is_refused() -> None:
+    # Without an output every row would be 0/0, and draws from it the first word of all.
+    space = Space("twice", ["a", "b", "a"], np.arange(6, dtype=np.float32).reshape(3, 2))
+    nobody = SanitizePlus(space=space, epsilon=1, sensitive_share=0.3)
+    with pytest.raises(InvalidArgument, match="sensitive_share=0.3 leaves no sensitive word"):
+        nobody.guarantee()
+    named = replace(nobody, sensitive=("b",))
+    assert named.row(space.unknown).tolist() == [0.0, 1.0, 0.0]
 
 
 @LEVELS
