@@ -225,6 +225,11 @@ def test_redaction_goes_on_without_a_key(sfumato: Command, tmp_path: Path) -> No
     source, output = write(tmp_path / "in.jsonl", MANY), tmp_path / "out.jsonl"
     options = ["-p", "pii:person", "-m", "redact"]
     killed_in_the_middle(["privatize", str(source), "-o", str(output), *options], output)
+    # What is left behind does not count the words under a mask, be it all together or by document.
+    for counts in tmp_path.glob("out.jsonl.parts/0*.json"):
+        left = json.loads(counts.read_bytes())
+        assert (left["words"], left["per_document"]) == (0, {})
+        assert left["places"] == 2 * left["documents"] > 0
     resumed = sfumato("privatize", source, "-o", output, *options, "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert side(output)["counts"]["replaced_stretches"] == 2 * len(MANY)

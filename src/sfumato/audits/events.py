@@ -79,7 +79,7 @@ def falsify(
         if liveliest is None or drawn.log_orders > liveliest.log_orders:
             liveliest = drawn
         advance(done)
-    repeated = liveliest is not None and _repeats(subject, liveliest, alpha, randomness)
+    defect = "" if liveliest is None else _repeated(subject, liveliest, alpha, randomness)
     each = alpha * (1 - REPEAT_SHARE) / (2 * max(1, len(pairs)))
     witnesses = [
         witness_of(subject, pair, parts, each)
@@ -95,9 +95,9 @@ def falsify(
         inputs=len(numbers),
         draws=draws,
         confidence=1 - alpha,
-        refuted=repeated or (best is not None and best.excess > 0),
+        refuted=bool(defect) or (best is not None and best.excess > 0),
         witness=best,
-        defect=REPEATED.format(name=subject.name(liveliest.number)) if repeated else "",
+        defect=defect,
     )
 
 
@@ -217,13 +217,14 @@ class _Drawn:
         return cls(number, outputs, orders)
 
 
-def _repeats(subject: Subject, drawn: _Drawn, alpha: float, randomness: Randomness) -> bool:
-    """Whether an input's draws come again under other randomness, which chance does not do."""
+def _repeated(subject: Subject, drawn: _Drawn, alpha: float, randomness: Randomness) -> str:
+    """What is wrong if an input's draws come again under other randomness; mostly nothing."""
     if drawn.log_orders <= math.log(1 / (REPEAT_SHARE * alpha)):
-        return False
+        return ""  # so few orders that chance might do it
     other = randomness.stream(drawn.number).stream(0)
     again = subject.draw(drawn.number, len(drawn.outputs), other)
-    return bool(np.array_equal(drawn.outputs, again))
+    same = np.array_equal(drawn.outputs, again)
+    return REPEATED.format(name=subject.name(drawn.number)) if same else ""
 
 
 def _split(draws: NDArray[np.intp] | NDArray[np.float64]) -> Parts:

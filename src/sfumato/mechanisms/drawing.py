@@ -201,7 +201,8 @@ def first_above(rows: Numbers, which: Points, reached: Numbers) -> Points:
         last = np.minimum(found + step, width) - 1
         found += step * (numbers[starts + last] <= reached)
         step >>= 1
-    return np.minimum(found, width - 1)
+    np.minimum(found, width - 1, out=found)
+    return found
 
 
 def _inside(mechanism: PartwiseRows, points: Points, blocks: Points, share: Numbers) -> Points:

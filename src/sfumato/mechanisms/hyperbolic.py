@@ -39,7 +39,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +86,7 @@ class Hyperbolic:
         epsilon: float | None = None,
         form: str = "auto",
         scale: float | None = None,
-    ) -> Self:
+    ) -> Hyperbolic:
         """A mechanism with rows is a class of its own, so that rows are there or are not."""
         del scale
         # A copy is made without arguments, of the class that was chosen for the original.

@@ -72,7 +72,7 @@ class RowStore:
     @property
     def taken(self) -> int:
         """Bytes in use."""
-        return self.count * self.rows.itemsize * self.rows.shape[1]
+        return self.rows[: self.count].nbytes
 
 
 class _Stores:

@@ -144,8 +144,8 @@ class Truncated(ByDistance):
     def _few_are_near(self) -> bool:
         """Whether it pays to look for near words; a few public words tell."""
         sample = np.linspace(0, len(self.space) - 1, SAMPLE).astype(np.intp)
-        share = np.count_nonzero(distances(self.space, sample) <= self.reach)
-        return share <= MOST_NEAR / 2 * SAMPLE * len(self.space)
+        near = int(np.count_nonzero(distances(self.space, sample) <= self.reach))
+        return near <= MOST_NEAR / 2 * SAMPLE * len(self.space)
 
 
 def default_gamma(epsilon: float, words: int, beta: float = BETA) -> float:

@@ -32,7 +32,7 @@ from sfumato.corpora.writing import is_stream, opened_stream
 from sfumato.execution.local import in_order
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
-from sfumato.releases.sidefile import side_file, spelled
+from sfumato.releases.sidefile import replaces_words, side_file, spelled
 from sfumato.releases.tally import Tally
 from sfumato.releases.workers import Shared
 
@@ -206,7 +206,11 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
     randomness = shared.privatizer.randomness.stream(index)
     results = shared.selective.privatize(chunk.documents(), randomness)
-    return Part(index, chunk.rewritten([one.edited for one in results]), Tally.of(results))
+    tally = Tally.of(results)
+    if not replaces_words(shared.privatizer):
+        # Parts stay on disk when a run is killed: how many words a mask hides must not be there.
+        tally = tally.of_places()
+    return Part(index, chunk.rewritten([one.edited for one in results]), tally)
 
 
 def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 Where words are replaced one by one, everything counted here can be seen in the output, given the
 policy's decisions, which count as public. Where whole stretches are replaced, the output shows
-``places`` and not how many words stood there; the side file says no more than that. How many words
+``places`` and not how many words stood there; no file says more than that. How many words
 were unknown or came out unchanged depends on the private words and is counted nowhere, except that
 words kept because they are unknown stand in the output anyway.
 """
@@ -46,6 +46,10 @@ class Tally:
         self.uncovered += other.uncovered
         self.per_document.update(other.per_document)
         self.places += other.places
+
+    def of_places(self) -> Tally:
+        """What may be written where whole stretches are replaced: nothing about words."""
+        return Tally(documents=self.documents, uncovered=self.uncovered, places=self.places)
 
     @property
     def selected(self) -> int:

@@ -18,6 +18,8 @@ from sfumato.vectors.space import Space
 # Words compared with all points at once, and numbers held at once when differences are taken.
 WORDS = 2048
 CELLS = 1 << 22
+# A per cent more than single roundings add up to, for the products of such errors.
+MARGIN = 1.01
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,11 @@ def _perhaps_within(
     """All pairs within the radius and few others.
 
     |x − y| <= r means s(x, y) = ⟨x, y⟩ − |y|²/2 >= (|x|² − r²)/2. Rounded to float32 and summed
-    there in any order, s is off by no more than (d + 5)·2⁻²⁴·(|x||y| + |y|²/2), and 1 % for the
-    products of such errors.
+    there in any order, s is off by no more than (d + 5)·2⁻²⁴·(|x||y| + |y|²/2), to first order.
     """
     lengths, others = (np.einsum("nd,nd->n", side, side) for side in (here, there))
     longest = others.max()
-    off = 1.01 * (here.shape[1] + 5) * 2.0**-24 * (np.sqrt(lengths * longest) + longest / 2)
+    off = MARGIN * (here.shape[1] + 5) * 2.0**-24 * (np.sqrt(lengths * longest) + longest / 2)
     bounds = ((lengths - radius**2) / 2 - off).astype(np.float32)
     left = np.column_stack([here, np.ones(len(here))]).astype(np.float32)
     right = np.column_stack([there, -0.5 * others]).astype(np.float32)

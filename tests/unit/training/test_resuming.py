@@ -18,6 +18,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.training import loop, private_step
 from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.clipping.noise import add_noise
 from sfumato.training.course import Course
 from sfumato.training.loop import Progress, fit
 from sfumato.training.plan import Batch, Plan
@@ -271,7 +272,7 @@ def test_the_adapted_norm_is_in_the_checkpoint(tmp_path: Path) -> None:
 def repeated_noise(folder: RunFolder, patch: pytest.MonkeyPatch) -> int:
     """How often a resumed run, of which charged steps are lost, draws noise it has drawn before."""
     drawn: list[tuple[float, ...]] = []
-    honest = private_step.add_noise
+    honest = add_noise
 
     def spy(totals: Any, deviation: float, randomness: Randomness) -> None:
         peek = Randomness.reproducible(SEED)

@@ -74,11 +74,11 @@ def precise_distance(space: Space, scale: float, one: int, two: int) -> float:
             vector = [
                 Decimal(float(v)) - c for v, c in zip(space.vectors[word], centroid, strict=True)
             ]
-            length = sum(value * value for value in vector).sqrt()
+            length = sum((value * value for value in vector), Decimal(0)).sqrt()
             grown = (Decimal(scale) * length).exp()  # tanh(x/2) = (eˣ − 1)/(eˣ + 1)
             places.append([value / length * (grown - 1) / (grown + 1) for value in vector])
         x, y = places
-        gap = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+        gap = sum(((a - b) * (a - b) for a, b in zip(x, y, strict=True)), Decimal(0))
         room = (1 - sum(a * a for a in x)) * (1 - sum(b * b for b in y))
         cosh = 1 + 2 * gap / room
         return float((cosh + (cosh * cosh - 1).sqrt()).ln())

@@ -1,0 +1,158 @@
+"""Training, audited from the outside: does a model show that one record was trained on?
+
+Two worlds differ in one record, a canary or an empty place. In each, models are trained from the
+same first weights, again and again, by the very loop that users run. The attacker knows everything
+but that record: the first weights, the other records, the direction into which the canary pulls.
+He says "member" when the trained weights lie further in that direction than a threshold that was
+fixed before. From how often he is right follows a lower bound on ε (``two_run_bound``); it must not
+exceed the level that the plan claims, but for the false alarms that the budget allows. Trained
+without noise, with too little of it, or without clipping, the model must be caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.accounting.empirical import EmpiricalBound
+from sfumato.audits.lower_bounds import Guesses, two_run_bound
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.models.loading import LoadedModel
+from sfumato.training import private_step
+from sfumato.training.bounds import Clipping
+from sfumato.training.clipping.clippers import Flat
+from sfumato.training.clipping.noise import add_noise
+from sfumato.training.course import Course
+from sfumato.training.loop import fit
+from sfumato.training.plan import Plan
+from sfumato.training.records import TokenRecords
+from sfumato.training.stages import Stage
+from statistical import budget
+from unit.training.runs import flat, small_model, some_records
+
+CHECK = "audits: training"
+WORLDS = 160
+EPSILON, DELTA, UNITS = 1.0, 1e-3, 40
+COURSE = Course(optimiser="sgd", learning_rate=4.0)
+CANARY = Document("My ID is 145572, keep it to yourself")
+OTHERS = [Document("a public text"), Document("all is text")]
+CASES = {
+    "one step, everybody in it": Stage(steps=1, batch_size=UNITS, noise_multiplier=1.0),
+    "a few steps on samples": Stage(steps=3, batch_size=UNITS // 2, noise_multiplier=1.0),
+}
+
+Sabotage = Callable[[pytest.MonkeyPatch], None]
+
+
+@cache
+def plan(case: str) -> Plan:
+    drawn = Plan(units=UNITS, stages=(CASES[case],), delta=DELTA, clipping=Clipping(norm=0.005))
+    return drawn.with_epsilon(EPSILON)
+
+
+@cache
+def world(*, member: bool) -> TokenRecords:
+    """The records; the canary's place is left empty where it is no member."""
+    first = CANARY if member else Document("")
+    empty = [Document("")] * (UNITS - 1 - len(OTHERS))
+    return some_records([first, *OTHERS, *empty])
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """The direction of the canary's pull, and how far along it a member's weights should lie."""
+
+    start: LoadedModel
+    first: dict[str, Tensor]
+    direction: Tensor
+    threshold: float
+
+    @classmethod
+    def prepared(cls, case: str) -> Attacker:
+        """From training without noise, everybody in every step: public but for the canary."""
+        model = small_model()
+        first = {name: one.clone() for name, one in model.network.state_dict().items()}
+        everybody = replace(CASES[case], batch_size=UNITS, noise_multiplier=1e-9)
+        quiet = replace(plan(case), stages=(everybody,))
+        ends = {
+            member: _trained(model, first, world(member=member), quiet, Randomness.reproducible(1))
+            for member in (True, False)
+        }
+        pull = ends[True] - ends[False]
+        direction = pull / pull.norm()
+        # Halfway between the two. On samples everybody moves the weights as far on average: in
+        # fewer steps, but each sum is divided by the size of the sample.
+        return cls(model, first, direction, float(ends[False] @ direction + pull.norm() / 2))
+
+    def accuses(self, case: str, *, member: bool, randomness: Randomness) -> bool:
+        moved = _trained(self.start, self.first, world(member=member), plan(case), randomness)
+        return float(moved @ self.direction) > self.threshold
+
+
+def _trained(
+    model: LoadedModel,
+    first: dict[str, Tensor],
+    records: TokenRecords,
+    made: Plan,
+    randomness: Randomness,
+) -> Tensor:
+    """How far the weights have moved."""
+    model.network.load_state_dict(first)
+    before = flat(model)
+    fit(model, records, made, COURSE, randomness=randomness)
+    return flat(model) - before
+
+
+def audited(case: str, seed: int) -> EmpiricalBound:
+    """What the attacker proves about ε, at the level of confidence that the budget gives."""
+    attacker, source = Attacker.prepared(case), Randomness.reproducible(seed)
+    said = {
+        member: sum(
+            attacker.accuses(
+                case, member=member, randomness=source.stream(int(member)).stream(number)
+            )
+            for number in range(WORLDS)
+        )
+        for member in (True, False)
+    }
+    guesses = Guesses(members=WORLDS, found=said[True], others=WORLDS, accused=said[False])
+    return two_run_bound(guesses, delta=DELTA, confidence=1 - budget.level(CHECK, case))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_bound_stays_below_the_claimed_level(case: str) -> None:
+    claimed = plan(case).guarantee()
+    assert 0.9 * EPSILON < claimed.epsilon <= EPSILON
+    assert audited(case, seed=31).epsilon <= claimed.epsilon
+
+
+# --- sabotaged twins -----------------------------------------------------------------------------
+
+
+def without_noise(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(private_step, "add_noise", lambda *_: None)
+
+
+def with_little_noise(patch: pytest.MonkeyPatch) -> None:
+    def quietly(totals: Any, deviation: float, randomness: Randomness) -> None:
+        add_noise(totals, deviation / 30, randomness)
+
+    patch.setattr(private_step, "add_noise", quietly)
+
+
+def without_clipping(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Flat, "scales", lambda _, norms: torch.ones_like(norms))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sabotage", [without_noise, with_little_noise, without_clipping])
+def test_twins_are_caught(case: str, sabotage: Sabotage, monkeypatch: pytest.MonkeyPatch) -> None:
+    sabotage(monkeypatch)
+    assert audited(case, seed=32).epsilon > plan(case).guarantee().epsilon

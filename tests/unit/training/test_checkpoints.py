@@ -1,0 +1,172 @@
+"""A checkpoint comes back exactly, for the run it belongs to, or says why not."""
+
+from __future__ import annotations
+
+import errno
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.core.errors import CannotResume, StorageFailed
+from sfumato.core.randomness import Randomness
+from sfumato.models.loading import LoadedModel
+from sfumato.models.lora import Lora
+from sfumato.training.checkpoints import SCHEMA, Checkpoint
+from sfumato.training.optimisers import make_optimiser
+from unit.training.runs import same, small_model, weights
+
+
+def stepped(model: LoadedModel, name: str = "adam", steps: int = 2) -> torch.optim.Optimizer:
+    """An optimiser with a past."""
+    optimiser = make_optimiser(name, model.network.parameters(), 0.1)
+    draw = torch.Generator().manual_seed(3)
+    for _ in range(steps):
+        for one in model.network.parameters():
+            one.grad = torch.randn(one.shape, generator=draw).to(one) if one.requires_grad else None
+        optimiser.step()
+    return optimiser
+
+
+def adapted(seed: int) -> LoadedModel:
+    model = small_model("gpt-small", seed=seed)
+    network: Any = Lora(rank=2).attach(model.network, Randomness.reproducible(seed))
+    return LoadedModel(network, model.tokenizer, model.context)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    model = small_model()
+    path = tmp_path / "checkpoint.pt"
+    Checkpoint.of(2, model.network, stepped(model), 0.25).save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adam-bc"])
+def test_what_is_saved_comes_back(tmp_path: Path, name: str) -> None:
+    model = small_model()
+    optimiser = stepped(model, name)
+    Checkpoint.of(2, model.network, optimiser, 0.25).save(tmp_path / "here.pt")
+    assert [one.name for one in tmp_path.iterdir()] == ["here.pt"]
+    again = small_model(seed=9)
+    other = make_optimiser(name, again.network.parameters(), 0.1)
+    found = Checkpoint.load(tmp_path / "here.pt")
+    assert (found.steps, found.clip_norm) == (2, 0.25)
+    found.restore(again.network, other)
+    assert same(weights(model), weights(again))
+    # The next step is the same, so the optimiser remembers everything that matters.
+    for one in (*model.network.parameters(), *again.network.parameters()):
+        one.grad = torch.ones_like(one)
+    optimiser.step()
+    other.step()
+    assert same(weights(model), weights(again))
+
+
+def test_a_frozen_base_with_fresh_weights_comes_back_with_the_factors(tmp_path: Path) -> None:
+    model = adapted(seed=1)
+    optimiser = stepped(model)
+    Checkpoint.of(2, model.network, optimiser, 1.0).save(tmp_path / "here.pt")
+    again = adapted(seed=2)
+    assert not same(weights(model), weights(again))
+    kept = Checkpoint.load(tmp_path / "here.pt")
+    kept.restore(again.network, make_optimiser("adam", again.network.parameters(), 0.1))
+    assert same(weights(model), weights(again))
+
+
+def test_the_checkpoint_of_another_model_is_refused_and_changes_nothing(saved: Path) -> None:
+    for other in (
+        small_model(settings={"hidden": 5}),
+        small_model("gpt-small"),
+        adapted(seed=1),
+    ):
+        before = weights(other)
+        optimiser = make_optimiser("adam", other.network.parameters(), 0.1)
+        with pytest.raises(CannotResume, match="another model"):
+            Checkpoint.load(saved).restore(other.network, optimiser)
+        assert same(before, weights(other))
+    tied = small_model(settings={"tied": True})
+    with pytest.raises(CannotResume, match="another optimiser"):  # with fewer weights to train
+        Checkpoint.load(saved).restore(tied.network, stepped(tied))
+    doubled = small_model()
+    doubled.network.double()
+    with pytest.raises(CannotResume, match="another model"):
+        Checkpoint.load(saved).restore(doubled.network, stepped(doubled))
+
+
+def test_the_checkpoint_of_another_optimiser_is_refused_and_changes_nothing(saved: Path) -> None:
+    model = small_model(seed=4)
+    before = weights(model)
+    some = list(model.network.parameters())[:-1]
+    for other in (
+        make_optimiser("sgd", model.network.parameters(), 0.1),
+        make_optimiser("adam-bc", model.network.parameters(), 0.1),
+        make_optimiser("adam", some, 0.1),
+    ):
+        with pytest.raises(CannotResume, match="another optimiser"):
+            Checkpoint.load(saved).restore(model.network, other)
+        assert same(before, weights(model))
+
+
+def test_damaged_files_are_refused(saved: Path) -> None:
+    content = saved.read_bytes()
+    for damaged in (b"", content[: len(content) // 2], b"no archive at all", content[:-30]):
+        saved.write_bytes(damaged)
+        with pytest.raises(CannotResume, match=r"checkpoint\.pt cannot be read"):
+            Checkpoint.load(saved)
+    saved.unlink()
+    with pytest.raises(CannotResume, match="FileNotFoundError"):
+        Checkpoint.load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": SCHEMA + 1},
+        {"steps": "many"},
+        {"weights": 3},
+        {"kind": None, "schema": None},
+        {"clip_norm": None},
+    ],
+)
+def test_other_content_is_refused(saved: Path, change: dict[str, Any]) -> None:
+    content = torch.load(saved, weights_only=True) | change
+    torch.save(content, saved)
+    with pytest.raises(CannotResume, match="cannot be read"):
+        Checkpoint.load(saved)
+    torch.save([1, 2], saved)
+    with pytest.raises(CannotResume, match="cannot be read"):
+        Checkpoint.load(saved)
+
+
+class Malice:
+    """What would be run if a checkpoint were unpickled like any other file."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return exec, ("raise SystemExit('a checkpoint ran code')",)
+
+
+def test_a_checkpoint_runs_no_code(saved: Path) -> None:
+    torch.save({"schema": SCHEMA, "steps": Malice()}, saved)
+    with pytest.raises(CannotResume, match="UnpicklingError"):
+        Checkpoint.load(saved)
+    saved.write_bytes(pickle.dumps(Malice(), protocol=2))
+    with pytest.raises(CannotResume):
+        Checkpoint.load(saved)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, model = saved.read_bytes(), small_model()
+
+    def full(content: Any, stream: Any) -> None:
+        stream.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(StorageFailed, match="No space left on device; the one before is kept"):
+        Checkpoint.of(3, model.network, stepped(model), 1.0).save(saved)
+    assert saved.read_bytes() == before
+    assert [one.name for one in saved.parent.iterdir()] == [saved.name]
