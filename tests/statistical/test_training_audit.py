@@ -38,14 +38,14 @@ from statistical import budget
 from unit.training.runs import flat, small_model, some_records
 
 CHECK = "audits: training"
-WORLDS = 160
+WORLDS = 120
 EPSILON, DELTA, UNITS = 1.0, 1e-3, 40
 COURSE = Course(optimiser="sgd", learning_rate=4.0)
 CANARY = Document("My ID is 145572, keep it to yourself")
 OTHERS = [Document("a public text"), Document("all is text")]
 CASES = {
     "one step, everybody in it": Stage(steps=1, batch_size=UNITS, noise_multiplier=1.0),
-    "a few steps on samples": Stage(steps=3, batch_size=UNITS // 2, noise_multiplier=1.0),
+    "two steps on samples": Stage(steps=2, batch_size=UNITS * 9 // 10, noise_multiplier=1.0),
 }
 
 Sabotage = Callable[[pytest.MonkeyPatch], None]
@@ -58,45 +58,46 @@ def plan(case: str) -> Plan:
 
 
 @cache
-def world(*, member: bool) -> TokenRecords:
-    """The records; the canary's place is left empty where it is no member."""
-    first = CANARY if member else Document("")
-    empty = [Document("")] * (UNITS - 1 - len(OTHERS))
-    return some_records([first, *OTHERS, *empty])
+def world(*present: Document) -> TokenRecords:
+    """The records; all places that are not taken are left empty."""
+    return some_records([*present, *[Document("")] * (UNITS - len(present))])
+
+
+MEMBER = world(CANARY, *OTHERS)
+NOBODY = world(Document(""), *OTHERS)
 
 
 @dataclass(frozen=True)
 class Attacker:
     """The direction of the canary's pull, and how far along it a member's weights should lie."""
 
-    start: LoadedModel
+    model: LoadedModel
     first: dict[str, Tensor]
     direction: Tensor
     threshold: float
 
     @classmethod
     def prepared(cls, case: str) -> Attacker:
-        """From training without noise, everybody in every step: public but for the canary."""
+        """From training on one record at a time, without noise."""
         model = small_model()
         first = {name: one.clone() for name, one in model.network.state_dict().items()}
         everybody = replace(CASES[case], batch_size=UNITS, noise_multiplier=1e-9)
         quiet = replace(plan(case), stages=(everybody,))
-        ends = {
-            member: _trained(model, first, world(member=member), quiet, Randomness.reproducible(1))
-            for member in (True, False)
-        }
-        pull = ends[True] - ends[False]
-        direction = pull / pull.norm()
-        # Halfway between the two. On samples everybody moves the weights as far on average: in
-        # fewer steps, but each sum is divided by the size of the sample.
-        return cls(model, first, direction, float(ends[False] @ direction + pull.norm() / 2))
+        pull, *others = (
+            _moved(model, first, world(one), quiet, Randomness.reproducible(1))
+            for one in (CANARY, *OTHERS)
+        )
+        # What the others do, and whether they were drawn, should not blur the picture.
+        basis = torch.linalg.qr(torch.stack(others, dim=1)).Q
+        own = pull - basis @ (basis.T @ pull)
+        return cls(model, first, own / own.norm(), float(own.norm()) / 2)
 
-    def accuses(self, case: str, *, member: bool, randomness: Randomness) -> bool:
-        moved = _trained(self.start, self.first, world(member=member), plan(case), randomness)
+    def accuses(self, records: TokenRecords, made: Plan, randomness: Randomness) -> bool:
+        moved = _moved(self.model, self.first, records, made, randomness)
         return float(moved @ self.direction) > self.threshold
 
 
-def _trained(
+def _moved(
     model: LoadedModel,
     first: dict[str, Tensor],
     records: TokenRecords,
@@ -113,16 +114,14 @@ def _trained(
 def audited(case: str, seed: int) -> EmpiricalBound:
     """What the attacker proves about ε, at the level of confidence that the budget gives."""
     attacker, source = Attacker.prepared(case), Randomness.reproducible(seed)
-    said = {
-        member: sum(
-            attacker.accuses(
-                case, member=member, randomness=source.stream(int(member)).stream(number)
-            )
+    found, accused = (
+        sum(
+            attacker.accuses(records, plan(case), source.stream(side).stream(number))
             for number in range(WORLDS)
         )
-        for member in (True, False)
-    }
-    guesses = Guesses(members=WORLDS, found=said[True], others=WORLDS, accused=said[False])
+        for side, records in enumerate((MEMBER, NOBODY))
+    )
+    guesses = Guesses(members=WORLDS, found=found, others=WORLDS, accused=accused)
     return two_run_bound(guesses, delta=DELTA, confidence=1 - budget.level(CHECK, case))
 
 

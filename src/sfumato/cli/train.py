@@ -30,6 +30,8 @@ ModelSetOption = Annotated[
     ),
 ]
 
+LEAST_COUNT_NOISE = 2.0
+
 
 def train(  # noqa: PLR0913  # a command's options are its parameters
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The private text: a file.")],
@@ -266,10 +268,10 @@ def _sizes(text: str) -> tuple[int, ...]:
 def _clipping(kind: str, norm: float, sizes: tuple[int, ...]) -> Clipping:
     from sfumato.training.bounds import Clipping
 
-    # A twentieth of the batch is what Andrew et al. use for the count.
-    return Clipping(
-        kind=kind, norm=norm, count_noise=min(sizes) / 20 if kind == "adaptive" else None
-    )
+    # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
+    # be so little noise that the count costs more than the gradient.
+    noise = max(min(sizes) / 20, LEAST_COUNT_NOISE) if kind == "adaptive" else None
+    return Clipping(kind=kind, norm=norm, count_noise=noise)
 
 
 def _number_or_word(text: str) -> float | str:

@@ -52,7 +52,7 @@ def test_a_number_of_a_product_does_not_depend_on_the_rows_around_it(
 ) -> None:
     left, right = some(700, dimension, 4), some(columns, dimension, 5)
     whole = product(left, right)
-    assert whole == pytest.approx(left @ right.T, rel=1e-9, abs=1e-12)
+    assert np.abs(whole - left @ right.T).max() < 1e-12
     for start, end in ((0, 1), (1, 3), (5, 21), (100, 133), (300, 700)):
         assert (product(left[start:end], right) == whole[start:end]).all()
 
