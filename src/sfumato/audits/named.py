@@ -74,7 +74,7 @@ def load_class(name: str) -> type[Any]:
         module = _from_file(Path(place)) if place.endswith(".py") else _by_name(place)
     except SfumatoError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module that exits must not pass for verified
         raise InvalidArgument(
             f"importing {place} failed: {type(error).__name__}: {error}"
         ) from error
@@ -121,7 +121,7 @@ def _made(component: type[Any], settings: Settings, space: Space, epsilon: float
         claimed = None if missing else mechanism.guarantee()
     except SfumatoError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgument(
             f"{who}(space=…, epsilon=…) could not be made: {type(error).__name__}: {error}"
         ) from error

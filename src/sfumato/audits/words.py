@@ -55,7 +55,7 @@ class WordSubject:
             outputs = np.asarray(self.mechanism.privatize(points, randomness))
         except SfumatoError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Only public words go in here, so the message cannot hold private text.
             raise InvalidArgument(
                 f"{who}.privatize(points, randomness) failed: {type(error).__name__}: {error}"

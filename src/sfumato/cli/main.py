@@ -77,29 +77,64 @@ def _root(
 def run() -> NoReturn:
     """The console script."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may lack our letters
     sys.exit(main(sys.argv[1:]))
 
 
+def _open_standard_streams() -> None:
+    """A stream that was closed gets its number back, so that no file of ours takes it.
+
+    Reading and results fail when it comes to that, for they must not be missing unnoticed; what is
+    said along the way may be lost.
+    """
+    for number, name, ways in (
+        (0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY),
+    ):  # fmt: skip
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, ways)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            mode = "w" if number else "r"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+
+
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     try:
         result = app(arguments, prog_name="sfumato", standalone_mode=False)
+        sys.stdout.flush()
     except SfumatoError as error:
         return _say(str(error), error.exit_code)
     except (BrokenPipeError, SystemExit):
         # Whoever read our output has left; there is nobody to tell. (Typer turns a broken pipe
         # into SystemExit, and raises that for nothing else here.)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 0
     except MemoryError:
-        return _say("out of memory; one document may be too long", 4)
+        return _say("out of memory; a document or a setting may be too large", 4)
+    except OSError as error:
+        return _not_done(error)
     except Exception as error:
         return _unexpected(error)
     code = result if isinstance(result, int) else 0
     return _say("interrupted", code) if code == 130 else code
+
+
+def _not_done(error: OSError) -> int:
+    if os.environ.get("SFUMATO_DEBUG"):
+        traceback.print_exc()
+    _drop_output()  # what stands in the buffer would fail once more on leaving
+    where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    reason = error.strerror or type(error).__name__
+    return _say(f"reading or writing failed: {where}{reason}", 4)
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _unexpected(error: Exception) -> int:

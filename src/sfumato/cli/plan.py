@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from sfumato.training.comparison import Row
     from sfumato.training.plan import Plan
 
+# Beyond these, squares of it or of its reciprocal are no numbers any more; 0 is no noise.
+COMPUTABLE_NOISE = 1e-30, 1e30
+
 
 def plan(  # noqa: PLR0913  # a command's options are its parameters
     examples: Annotated[
@@ -63,7 +66,7 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     """
     import math
 
-    from sfumato.core.checks import at_least, positive
+    from sfumato.core.checks import at_least, between, positive
     from sfumato.core.errors import InvalidArgument
     from sfumato.training.comparison import compared
     from sfumato.training.plan import Plan, quietly
@@ -74,6 +77,8 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
         raise InvalidArgument("give either --epsilon or --noise-multiplier")
     if epsilon is not None and epsilon != math.inf:
         positive("epsilon", epsilon)
+    if noise_multiplier and math.isfinite(noise_multiplier) and noise_multiplier > 0:
+        between("noise_multiplier", noise_multiplier, *COMPUTABLE_NOISE)
     way = sampling_named(sampling)
     steps = way.steps(
         at_least("examples", examples, 2),

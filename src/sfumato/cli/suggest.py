@@ -76,10 +76,13 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
     else:
         _print(mechanism, found)
     if found.missed:
-        note(
-            f"warning: the median is {found.protection.median.value:.3f} there, not {keep:g}: it "
-            "jumps between neighbouring levels, or does not grow with epsilon"
+        median = found.protection.median
+        reason = (
+            f"that may be chance with {found.protection.draws:,} draws per word; raise --draws"
+            if not found.protection.exact and median.low <= keep <= median.high
+            else "it jumps between neighbouring levels, or does not grow with epsilon"
         )
+        note(f"warning: the median is {median.value:.3f} there, not {keep:g}: {reason}")
 
 
 def _print(mechanism: str, found: Suggestion) -> None:

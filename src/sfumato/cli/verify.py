@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli import options
+from sfumato.cli import measuring, options
 from sfumato.cli.output import print_json, stdout, visible
 from sfumato.core.errors import InvalidArgument
 
@@ -65,6 +65,11 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
 
     source = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     if exhibit:
+        if epsilon is not None or vectors or settings or pairs is not None or draws is not None:
+            raise InvalidArgument(
+                "--exhibit brings its own claims: leave out --epsilon, --vectors, --set, --pairs "
+                "and --draws"
+            )
         outcomes = _exhibits(mechanism, confidence, source)
         print_json([one.as_dict() for one in outcomes], indent=2) if json else _table(outcomes)
         raise typer.Exit(0 if all(one.as_expected for one in outcomes) else FINDING)
@@ -82,14 +87,12 @@ def _candidates(
 ) -> Candidates:
     from sfumato.audits.named import candidates
     from sfumato.core.checks import positive
-    from sfumato.vectors.embedded import default_space
-    from sfumato.vectors.loading import load
 
     own, of_policies = options.settings_from(settings)
     if of_policies:
         raise InvalidArgument("verify looks at a mechanism alone; --set takes no POLICY.KEY here")
     positive("epsilon", epsilon)
-    space = default_space() if vectors is None else load(vectors)
+    space = measuring.space_from(vectors)
     return candidates(mechanism, space=space, epsilon=epsilon, settings=own)
 
 
@@ -109,6 +112,8 @@ def _verdict(
 def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[Outcome]:
     from sfumato.audits.exhibits.table import EXHIBITS, examine, find_exhibit
 
+    if not 0 < confidence < 1:
+        raise InvalidArgument(f"confidence={confidence} must lie between 0 and 1, both excluded")
     chosen = EXHIBITS if name is None else (find_exhibit(name),)
     each = 1 - (1 - confidence) / len(chosen)
     return [

@@ -45,6 +45,8 @@ class Source:
                 None, named(file_format) if file_format else guessed or FORMATS["txt"], layout
             )
         known = named(file_format) if file_format else of_path(path)
+        if known is None and path.is_dir():
+            raise StorageFailed(f"{path} is a folder, not a file")
         if known is None:
             raise InvalidArgument(
                 f"cannot tell the format of {path} by its name; --format is one of "

@@ -46,7 +46,7 @@ def loss_bounds(mechanism: PointMechanism, point: int) -> NDArray[np.float64]:
     """The claimed bound from one point to every point, the unknown one last."""
     guarantee = mechanism.guarantee()
     if isinstance(mechanism, BoundsPairs):
-        own = mechanism.loss_bounds(point)
+        own = _checked(mechanism, mechanism.loss_bounds(point))
         if not _is_plain(mechanism):
             return own
         return np.minimum(own, guarantee.epsilon * euclidean(mechanism.space, point))
@@ -77,6 +77,20 @@ def euclidean(space: Space, point: int) -> NDArray[np.float64]:
     found[:-1] = space.distances_from(point)
     found[-1] = np.sqrt(np.square(space.centroid - here).sum())
     return found
+
+
+def _checked(mechanism: PointMechanism, bounds: object) -> NDArray[np.float64]:
+    """One number per point: a claim that cannot be read must not pass for one that holds."""
+    found = np.asarray(bounds)
+    size = len(mechanism.space) + 1
+    if found.shape != (size,) or found.dtype.kind not in "fiu" or np.isnan(found).any():
+        raise InvalidArgument(
+            f"{type(mechanism).__name__}.loss_bounds(point) must give {size} numbers, one for each "
+            "point and the unknown one last, infinite where nothing is claimed; it gave "
+            f"{found.dtype} numbers of shape {found.shape}"
+            + (", some of which are nan" if found.shape == (size,) else "")
+        )
+    return found.astype(np.float64, copy=False)
 
 
 def _is_plain(mechanism: PointMechanism) -> bool:

@@ -21,7 +21,7 @@ What does not hold
 
 Care
     All levels must be stated in the same distance, else no level is stricter than another.
-    (``truncated`` chooses gamma by epsilon: set it.) The policy ``everything`` as the weakest level
+    (``truncated`` chooses gamma by epsilon, ``hyperbolic`` its form: set them.) The policy ``everything`` as the weakest level
     leaves nothing uncovered.
 
 Reference
@@ -165,7 +165,8 @@ def _check(level: Level, strictest: Guarantee) -> None:
         if mine != theirs:
             raise InvalidArgument(
                 f"levels with a different {name} cannot be compared: {theirs!s} and {mine!s}; "
-                "give all of them the same settings"
+                "give all of them the same settings, and set what is otherwise chosen by epsilon "
+                "(gamma of truncated, form of hyperbolic)"
             )
     if guarantee.about != strictest.about:
         raise InvalidArgument("levels must be over the same vectors, with the same settings")

@@ -113,7 +113,9 @@ class ByDistance(FromRows):
         found *= -0.5 * self.epsilon
         np.exp(found, out=found)
         # A word has weight 1 in its own row; the unknown point has no word that near.
-        found[points == self.space.unknown] = self._weights_of_unknown[words]
+        unknown = points == self.space.unknown
+        if unknown.any():
+            found[unknown] = self._weights_of_unknown[words]
         return found
 
     def block_sums(self, points: NDArray[np.intp], size: int) -> NDArray[np.float64]:
@@ -143,9 +145,10 @@ def distances(
     size of the space.
     """
     # From the centroid, where the point of unknown words is, numbers are smallest.
-    known = points < space.unknown
-    here = extended(space.vectors[np.where(known, points, 0)], space.centroid)
-    here[~known] = (*np.zeros(space.dimension), 1.0, 0.0)
+    unknown = points == space.unknown
+    here = extended(space.vectors[np.where(unknown, 0, points)], space.centroid)
+    if unknown.any():
+        here[unknown] = extended(space.centroid[None], space.centroid)
     first, last, _ = words.indices(len(space))
     parts = [
         squared_distances(

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -157,7 +158,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    with drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+    with _naming_nobody(), drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
         for group in groups:
             if len(group) > 1:
                 with run.step.one_record():
@@ -178,7 +179,7 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
     total = float(losses.detach().sum())
     if not math.isfinite(total):
-        raise _diverged("the loss is not a finite number any more")
+        raise UndefinedGradient("the loss of a batch is not a finite number")
     run.step.backward(losses, owner)
     return total
 
@@ -201,6 +202,15 @@ def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> No
     if folder is not None:
         kept = Checkpoint.of(charged, run.model.network, run.optimiser, run.clip_norm)
         kept.save(folder.checkpoint)
+
+
+@contextmanager
+def _naming_nobody() -> Iterator[None]:
+    """Who is in a batch is secret, and how many they are: no error may tell."""
+    try:
+        yield
+    except UndefinedGradient:
+        raise _diverged("a loss or gradient is not a finite number any more") from None
 
 
 def _refuse_diverged(run: _Run) -> None:

@@ -125,7 +125,8 @@ def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArr
             columns = max(1, len(fields) - 1)
         # A few GloVe entries hold spaces, so the numbers are counted from the right.
         try:
-            row = np.array(fields[-columns:], dtype=np.float32)
+            with np.errstate(over="ignore"):  # too large a number is refused with the space
+                row = np.array(fields[-columns:], dtype=np.float32)
         except ValueError:
             raise MalformedVectors(
                 f"{name}: line {number} is not a word and {columns} numbers"

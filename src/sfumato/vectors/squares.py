@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 CLOSE = 0.025
 # Numbers held at once when differences are taken (32 MB).
 CELLS = 1 << 22
-# Rows and columns of a product are filled up to multiples of these. With few columns it is made
-# in panels of so many multiplications each: too few to be shared among threads, which would wait
+# Rows and columns of a product are filled up to multiples of these. A product with few numbers on
+# one side is made in panels of so many rows: too small to be shared among threads, which would wait
 # for each other longer than they work.
 ROWS, COLUMNS = 16, 8
 FEW = 1 << 15
-PANEL = 1 << 18
 
 
 def extended(vectors: NDArray[np.floating], origin: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -39,7 +38,8 @@ def squared_distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> 
 
     Both are ``extended``, from one origin.
     """
-    other = np.concatenate([-2.0 * there[:, :-2], there[:, :-3:-1]], axis=1)
+    other = there * -2.0
+    other[:, -2], other[:, -1] = there[:, -1], 1.0
     squares = product(here, other)
     close = np.flatnonzero(squares <= CLOSE * here[:, -1:])
     step = max(1, CELLS // here.shape[1])
@@ -58,12 +58,12 @@ def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
     product has no edges, and a small one always has the same shape.
     """
     table = _filled(right, -(-len(right) // COLUMNS) * COLUMNS).T
-    few = table.size <= FEW
-    panel = max(1, PANEL // table.size // ROWS if few else -(-len(left) // ROWS)) * ROWS
+    panel = ROWS if table.size <= FEW else max(1, -(-len(left) // ROWS)) * ROWS
     whole = len(left) // panel * panel
     found = np.empty((len(left), table.shape[1]))
-    panels = left[:whole].reshape(-1, panel, left.shape[1])
-    np.matmul(panels, table, out=found[:whole].reshape(-1, panel, table.shape[1]))
+    if whole:
+        panels = left[:whole].reshape(-1, panel, left.shape[1])
+        np.matmul(panels, table, out=found[:whole].reshape(-1, panel, table.shape[1]))
     if whole < len(left):
         found[whole:] = (_filled(left[whole:], panel) @ table)[: len(left) - whole]
     return found[:, : len(right)]

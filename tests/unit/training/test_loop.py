@@ -331,7 +331,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_pat
         if now.step == 3:
             next(iter(model.network.parameters())).data.fill_(float("nan"))
 
-    with pytest.raises(UndefinedGradient, match="the loss is not a finite number"):
+    with pytest.raises(UndefinedGradient, match="a loss or gradient is not a finite number"):
         fit(model, some_records(), small_plan(batch_size=6), course, folder=folder, watch=poison)
     kept = Checkpoint.load(folder.checkpoint)
     assert kept.steps == 2
@@ -341,6 +341,19 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_pat
     with pytest.warns(match="2 of 7 steps are charged"):
         fit(small_model(), some_records(), small_plan(batch_size=6), course, folder=folder)
     assert charged_in(folder) == 7
+
+
+def test_the_error_does_not_tell_who_or_how_many_were_in_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def loose_tongue(self: PrivateStep, norms: torch.Tensor) -> torch.Tensor:
+        raise UndefinedGradient(f"the gradient of record 1 of {len(norms)} is not finite")
+
+    monkeypatch.setattr(PrivateStep, "_scales", loose_tongue)
+    with pytest.raises(UndefinedGradient, match="training has diverged") as caught:
+        fit(small_model(), some_records(), small_plan(batch_size=6))
+    assert not any(one.isdigit() for one in str(caught.value))
+    assert caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.0])

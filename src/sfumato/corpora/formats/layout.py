@@ -5,9 +5,13 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
-from encodings.aliases import aliases
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+
+# To be named when somebody mistypes one; any other encoding of text that Python has will do.
+_COMMON = ("ascii", "big5", "cp1251", "cp1252", "euc_jp", "gb18030", "iso8859-15", "koi8-r") + (
+    "latin-1", "mac_roman", "shift_jis", "utf-8",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +51,12 @@ def _usable(encoding: str) -> str:
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, ValueError):
-        raise UnknownName("encoding", encoding, {"utf-8", *set(aliases.values())}) from None
+        raise UnknownName("encoding", encoding, _COMMON) from None
     if codec.name == "utf-8-sig":
         return "utf-8"  # a byte order mark is kept as it stands
     try:
         separate_lines = "\n".encode(codec.name) == b"\n"
+        _ = ("a" * 100 + " ü. b").encode(codec.name, "replace")  # idna is for names of hosts alone
     except (LookupError, TypeError, UnicodeError):
         raise InvalidArgument(f"encoding={encoding!r} is not an encoding of text") from None
     if not separate_lines:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
+from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord, UndecodableText
 from sfumato.corpora.edits import Edit, Edited
 from sfumato.corpora.formats import jsonl, separated, text
 from sfumato.corpora.formats.layout import Layout
@@ -325,3 +325,38 @@ def test_a_missing_author_field_is_an_error_that_quotes_nothing(read: Any, conte
     with pytest.raises(MalformedRecord, match="there is no field 'who'") as caught:
         list(read(io.BytesIO(content.encode()), ABOUT))
     assert "ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "complaint"),
+    [
+        (jsonl.read, '{"text": "ann", "xyz": 1, "mood": 2}', "'who'; --author-field names another"),
+        (jsonl.read, '{"text": "ann", "who": 1, "moo": 2}', "'mood'; did you mean 'moo'"),
+        (
+            jsonl.read,
+            '{"text": "a", "who": "ann", "who": "b", "mood": 1}',
+            "'who' stands there twice",
+        ),
+        (
+            jsonl.read,
+            '{"text": "a", "who": ["ann"], "mood": 1}',
+            "'who' is neither text nor a number",
+        ),
+        (separated.read, "text,xyz,mood\nann,1,2\n", "'who'; --author-field names another"),
+        (separated.read, "text,who,moo\nann,1,2\n", "'mood'; did you mean column 3"),
+        (separated.read, "text,who,mood,who\na,ann,2,b\n", "the column 'who' twice"),
+        (separated.read_tabs, "text\twho\tzzz\nann\t1\t2\n", "'mood'; --label-field names another"),
+    ],
+)
+def test_what_is_wrong_with_author_or_label_is_said_by_the_name_of_its_option(
+    read: Any, content: str, complaint: str
+) -> None:
+    with pytest.raises(MalformedRecord, match=complaint) as caught:
+        list(read(io.BytesIO(content.encode()), ABOUT))
+    assert "ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["field", "author_field", "label_field"])
+def test_a_field_needs_a_name(name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name}='' must be the name"):
+        Layout(**{name: ""})  # type: ignore[arg-type]

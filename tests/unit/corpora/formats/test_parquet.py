@@ -107,3 +107,21 @@ def test_a_missing_extra_is_named_with_the_command(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[parquet\]'"):
         list(parquet.read(io.BytesIO(), Layout()))
+
+
+def test_author_and_label_are_read_where_they_are_asked_for() -> None:
+    table = pa.table({"text": ["a", "b", None], "who": ["ann", None, "eve"], "mood": [1, 2, 3]})
+    about = Layout(author_field="who", label_field="mood")
+    (chunk,) = parquet.read(stored(table), about)
+    assert [(one.author, one.labels) for one in chunk.documents()] == [
+        ("ann", ("1",)),
+        (None, ("2",)),
+    ]
+    (plain,) = parquet.read(stored(table), Layout())
+    assert [one.author for one in plain.documents()] == [None, None]
+    with pytest.raises(BadInput, match="no field 'xyz'; --label-field names another"):
+        list(parquet.read(stored(table), Layout(label_field="xyz")))
+    columns = [pa.array(["a"])] * 3
+    twice = pa.Table.from_arrays(columns, names=["text", "who", "who"])
+    with pytest.raises(BadInput, match="column 'who' twice"):
+        list(parquet.read(stored(twice), Layout(author_field="who")))

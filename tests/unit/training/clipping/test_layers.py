@@ -257,7 +257,8 @@ def test_the_choice_follows_the_shape_of_the_batch() -> None:
     assert keep_gradient(rows=16, places=128, left=768, right=256)
     assert not keep_gradient(rows=16, places=8, left=768, right=256), "short rows"
     assert not keep_gradient(rows=16, places=128, left=50257, right=256), "a large table"
-    assert not keep_gradient(rows=1000, places=128, left=768, right=256), "too many rows"
+    assert not keep_gradient(rows=1000, places=128, left=768, right=256), "many rows"
+    assert keep_gradient(rows=1000, places=512, left=768, right=256), "many rows, but long ones"
 
 
 # --- twins that must be caught ----------------------------------------------------------------

@@ -16,12 +16,12 @@ within a few times what is written down anyway, T(m+n).
 from __future__ import annotations
 
 # One number written once and read twice costs as much time as so many multiplications in a
-# product; measured on x86-64 with MKL, for gradients that fit the cache and some that do not.
-TRAFFIC = 48
-# A kept gradient may take so many times the memory of the inputs and gradients it replaces.
-MEMORY = 4
-# Beyond so many numbers in all rows, memory is fresh each time, and traffic several times as dear.
+# product; more if there are so many numbers in all rows that their memory is fresh each time.
+# Measured on x86-64 with MKL; the best choice changes little over a factor of two.
+TRAFFIC, FRESH_TRAFFIC = 28, 130
 FRESH = 8_000_000
+# A kept gradient may take so many times the memory of the inputs and gradients it replaces.
+MEMORY = 2
 
 
 def keep_gradient(rows: int, places: int, left: int, right: int) -> bool:
@@ -29,15 +29,12 @@ def keep_gradient(rows: int, places: int, left: int, right: int) -> bool:
 
     >>> keep_gradient(16, 128, 256, 768), keep_gradient(16, 128, 50257, 256)
     (True, False)
-    >>> keep_gradient(2, 128, 768, 3072), keep_gradient(2, 512, 768, 3072)
+    >>> keep_gradient(16, 128, 768, 3072), keep_gradient(4, 512, 768, 3072)
     (False, True)
     """
     size, pair = left * right, left + right
-    return (
-        rows * size <= FRESH
-        and places * places * pair > TRAFFIC * size
-        and size <= MEMORY * places * pair
-    )
+    traffic = TRAFFIC if rows * size <= FRESH else FRESH_TRAFFIC
+    return places * places * pair > traffic * size and size <= MEMORY * places * pair
 
 
 def form_gradient(places: int, left: int, right: int) -> bool:
