@@ -47,6 +47,7 @@ def corpus(tmp_path: Path) -> Path:
         (["--epsilon", "5", "--field", "txt"], 3, "there is no field 'txt'; did you mean 'text'"),
         (["--epsilon", "5", "--format", "jsonk"], 2, "did you mean 'jsonl'"),
         (["--epsilon", "5", "--encoding", "latin-2000"], 2, "unknown encoding"),
+        (["--epsilon", "5", "--encoding", "idna"], 2, "is not an encoding of text"),
         (["--epsilon", "5", "--workers", "0"], 2, "workers=0 must be at least 1"),
         (["--epsilon", "5", "--seed", "-3"], 2, "seed=-3 must be at least 0"),
         (["--epsilon", "5", "--vectors", "no.npy"], 4, "cannot read vectors from no.npy"),
@@ -281,3 +282,41 @@ def test_mistyped_commands_and_names_are_guessed(sfumato: Command) -> None:
         result = sfumato(*arguments)
         assert result.returncode == 2
         assert guess in one_line(result)
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--version"], ["list", "-h"]])
+@pytest.mark.parametrize("stream", [">/dev/full", ">&-"])
+def test_results_that_cannot_be_written_are_an_error_of_output(
+    arguments: list[str], stream: str
+) -> None:
+    command = ["sh", "-c", f'exec "$@" {stream}', "sh", *EXECUTABLE, *arguments]
+    result = subprocess.run(command, capture_output=True, env=environment(), check=False)
+    assert result.returncode == 4
+    assert "reading or writing failed" in one_line(result)
+
+
+def test_a_closed_input_is_not_an_empty_one() -> None:
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", *EXECUTABLE, "explain", "-", "-e", "5"]
+    result = subprocess.run(command, capture_output=True, env=environment(), check=False)
+    assert result.returncode == 4
+    one_line(result)
+
+
+def test_a_folder_and_a_name_too_long_are_named(sfumato: Command, corpus: Path) -> None:
+    folder = corpus.parent / "folder"
+    folder.mkdir()
+    result = sfumato("privatize", folder, "-o", corpus.with_name("out.txt"), "-e", "5")
+    assert (result.returncode, "is a folder" in one_line(result)) == (4, True)
+    result = sfumato("privatize", corpus, "-o", corpus.with_name("a" * 300 + ".jsonl"), "-e", "5")
+    assert (result.returncode, "too long" in one_line(result)) == (4, True)
+
+
+def test_a_narrow_terminal_costs_no_digits() -> None:
+    wide, narrow = (
+        subprocess.run(
+            [*EXECUTABLE, "list"], capture_output=True, env=environment({"COLUMNS": columns}),
+            check=True,
+        ).stdout
+        for columns in ("80", "20")
+    )  # fmt: skip
+    assert narrow == wide

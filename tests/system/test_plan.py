@@ -85,6 +85,8 @@ def test_a_plan_without_privacy_says_so(sfumato: Command) -> None:
         ((*FEW, "--epsilon", "3", "--sampling", "fixed"), "poisson, shuffled"),
         ((*FEW, "--epsilon", "3", "--unit", "user"), "author, example"),
         ((*FEW, "--noise-multiplier", "-1"), "must not be negative"),
+        ((*FEW, "--noise-multiplier", "1e-300"), "noise_multiplier=1e-300 must lie between"),
+        ((*FEW, "--noise-multiplier", "1e300"), "noise_multiplier=1e+300 must lie between"),
         (("--examples", "1", *FEW[2:], "--epsilon", "3"), "examples=1"),
         ((*FEW[:2], "--batch-size", "601", *FEW[4:], "--epsilon", "3"), "more than there are"),
         ((*FEW[:2], "--batch-size", "0", *FEW[4:], "--epsilon", "3"), "batch_size=0"),

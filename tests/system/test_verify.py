@@ -124,6 +124,9 @@ def test_one_exhibit_can_be_shown_by_itself(sfumato: Command) -> None:
         (["laplace", "-e", "1", "--set", "t=0.5"], "unknown setting of laplace"),
         (["nowhere.py:Mine", "-e", "1"], "there is no file nowhere.py"),
         (["--exhibit", "adapt"], "did you mean 'adept'"),
+        (["--exhibit", "adept", "-e", "3"], "brings its own claims"),
+        (["--exhibit", "adept", "--draws", "200"], "brings its own claims"),
+        (["--exhibit", "--confidence", "7"], "confidence=7.0 must lie between 0 and 1"),
     ],
 )
 def test_what_cannot_be_verified_is_said_in_one_line(
@@ -140,3 +143,26 @@ def test_help_explains_the_exit_codes(sfumato: Command) -> None:
     result = sfumato("verify", "--help")
     assert result.returncode == 0
     assert b"Exit code 0: not refuted, 1: refuted" in b" ".join(result.stdout.split())
+
+
+def test_rows_and_bounds_that_fail_are_the_fault_of_their_author(
+    sfumato: Command, vectors: Path, tmp_path: Path
+) -> None:
+    failing = """
+from sfumato.mechanisms.exponential import Exponential
+
+class Rows(Exponential):
+    def log_rows(self, points):
+        raise RuntimeError("no rows today")
+
+class Leaving(Exponential):
+    def log_rows(self, points):
+        raise SystemExit(0)
+"""
+    (tmp_path / "failing.py").write_text(failing, encoding="utf-8")
+    for name, reason in (("Rows", "RuntimeError: no rows today"), ("Leaving", "SystemExit: 0")):
+        place = f"{tmp_path / 'failing.py'}:{name}"
+        result = sfumato("verify", place, "-e", "1", "--vectors", vectors)
+        assert result.returncode == 2, result.stderr
+        assert f"failed while it was verified: {reason}" in result.stderr.decode()
+        assert not result.stdout

@@ -32,7 +32,7 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.drawing import PartwiseRows
+from sfumato.mechanisms.blockwise import PartwiseRows
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import ByDistance, FromRows, RowMechanism
 

@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# In less than this a table would lose digits and whole columns; a terminal wraps what is too long.
+NARROWEST = 80
+
+
 def stdout() -> Console:
     """For results."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console.width = max(console.width, NARROWEST)
+    return console
 
 
 def stderr() -> Console:

@@ -48,7 +48,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option(
             "--unit",
             metavar="example|author",
-            help="What is protected as one: each document, or all documents of an author.",
+            help="What is protected as one: each document, or all documents of an author (needs "
+            "--author-field).",
         ),
     ] = "example",
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")] = 3.0,
@@ -69,8 +70,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option(
             "--clipping",
             metavar="fixed|automatic|adaptive",
-            help="At that norm, all gradients brought near it, or at a norm that follows their "
-            "median (which is charged).",
+            help="Cut at that norm, bring all gradients near it, or let it follow their median "
+            "(which is charged).",
         ),
     ] = "fixed",
     sampling: Annotated[
@@ -110,7 +111,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     classes: Annotated[
         str | None,
         typer.Option(
-            "--classes", metavar="A,B[,…]", help="Train a classifier that tells these apart."
+            "--classes",
+            metavar="A,B[,…]",
+            help="Train a classifier that tells these apart (needs --label-field).",
         ),
     ] = None,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,

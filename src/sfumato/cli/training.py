@@ -105,8 +105,11 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
         )
         return
     console = stdout()
+    counted = "labels" if trained.model.classes else "tokens"
     for one in measured:
-        console.print(f"{one.metric} {one.value:.4g}{interval(one)} on {one.n:,}", markup=False)
+        console.print(
+            f"{one.metric} {one.value:.4g}{interval(one)} on {one.n:,} {counted}", markup=False
+        )
     console.print(guarantee.sentence(), markup=False)
     if not guarantee.for_release and plan.private:
         console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import measuring, options
 from sfumato.cli.output import print_json, stdout, visible
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import InvalidArgument, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.audits.exhibits.table import Outcome
@@ -77,7 +79,8 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
         raise InvalidArgument("verify takes a mechanism and --epsilon, or --exhibit")
     found = _candidates(mechanism, epsilon, vectors, settings)
     effort = Effort(pairs=pairs, draws=draws)
-    verdict = _verdict(found, confidence, effort, source)
+    with _blaming(mechanism):
+        verdict = _verdict(found, confidence, effort, source)
     print_json(verdict.as_dict(), indent=2) if json else _print(verdict)
     raise typer.Exit(FINDING if verdict.refuted else 0)
 
@@ -94,6 +97,22 @@ def _candidates(
     positive("epsilon", epsilon)
     space = measuring.space_from(vectors)
     return candidates(mechanism, space=space, epsilon=epsilon, settings=own)
+
+
+@contextmanager
+def _blaming(mechanism: str) -> Iterator[None]:
+    """What fails in a class of somebody's own is said as theirs; ours is told as ours."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except (Exception, SystemExit) as error:
+        if ":" not in mechanism:
+            raise
+        # Only public words go in here, so the message cannot hold private text.
+        raise InvalidArgument(
+            f"{mechanism} failed while it was verified: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _verdict(

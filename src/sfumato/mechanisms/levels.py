@@ -21,8 +21,8 @@ What does not hold
 
 Care
     All levels must be stated in the same distance, else no level is stricter than another.
-    (``truncated`` chooses gamma by epsilon, ``hyperbolic`` its form: set them.) The policy ``everything`` as the weakest level
-    leaves nothing uncovered.
+    (``truncated`` chooses gamma by epsilon, ``hyperbolic`` its form: set them.) The policy
+    ``everything`` as the weakest level leaves nothing uncovered.
 
 Reference
     After Tang 2020, whose split of the noise over levels could not be checked; the statement

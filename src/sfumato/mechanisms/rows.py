@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.drawing import draw_from_rows, sums_of_blocks
+from sfumato.mechanisms.blockwise import sums_of_blocks
+from sfumato.mechanisms.drawing import draw_from_rows
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.store import RowStore
 from sfumato.vectors.space import Space

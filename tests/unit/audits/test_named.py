@@ -132,6 +132,18 @@ def test_code_that_cannot_be_imported_says_why(tmp_path: Path) -> None:
         load_class(f"{tmp_path / 'bad.py'}:Plain")
 
 
+def test_code_that_leaves_the_program_is_not_taken_for_verified(
+    tmp_path: Path, small_space: Space
+) -> None:
+    (tmp_path / "leaving.py").write_text("import sys; sys.exit(0)\n", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="failed: SystemExit"):
+        load_class(f"{tmp_path / 'leaving.py'}:Plain")
+    later = "import sys\nclass Plain:\n    def __init__(self, space, epsilon): sys.exit(0)\n"
+    (tmp_path / "later.py").write_text(later, encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="could not be made: SystemExit"):
+        candidates(f"{tmp_path / 'later.py'}:Plain", space=small_space, epsilon=1.0)
+
+
 @pytest.mark.parametrize("name", ["redact", "pseudonym"])
 def test_baselines_claim_nothing(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match="nothing is claimed"):

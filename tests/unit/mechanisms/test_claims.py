@@ -117,3 +117,23 @@ def test_a_sentence_about_some_pairs_leaves_the_rest_to_the_numbers(small_space:
     ):
         assert np.isinf(loss_bounds(Evasive(small_space, other), 3)[4:]).all()
         assert not covered_outputs(Evasive(small_space, other)).any()
+
+
+class Mumbling(Stated):
+    """Numbers that are none, or too few of them."""
+
+    said: object = ()
+
+    def loss_bounds(self, point: int) -> NDArray[np.float64]:
+        del point
+        return self.said  # type: ignore[return-value]  # that is what must be noticed
+
+
+@pytest.mark.parametrize("said", [(1.0, 2.0), [math.nan] * 13, ["one"] * 13, None])
+def test_bounds_that_cannot_be_read_do_not_pass_for_a_claim(
+    small_space: Space, said: object
+) -> None:
+    mechanism = Mumbling(small_space, metric_dp(epsilon=2.0, metric="taste"))
+    mechanism.said = said
+    with pytest.raises(InvalidArgument, match="must give 13 numbers"):
+        loss_bounds(mechanism, 3)

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from pairs import all_points
 from sfumato.accounting.guarantee import Guarantee, no_guarantee
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms import blockwise, truncated
 from sfumato.mechanisms import drawing as module
-from sfumato.mechanisms import truncated
-from sfumato.mechanisms.drawing import draw_columns, draw_from_rows, first_above, inverted
+from sfumato.mechanisms.drawing import draw_columns, draw_from_rows, inverted
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.hyperbolic import HyperbolicRows
 from sfumato.mechanisms.rows import ByDistance, RowMechanism
 from sfumato.mechanisms.store import RowStore
+from sfumato.mechanisms.tables import Search
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 
@@ -99,8 +100,8 @@ def wrong_words(
 def test_a_draw_is_the_inverse_of_the_cumulated_row(
     random_space: Space, make: Make, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SMALLEST_BLOCK", block)
-    monkeypatch.setattr(module, "SIDE", 64)
+    monkeypatch.setattr(blockwise, "SMALLEST_BLOCK", block)
+    monkeypatch.setattr(blockwise, "SIDE", 64)
     mechanism, store = make(random_space), RowStore(201)
     for point in (0, 3, 77, 190, 199, 200):
         row = mechanism.row(point)
@@ -144,7 +145,9 @@ def test_the_first_number_above_is_that_of_a_plain_search() -> None:
         which = generator.integers(5, size=400)
         reached = generator.uniform(size=400) * rows[which, -1]
         plain = [rows[w].searchsorted(r, side="right") for w, r in zip(which, reached, strict=True)]
-        assert first_above(rows, which, reached).tolist() == plain
+        wide = np.hstack([np.full((5, 3), 1e9), rows, np.zeros((5, 2))])
+        search = Search(wide, which, slice(3, 3 + width))
+        assert search.first_above(reached).tolist() == plain
 
 
 def test_rows_far_below_the_smallest_number_are_drawn_from(small_space: Space) -> None:
@@ -223,8 +226,13 @@ def test_draws_do_not_depend_on_blocks(
 ) -> None:
     points = np.tile(all_points(random_space), 10)
     whole = make(random_space).privatize(points, Randomness.reproducible(4))
-    for name, value in (("SIDE", 40), ("AT_ONCE", 77), ("CELLS", 600), ("SMALLEST_BLOCK", 3)):
-        monkeypatch.setattr(module, name, value)
+    for where, name, value in (
+        (blockwise, "SIDE", 40),
+        (module, "AT_ONCE", 77),
+        (blockwise, "CELLS", 600),
+        (blockwise, "SMALLEST_BLOCK", 3),
+    ):
+        monkeypatch.setattr(where, name, value)
         parts = make(random_space).privatize(points, Randomness.reproducible(4))
         assert (parts == whole).all(), name
 

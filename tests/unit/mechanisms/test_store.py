@@ -11,7 +11,7 @@ import pytest
 from pairs import all_points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import drawing, store
+from sfumato.mechanisms import blockwise, drawing, store
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.store import VARIABLE, RowStore, limit
 from sfumato.mechanisms.truncated import Truncated
@@ -86,7 +86,7 @@ def test_what_is_drawn_does_not_depend_on_what_is_kept(
     del free
     gc.collect()
     monkeypatch.setattr(store, "LIMIT", rows * width * 8)
-    monkeypatch.setattr(drawing, "SIDE", 64)
+    monkeypatch.setattr(blockwise, "SIDE", 64)
     tight = Exponential(space=random_space, epsilon=1.0)
     first = tight.privatize(points, Randomness.reproducible(2))
     second = tight.privatize(points, Randomness.reproducible(2))

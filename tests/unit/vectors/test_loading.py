@@ -212,7 +212,10 @@ def test_what_is_no_matrix_is_refused_without_running_it(tmp_path: Path) -> None
         load(tmp_path / "m.npy")
 
 
-@pytest.mark.parametrize("content", [b"a nan 1\nb 1 2\n", b"a inf 1\nb 1 2\n"])
+@pytest.mark.parametrize(
+    "content", [b"a nan 1\nb 1 2\n", b"a inf 1\nb 1 2\n", b"a 1e300 1\nb 1 2\n"]
+)
+@pytest.mark.filterwarnings("error")
 def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "v.txt").write_bytes(content)
     with pytest.raises(MalformedVectors, match="not finite"):

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from sfumato.core.errors import InvalidArgument, UnknownName
 
 # To be named when somebody mistypes one; any other encoding of text that Python has will do.
-_COMMON = ("ascii", "big5", "cp1251", "cp1252", "euc_jp", "gb18030", "iso8859-15", "koi8-r") + (
-    "latin-1", "mac_roman", "shift_jis", "utf-8",
+_COMMON = (
+    "ascii", "big5", "cp1251", "cp1252", "euc_jp", "gb18030", "iso8859-15", "koi8-r", "latin-1",
+    "mac_roman", "shift_jis", "utf-8",
 )  # fmt: skip
 
 

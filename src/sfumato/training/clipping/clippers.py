@@ -73,8 +73,9 @@ class Flat:
 class Automatic:
     """All gradients are brought near ``clip_norm``; short ones, of length ``stability``, to half.
 
-    >>> Automatic(1.0, stability=0.01).scales(torch.tensor([0.0, 0.01, 0.99])).round(decimals=3)
-    tensor([100.000,  50.000,   1.000])
+    >>> scales = Automatic(1.0, stability=0.01).scales(torch.tensor([0.0, 0.01, 0.99]))
+    >>> [round(scale, 2) for scale in scales.tolist()]
+    [100.0, 50.0, 1.0]
     """
 
     clip_norm: float
