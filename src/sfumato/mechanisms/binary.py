@@ -33,13 +33,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee, metric_dp
-from sfumato.core.checks import at_least, positive
+from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.blocks import in_blocks
 from sfumato.vectors.space import Space
 
 CODES = 4096
+MOST_BITS = 4096
 # Rows are exact by going through all codes, so only for few bits.
 MOST_ENUMERATED = 10
 
@@ -62,8 +64,9 @@ class Binary:
     projection_seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", level(self.epsilon))
         at_least("bits", self.bits, 1)
+        between("bits", self.bits, 1, MOST_BITS)
         at_least("projection_seed", self.projection_seed, 0)
 
     def guarantee(self) -> Guarantee:

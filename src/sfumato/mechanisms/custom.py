@@ -36,9 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee, Notion
-from sfumato.core.checks import at_least, positive
+from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.drawing import cumulated, draw_columns
 from sfumato.mechanisms.rows import CELLS, FromRows, log_normalised
 from sfumato.vectors.groups import groups_of_similar
@@ -69,7 +70,7 @@ class Custom(FromRows):
     size: int = 20
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", level(self.epsilon))
         if at_least("size", self.size, 2) > LARGEST:
             raise InvalidArgument(f"size={self.size} must be at most {LARGEST}")
 

@@ -48,6 +48,7 @@ from sfumato.accounting.wording import exact
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.blocks import in_blocks
 from sfumato.mechanisms.mahalanobis import rounded_up
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance
@@ -96,7 +97,7 @@ class Hyperbolic:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", _form(self.form, self.space, self.epsilon))
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", level(self.epsilon))
         if self.scale is not None:
             object.__setattr__(self, "scale", positive("scale", self.scale))
             Ball.of(self.space, self.scale)

@@ -36,8 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp
-from sfumato.core.checks import number, positive
+from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
+from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.rows import FromRows, distances, log_normalised
 from sfumato.vectors.space import Space
@@ -62,7 +63,7 @@ class SanitizePlus(FromRows):
     sensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", level(self.epsilon))
         for name in ("p", "sensitive_share"):
             object.__setattr__(self, name, _share(name, getattr(self, name)))
         object.__setattr__(self, "sensitive", _words(self.sensitive))

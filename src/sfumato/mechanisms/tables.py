@@ -86,4 +86,5 @@ class Search:
         places = self.which * self.rows.shape[1]
         places += self.columns.start
         places += columns
-        return np.take(self.rows, places)
+        numbers: Numbers = np.take(self.rows, places)
+        return numbers

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.accounting.wording import exact
 from sfumato.core.checks import positive
+from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalised
 from sfumato.vectors.space import Space
@@ -69,7 +70,7 @@ class Truncated(ByDistance):
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", level(self.epsilon))
         if self.gamma is not None and self.gamma != math.inf:
             object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 
