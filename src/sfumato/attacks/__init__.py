@@ -1,0 +1,1 @@
+"""Attacks on models and on privatized text: what still shows through."""

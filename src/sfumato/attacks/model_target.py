@@ -1,0 +1,95 @@
+"""A trained model as a target: from the folder of a run, or from the folder of a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.checks import extra
+from sfumato.core.randomness import Randomness
+
+if TYPE_CHECKING:
+    from sfumato.models.loading import LoadedModel
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTarget:
+    """A model to attack.
+
+    ``digest`` names the weights and the tokenizer, so that scores measured before can be found
+    again; ``epsilon`` and ``delta`` are what the run claims, if it claims anything.
+    """
+
+    model: LoadedModel
+    digest: str
+    epsilon: float | None = None
+    delta: float | None = None
+
+
+def is_model(path: Path) -> bool:
+    """Whether a path looks like a run's folder or a model's."""
+    return path.is_dir() and (path / "config.json").is_file()
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a training run, finished or not."""
+    try:
+        return "settings" in json.loads((path / "config.json").read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def not_a_model(path: Path) -> str | None:
+    """Why a path cannot be attacked as a language model, with what to do; None if it can."""
+    if is_model(path):
+        return None
+    if path.is_file():
+        return (
+            f"{path} is a file; this attack is on a model. Train one on that text: "
+            f"sfumato train {path} --epsilon inf -o RUN, then attack RUN"
+        )
+    return f"{path} is neither the folder of a run nor of a model"
+
+
+def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
+    """Load a finished run's model, or any Hugging Face model from a folder.
+
+    ``kind`` is ``causal`` or ``classifier``; a run knows its own.
+    """
+    extra("torch", needed_for="attacking a model", extra="train")
+    from sfumato.models.loading import load_model
+    from sfumato.training.run_folder import opened_run
+
+    # No weight is drawn in loading a finished model, so nothing depends on this stream.
+    randomness = Randomness.secure()
+    if not is_run(path):
+        model = load_model(str(path), randomness=randomness, kind=kind or "causal")
+        return ModelTarget(model, _digest(path))
+    folder = opened_run(path)
+    known = str(folder.settings().get("kind", "causal"))
+    model = load_model(str(folder.model), randomness=randomness, kind=known)
+    claimed = json.loads(folder.guarantee.read_bytes()).get("guarantee", {})
+    return ModelTarget(
+        model, _digest(folder.model), _number(claimed, "epsilon"), _number(claimed, "delta")
+    )
+
+
+def _number(values: dict[str, Any], key: str) -> float | None:
+    try:
+        return float(values[key])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _digest(folder: Path) -> str:
+    """Of every file that decides what the model says."""
+    found = hashlib.sha256()
+    for path in sorted(one for one in folder.iterdir() if one.is_file()):
+        if path.suffix in {".json", ".safetensors", ".bin", ".txt", ".model"}:
+            found.update(path.name.encode() + b"\0")
+            with path.open("rb") as stream:
+                found.update(hashlib.file_digest(stream, "sha256").digest())
+    return found.hexdigest()

@@ -1,0 +1,121 @@
+"""A store of token scores, in memory and, if wanted, in a folder.
+
+Care
+    Scores are measured on private text and say something about it: how many tokens a document has,
+    and with the model at hand which tokens they may be. So the folder is never made inside that of
+    a run, which is meant to be given away; it is made for its owner only, and what it holds is as
+    private as the text. Texts themselves are not kept: a document is found by a hash under a key
+    that was drawn for the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import StorageFailed
+from sfumato.core.files import replacing, write_whole
+
+Arrays = tuple[NDArray[np.float32], ...]
+
+_KEY_BYTES = 32
+_README = """Token scores that attacks have measured on private text.
+They are as private as that text: do not give this folder away with the model.
+It may be deleted at any time; scores are then measured again.
+"""
+
+
+@dataclass(eq=False)
+class ScoreStore:
+    """Arrays by model and text; ``folder`` keeps them for the next time.
+
+    >>> store = ScoreStore()
+    >>> store.add("model", ["a text"], [(np.zeros(3, np.float32),)])
+    >>> store.has("model", "a text"), store.has("another", "a text")
+    (True, False)
+    """
+
+    folder: Path | None = None
+    _key: bytes = field(default=b"", init=False, repr=False)
+    _found: dict[bytes, Arrays] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._key = secrets.token_bytes(_KEY_BYTES)
+        if self.folder is not None:
+            try:
+                self._open(self.folder)
+            except OSError as error:
+                problem = error.strerror or "opening failed"
+                raise StorageFailed(f"cannot use the cache {self.folder}: {problem}") from None
+
+    def has(self, model: str, text: str) -> bool:
+        """Whether the scores of a text under a model are here."""
+        return self._name(model, text) in self._found
+
+    def get(self, model: str, text: str) -> Arrays:
+        """The scores of a text that is here."""
+        return self._found[self._name(model, text)]
+
+    def add(self, model: str, texts: Sequence[str], arrays: Sequence[Arrays]) -> None:
+        """Keep the scores of some texts."""
+        new = {
+            self._name(model, text): tuple(np.asarray(part, np.float32) for part in of_text)
+            for text, of_text in zip(texts, arrays, strict=True)
+        }
+        self._found.update(new)
+        if self.folder is not None and new:
+            self._save(self.folder / f"{secrets.token_hex(8)}.npz", new)
+
+    def _name(self, model: str, text: str) -> bytes:
+        # The length stands before the text, so that no other pair gives the same bytes.
+        content = f"{len(model)}:{model}{text}".encode()
+        return hashlib.blake2b(content, key=self._key, digest_size=16).digest()
+
+    def _open(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (folder / "key").is_file():
+            write_whole(folder / "README", _README.encode())
+            write_whole(folder / "key", self._key)
+        self._key = (folder / "key").read_bytes()[:64]
+        for path in sorted(folder.glob("*.npz")):
+            self._found.update(_loaded(path))
+
+    def _save(self, path: Path, new: dict[bytes, Arrays]) -> None:
+        parts = zip(*new.values(), strict=True)
+        columns: dict[str, Any] = {
+            f"part{place}": np.concatenate(part) for place, part in enumerate(parts)
+        }
+        try:
+            with replacing(path) as stream:
+                np.savez(
+                    stream,
+                    names=np.frombuffer(b"".join(new), dtype=np.uint8),
+                    lengths=np.array([len(one[0]) for one in new.values()], dtype=np.int64),
+                    **columns,
+                )
+        except OSError as error:
+            problem = error.strerror or "writing failed"
+            raise StorageFailed(f"cannot write {path}: {problem}") from None
+
+
+def _loaded(path: Path) -> dict[bytes, Arrays]:
+    """The content of one file; a damaged one counts as missing and is measured again."""
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            names = content["names"].tobytes()
+            ends = np.cumsum(content["lengths"])[:-1]
+            columns = [
+                np.split(content[f"part{place}"], ends) for place in range(len(content.files) - 2)
+            ]
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return {}
+    keys = [names[start : start + 16] for start in range(0, len(names), 16)]
+    return dict(zip(keys, zip(*columns, strict=True), strict=True))

@@ -1,0 +1,155 @@
+"""Token scores: equal to the model's own, found again, and nothing private in the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sfumato.attacks import token_scores as module
+from sfumato.attacks.model_target import ModelTarget
+from sfumato.attacks.score_store import ScoreStore
+from sfumato.attacks.token_scores import TokenScores, of_row, token_scores
+from sfumato.core.errors import StorageFailed
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.metrics.prediction import perplexity
+from sfumato.models.loading import load_model
+from sfumato.training.evaluation import predicted
+
+TEXTS = ["My ID is 145572.", "", "The weather was fine in Lisbon, " * 40, "🦊", "My ID is 145572."]
+
+
+@pytest.fixture(scope="module")
+def target() -> ModelTarget:
+    """A small model with random weights."""
+    settings = {"embedding": 8, "hidden": 8, "context": 64}
+    model = load_model("lstm", randomness=Randomness.reproducible(1), settings=settings)
+    return ModelTarget(model, "tiny")
+
+
+def documents() -> list[Document]:
+    """Short, empty, long and repeated ones."""
+    return [Document(text) for text in TEXTS]
+
+
+def test_log_probabilities_are_those_of_evaluation(target: ModelTarget) -> None:
+    """The same numbers as perplexity is computed from, document by document."""
+    expected = predicted(target.model, documents())
+    for one, other in zip(token_scores(target, documents()), expected, strict=True):
+        np.testing.assert_allclose(-one.log_probability, other.losses, atol=2e-5)
+    assert perplexity(expected, Randomness.reproducible(1)).n == sum(
+        len(one.losses) for one in expected
+    )
+
+
+def test_moments_are_those_of_the_whole_vocabulary() -> None:
+    """Mean and deviation of ln p under p, with an impossible token among them."""
+    logits = torch.tensor(
+        [[0.3, -1.0, 2.0, -torch.inf], [0.0, 0.0, 0.0, 0.0], [9.0, 9.0, 9.0, 9.0]]
+    )
+    chosen, mean, deviation = of_row(logits, torch.tensor([2, 1, -100]))
+    shares = np.exp([0.3, -1.0, 2.0]) / np.exp([0.3, -1.0, 2.0]).sum()
+    logs = np.log(shares)
+    expected = (shares * logs).sum()
+    assert chosen == pytest.approx([logs[2], np.log(0.25)], abs=1e-6)
+    assert mean == pytest.approx([expected, np.log(0.25)], abs=1e-6)
+    spread = np.sqrt((shares * (logs - expected) ** 2).sum())
+    assert deviation == pytest.approx([spread, 0.0], abs=1e-3)
+
+
+def test_an_empty_document_has_no_token_and_no_loss(target: ModelTarget) -> None:
+    """Nothing is made up for it."""
+    empty = token_scores(target, [Document("")])[0]
+    assert len(empty) == 0
+    assert np.isnan(empty.loss)
+    assert empty.total == 0.0
+
+
+def test_a_second_time_nothing_is_measured(
+    target: ModelTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder gives the same numbers to a later process."""
+    folder = tmp_path / "cache"
+    first = token_scores(target, documents(), ScoreStore(folder))
+    monkeypatch.setattr(module, "_measured", None)
+    second = token_scores(target, documents(), ScoreStore(folder))
+    for one, other in zip(first, second, strict=True):
+        assert np.array_equal(one.log_probability, other.log_probability)
+        assert np.array_equal(one.deviation, other.deviation)
+
+
+def test_a_stopped_run_goes_on(
+    target: ModelTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured before the stop is not measured again."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(module, "DOCUMENTS_AT_ONCE", 2)
+    honest, calls = module._measured, []
+
+    def stopping(model: object, texts: list[str]) -> object:
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(texts)
+        return honest(model, texts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_measured", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        token_scores(target, documents(), ScoreStore(folder))
+    seen: list[str] = []
+    monkeypatch.setattr(
+        module, "_measured", lambda m, texts: (seen.extend(texts), honest(m, texts))[1]
+    )
+    token_scores(target, documents(), ScoreStore(folder))
+    assert len(calls[0]) == 2
+    assert not set(calls[0]) & set(seen)
+    assert len(seen) == 2
+
+
+def test_the_folder_holds_no_text_and_is_for_its_owner(target: ModelTarget, tmp_path: Path) -> None:
+    """Not in a file, not in a name; an unkeyed hash of a short text could be guessed, too."""
+    import hashlib
+
+    folder = tmp_path / "cache"
+    token_scores(target, documents(), ScoreStore(folder))
+    assert folder.stat().st_mode & 0o077 == 0
+    guessed = hashlib.blake2b(f"4:tiny{TEXTS[0]}".encode(), digest_size=16).digest()
+    for path in folder.iterdir():
+        content = path.read_bytes()
+        assert b"145572" not in content
+        assert guessed not in content
+
+
+def test_a_damaged_file_is_measured_again(target: ModelTarget, tmp_path: Path) -> None:
+    """Half a file, as a full disk may leave it."""
+    folder = tmp_path / "cache"
+    first = token_scores(target, documents(), ScoreStore(folder))
+    for path in folder.glob("*.npz"):
+        path.write_bytes(path.read_bytes()[:100])
+    again = token_scores(target, documents(), ScoreStore(folder))
+    assert [one.total for one in again] == pytest.approx([one.total for one in first])
+
+
+def test_another_model_has_scores_of_its_own(target: ModelTarget) -> None:
+    """The digest is part of the name."""
+    store = ScoreStore()
+    token_scores(target, documents(), store)
+    assert not store.has("another", TEXTS[0])
+
+
+def test_a_cache_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """With a sentence, not a traceback."""
+    path = tmp_path / "cache"
+    path.write_text("")
+    with pytest.raises(StorageFailed, match="cannot use the cache"):
+        ScoreStore(path)
+
+
+def test_scores_know_their_sum_and_mean() -> None:
+    """Sum of ln p, mean of −ln p."""
+    logs = np.array([-1.0, -3.0], dtype=np.float32)
+    scores = TokenScores(logs, logs, logs)
+    assert scores.total == -4.0
+    assert scores.loss == 2.0
