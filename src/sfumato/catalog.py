@@ -31,6 +31,7 @@ class Entry:
 
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
+    "attacks": {},
     "mechanisms": {
         "binary": (
             "sfumato.mechanisms.binary:Binary",

@@ -87,7 +87,8 @@ def test_a_stopped_run_goes_on(
     """What was measured before the stop is not measured again."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(module, "DOCUMENTS_AT_ONCE", 2)
-    honest, calls = module._measured, []
+    honest = module._measured
+    calls: list[list[str]] = []
 
     def stopping(model: object, texts: list[str]) -> object:
         if calls:
@@ -99,9 +100,12 @@ def test_a_stopped_run_goes_on(
     with pytest.raises(KeyboardInterrupt):
         token_scores(target, documents(), ScoreStore(folder))
     seen: list[str] = []
-    monkeypatch.setattr(
-        module, "_measured", lambda m, texts: (seen.extend(texts), honest(m, texts))[1]
-    )
+
+    def watched(model: object, texts: list[str]) -> object:
+        seen.extend(texts)
+        return honest(model, texts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_measured", watched)
     token_scores(target, documents(), ScoreStore(folder))
     assert len(calls[0]) == 2
     assert not set(calls[0]) & set(seen)
