@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sfumato.attacks.scores import Scores
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.formats.layout import Layout
@@ -28,10 +28,6 @@ Data_contra = TypeVar("Data_contra", contravariant=True)
 
 Done = Callable[[int, int], None]
 """Told how much is done, and of how much in all."""
-
-
-class MissingInput(BadInput):
-    """An attack lacks something; the message says what, and how to make it."""
 
 
 @dataclass(frozen=True, kw_only=True)

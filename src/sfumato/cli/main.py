@@ -17,6 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from sfumato.cli import (
+    attack,
     compare,
     data,
     deniability,
@@ -52,6 +53,7 @@ app.command("plan")(plan.plan)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("generate")(generate.generate)
+app.command("attack")(attack.attack)
 app.command("explain")(explain.explain)
 app.command("deniability")(deniability.deniability)
 app.command("suggest")(suggest.suggest)

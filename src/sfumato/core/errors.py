@@ -5,6 +5,7 @@
     │   ├── UnknownName                     2  a name nobody has, with the nearest one
     │   └── UnsupportedLayer                2  a layer whose per-example gradients are not known
     ├── BadInput (ValueError)               3  the data are not what was announced
+    │   ├── MissingInput                    3  an attack lacks something, and how to make it
     │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
     │   ├── MalformedVectors                3  a vector file that cannot be read
     │   ├── UndefinedGradient               3  a record whose gradient is not a finite vector
@@ -60,6 +61,10 @@ class BadInput(SfumatoError, ValueError):
     """The data are not what was announced."""
 
     exit_code = 3
+
+
+class MissingInput(BadInput):
+    """An attack lacks something; the message says what, and how to make it."""
 
 
 class MalformedRecord(BadInput):
