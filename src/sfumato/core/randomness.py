@@ -5,7 +5,9 @@ Guarantee
     the operating system. Predicting a draw from other draws is as hard as breaking the cipher,
     so the noise of a released text cannot be reconstructed from the part of it an observer can
     guess. A statistical generator does not give that: from a few hundred outputs its state, and
-    with it all noise past and future, can be solved for.
+    with it all noise past and future, can be solved for. ``noise``, for millions of numbers, draws
+    from AES-128 in counter mode under a key that the stream gives for that call alone; processors
+    compute it more than twice as fast.
 
 Why it holds
     The key is passed as ``key=``, which sets the cipher's key directly; ``seed=`` would pass it
@@ -65,6 +67,14 @@ class Randomness:
     def normal(self, rows: int, columns: int) -> NDArray[np.float64]:
         """Independent standard normal numbers."""
         return self._ready().standard_normal((rows, columns))
+
+    def noise(self, count: int) -> NDArray[np.float64]:
+        """Many independent standard normal numbers at once."""
+        import numpy as np
+        from randomgen import AESCounter
+
+        low, high = self._ready().integers(2**64, size=2, dtype=np.uint64).tolist()
+        return np.random.Generator(AESCounter(key=high << 64 | low)).standard_normal(count)
 
     def gamma(self, shape: float, scale: float, count: int) -> NDArray[np.float64]:
         """Independent Gamma numbers with the given shape and scale."""

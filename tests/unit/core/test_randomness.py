@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from references.aes128 import encrypted
 from references.chacha20 import chacha20_block, keystream
 from sfumato.core import randomness
 from sfumato.core.errors import InvalidArgument
@@ -57,6 +58,35 @@ def test_twins_with_fewer_rounds_or_a_mixed_key_give_another_stream() -> None:
     assert (ChaCha(key=7, rounds=20).random_raw(8) == expected).all()
     assert not (ChaCha(key=7, rounds=8).random_raw(8) == expected).any()
     assert not (ChaCha(seed=7, rounds=20).random_raw(8) == expected).any()
+
+
+def test_our_reference_block_cipher_gives_the_block_printed_in_the_standard() -> None:
+    # FIPS 197, appendix C.1.
+    block = encrypted(bytes(range(16)), bytes.fromhex("00112233445566778899aabbccddeeff"))
+    assert block.hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
+
+
+def test_much_noise_comes_from_aes_under_a_key_that_the_stream_gives() -> None:
+    low, high = Randomness.reproducible(5)._ready().integers(2**64, size=2, dtype=np.uint64)
+    key = int(low).to_bytes(8, "little") + int(high).to_bytes(8, "little")
+    blocks = b"".join(encrypted(key, number.to_bytes(16, "little")) for number in range(64))
+    bits = iter(np.frombuffer(blocks, dtype="<u8").tolist())
+
+    from randomgen import UserBitGenerator
+
+    # Numpy's own method for normal numbers, fed with the reference's bits.
+    replayed = np.random.Generator(UserBitGenerator(lambda _state: next(bits), bits=64))
+    expected = replayed.standard_normal(50)
+    assert Randomness.reproducible(5).noise(50).tolist() == expected.tolist()
+
+
+def test_noise_is_never_given_twice() -> None:
+    source = Randomness.reproducible(5)
+    assert source.noise(3).tolist() != source.noise(3).tolist()
+    assert (
+        Randomness.reproducible(5).noise(3).tolist() == Randomness.reproducible(5).noise(3).tolist()
+    )
+    assert Randomness.secure().noise(3).tolist() != Randomness.secure().noise(3).tolist()
 
 
 def test_a_secure_key_has_256_bits_from_the_operating_system(

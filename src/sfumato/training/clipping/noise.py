@@ -34,7 +34,7 @@ def add_noise(totals: Iterable[Tensor], deviation: float, randomness: Randomness
     ]
 
     def fill(index: int) -> None:
-        drawn = randomness.stream(index).normal(1, len(pieces[index]))[0]
+        drawn = randomness.stream(index).noise(len(pieces[index]))
         drawn *= deviation
         if pieces[index].device.type == "cpu":
             values = pieces[index].numpy()
