@@ -42,7 +42,9 @@ def round_keys(key: bytes) -> list[list[int]]:
             word[0] ^= constant
             constant = _times(constant, 2)
         words.append([a ^ b for a, b in zip(words[-4], word, strict=True)])
-    return [sum(words[place : place + 4], []) for place in range(0, 44, 4)]
+    return [
+        [byte for word in words[place : place + 4] for byte in word] for place in range(0, 44, 4)
+    ]
 
 
 def encrypted(key: bytes, block: bytes) -> bytes:

@@ -62,7 +62,8 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "deniability: from draws": Check(1e-9, ("keep", "intervals", "outputs", "median")),
         "training: noise": Check(1e-9, ("one batch", "micro-batches", "no batch", "count")),
         "audits: training": Check(5e-10, ("one step, everybody in it", "two steps on samples")),
-        # The rest, 1.2e-7, is kept for checks to come.
+        "audits: blind guesses": Check(1e-8, ("coins",)),
+        # The rest, 1.1e-7, is kept for checks to come.
     }
 )
 
@@ -91,6 +92,11 @@ def fits_law(sample: NDArray[np.float64], law: stats.rv_continuous) -> float:
 def fits_share(hits: int, draws: int, share: float) -> float:
     """Exact two-sided p-value of ``hits`` among ``draws`` when each has probability ``share``."""
     return float(stats.binomtest(hits, draws, share).pvalue)
+
+
+def at_most(hits: int, draws: int, share: float) -> float:
+    """Exact p-value of so many ``hits``, or more, when each has probability ``share`` at most."""
+    return float(stats.binomtest(hits, draws, share, alternative="greater").pvalue)
 
 
 def has_no_drift(directions: NDArray[np.float64]) -> float:

@@ -101,6 +101,45 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         note(f"{len(manifest.places):,} canaries planted; {output}.canaries.json says where")
 
 
+@app.command("coins")
+def coins(  # noqa: PLR0913  # a command's options are its parameters
+    source: Annotated[str, typer.Argument(metavar="IN", help="The corpus: txt or jsonl.")],
+    output: options.OutputOption,
+    count: Annotated[
+        int, typer.Option("-n", "--count", help="How many documents to toss a coin for.")
+    ] = 1000,
+    field: options.FieldOption = "text",
+    author_field: options.AuthorFieldOption = None,
+    file_format: options.FormatOption = None,
+    overwrite: options.OverwriteOption = False,
+    seed: options.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Add made-up documents by fair coins, so that a model trained on OUT can be audited.
+
+    OUT.coins.json says which of them are in OUT; 'sfumato audit' reads it. Every document is of
+    random public words.
+    """
+    from sfumato.core.randomness import Randomness
+    from sfumato.corpora.coins import SUFFIX, mix_in, toss
+    from sfumato.corpora.formats.layout import Layout
+    from sfumato.corpora.source import Source
+    from sfumato.vectors.embedded import default_space
+
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    tossed = toss(
+        count, [word for word in default_space().words[:20_000] if word.isalpha()], randomness
+    )
+    layout = Layout(field=field, author_field=author_field)
+    given = Source.of(source, layout, file_format=file_format)
+    mix_in(given, output, tossed, overwrite=overwrite)
+    included = sum(tossed.included)
+    if json:
+        print_json({"documents": count, "included": included, "output": str(output)})
+    else:
+        note(f"{included:,} of {count:,} documents added; {output}{SUFFIX} says which")
+
+
 @app.command("vectors")
 def vectors(
     source: Annotated[str, typer.Argument(metavar="IN", help="Word vectors in any format.")],

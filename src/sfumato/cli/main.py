@@ -18,6 +18,7 @@ import typer
 
 from sfumato.cli import (
     attack,
+    audit,
     compare,
     data,
     deniability,
@@ -54,6 +55,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("attack")(attack.attack)
+app.command("audit")(audit.audit)
 app.command("explain")(explain.explain)
 app.command("deniability")(deniability.deniability)
 app.command("suggest")(suggest.suggest)

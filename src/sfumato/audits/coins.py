@@ -1,0 +1,181 @@
+"""Audit a trained model with one run: guess which made-up documents it was trained on.
+
+Guarantee
+    ``one_run`` speaks the truth with probability ``confidence`` whatever the model, the attack and
+    the influence of documents on each other: if training is (ε, δ)-differentially private for
+    adding or removing a document, it exceeds ε with probability 1 − confidence at most.
+
+Why it holds
+    Each document went into the corpus by a fair coin of its own, and how many guesses are made is
+    fixed before the model is looked at (Steinke et al. 2023, theorem 5.2). The likeliest documents
+    are guessed to be in, the least likely ones to be out, for the rest no guess is made.
+
+Care
+    ``two_run`` and ``gaussian`` treat the documents of one run as if each had a run of its own.
+    They show more, and prove nothing if documents influence each other: both say so, and neither
+    refutes a claim. A small bound is no evidence of privacy.
+
+Reference
+    Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run"; Nasr et al.
+    2023, "Tight auditing of differentially private machine learning".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.empirical import EmpiricalBound, written
+from sfumato.attacks.attack import Done
+from sfumato.attacks.model_target import ModelTarget
+from sfumato.attacks.score_store import ScoreStore
+from sfumato.attacks.token_scores import token_scores
+from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, two_run_bound
+from sfumato.core.checks import at_least
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.coins import Coins
+from sfumato.corpora.documents import Document
+
+AS_IF_ALONE = ", as if each document had a run of its own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guessing:
+    """What is fixed before the model is looked at.
+
+    ``guesses`` is how many coins are guessed, half of them heads; by default a fifth of them all.
+    """
+
+    guesses: int | None = None
+    confidence: float = 0.95
+
+    def number(self, coins: int) -> int:
+        """An even number of guesses, at least two, among so many coins."""
+        wanted = (
+            max(2, coins // 5) if self.guesses is None else at_least("guesses", self.guesses, 2)
+        )
+        if wanted > coins:
+            raise InvalidArgument(f"guesses={wanted} must not exceed the {coins} coins")
+        return wanted - wanted % 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """What guessing has shown, beside what is claimed."""
+
+    claimed: float | None
+    delta: float
+    guesses: int
+    right: int
+    one_run: EmpiricalBound
+    two_run: EmpiricalBound
+    gaussian: EmpiricalBound
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is shown to be false; only the bound without assumptions may say so."""
+        return self.claimed is not None and self.one_run.refutes(self.claimed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "claimed_epsilon": None if self.claimed is None else written(self.claimed),
+            "delta": self.delta,
+            "guesses": self.guesses,
+            "right": self.right,
+            "refuted": self.refuted,
+            "bounds": {
+                name: getattr(self, name).as_dict() for name in ("one_run", "two_run", "gaussian")
+            },
+        }
+
+
+def audited(
+    target: ModelTarget,
+    coins: Coins,
+    guessing: Guessing,
+    randomness: Randomness,
+    *,
+    store: ScoreStore | None = None,
+    done: Done | None = None,
+) -> Audited:
+    """Guess by how likely the model finds each document."""
+    number = guessing.number(len(coins))
+    documents = [Document(text) for text in coins.texts]
+    found = token_scores(target, documents, store, done)
+    # A document of which no token was predicted tells nothing; it stands in the middle.
+    likely = np.array([-one.loss if len(one) else np.nan for one in found])
+    likely = np.nan_to_num(likely, nan=float(np.nanmedian(likely)) if len(likely) else 0.0)
+    return from_scores(likely, coins, target, replace(guessing, guesses=number), randomness)
+
+
+def from_scores(
+    scores: NDArray[np.float64],
+    coins: Coins,
+    target: ModelTarget,
+    guessing: Guessing,
+    randomness: Randomness,
+) -> Audited:
+    """The bounds from any score for each document, higher for those that look trained on."""
+    inside = np.array(coins.included)
+    number = guessing.number(len(coins))
+    # Equal scores are put in a random order: the order of the file must not decide.
+    order = np.lexsort((randomness.stream(0).uniform(len(scores)), scores))
+    right = int(inside[order[-(number // 2) :]].sum() + (~inside[order[: number // 2]]).sum())
+    delta = target.delta or 0.0
+    counted = _counted(scores, inside, randomness.stream(1))
+    confidence = guessing.confidence
+    two_run = two_run_bound(counted, delta=delta, confidence=confidence)
+    # With delta = 0 no Gaussian mechanism has a finite epsilon.
+    _, gaussian = gaussian_bound(counted, delta=delta or 1e-5, confidence=confidence)
+    return Audited(
+        claimed=target.epsilon,
+        delta=delta,
+        guesses=number,
+        right=right,
+        one_run=one_run_bound(
+            coins=len(coins), guesses=number, right=right, delta=delta, confidence=confidence
+        ),
+        two_run=replace(two_run, compared=two_run.compared + AS_IF_ALONE),
+        gaussian=replace(gaussian, compared=gaussian.compared + AS_IF_ALONE),
+    )
+
+
+def _counted(
+    scores: NDArray[np.float64], inside: NDArray[np.bool_], randomness: Randomness
+) -> Guesses:
+    """Hits above a threshold: learnt on a random half of the documents, counted on the other."""
+    learnt = np.zeros(len(scores), dtype=np.bool_)
+    learnt[randomness.choose(len(scores), len(scores) // 2)] = True
+    counted = ~learnt
+    if not (inside[counted].any() and (~inside[counted]).any()):
+        raise InvalidArgument(
+            f"{len(scores)} coins are too few: half of them all fell on the same side; make a "
+            "corpus with more of them: sfumato data coins --count 1000"
+        )
+    threshold = _best_threshold(scores[learnt], inside[learnt])
+    above = scores > threshold
+    return Guesses(
+        members=int(inside[counted].sum()),
+        found=int((above & inside & counted).sum()),
+        others=int((~inside & counted).sum()),
+        accused=int((above & ~inside & counted).sum()),
+    )
+
+
+def _best_threshold(scores: NDArray[np.float64], inside: NDArray[np.bool_]) -> float:
+    """Where true positives exceed false positives most."""
+    order = np.argsort(scores)[::-1]
+    ordered, members = scores[order], inside[order]
+    gain = np.cumsum(members) / max(1, members.sum()) - np.cumsum(~members) / max(
+        1, (~members).sum()
+    )
+    # A threshold lies between two different scores.
+    last = np.append(ordered[:-1] != ordered[1:], True)
+    place = int(np.argmax(np.where(last, gain, -np.inf)))
+    below = ordered[place + 1] if place + 1 < len(ordered) else ordered[place] - 1.0
+    return float((ordered[place] + below) / 2)
