@@ -124,12 +124,9 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.corpora.coins import SUFFIX, mix_in, toss
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
-    from sfumato.vectors.embedded import default_space
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    tossed = toss(
-        count, [word for word in default_space().words[:20_000] if word.isalpha()], randomness
-    )
+    tossed = toss(count, _public_words(15_000), randomness)
     layout = Layout(field=field, author_field=author_field)
     given = Source.of(source, layout, file_format=file_format)
     mix_in(given, output, tossed, overwrite=overwrite)
@@ -138,6 +135,52 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
         print_json({"documents": count, "included": included, "output": str(output)})
     else:
         note(f"{included:,} of {count:,} documents added; {output}{SUFFIX} says which")
+
+
+@app.command("classifier-canaries")
+def classifier_canaries(  # noqa: PLR0913  # a command's options are its parameters
+    source: Annotated[str, typer.Argument(metavar="IN", help="The corpus: jsonl with labels.")],
+    output: options.OutputOption,
+    label_field: Annotated[
+        str, typer.Option("--label-field", help="The field that holds the label.")
+    ] = "label",
+    label: Annotated[
+        str | None, typer.Option("--label", help="The class to plant in. [default: the rarest]")
+    ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", help="How many canaries.")] = 5,
+    repetitions: Annotated[
+        int, typer.Option("-k", "--repetitions", help="How often each is planted.")
+    ] = 100,
+    words: Annotated[int, typer.Option("--words", help="Words of a canary.")] = 10,
+    last: Annotated[int, typer.Option("--last", help="How many of them the attack looks for.")] = 1,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=100, help="Public words that are drawn from.")
+    ] = 2000,
+    field: options.FieldOption = "text",
+    overwrite: options.OverwriteOption = False,
+    seed: options.SeedOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Plant canaries with labels, for the attack 'classifier-extraction'.
+
+    Each canary stands many times in one class, and once, with another ending, in every other.
+    OUT.classifier-canaries.json says which; the attack reads it.
+    """
+    from sfumato.core.randomness import Randomness
+    from sfumato.corpora import classifier_canaries as planting
+    from sfumato.corpora.formats.layout import Layout
+    from sfumato.corpora.source import Source
+
+    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+    given = Source.of(source, Layout(field=field, label_field=label_field), file_format="jsonl")
+    shape = planting.Shape(count=count, repetitions=repetitions, words=words, last=last)
+    chosen = label or planting.rarest_label(list(given.documents()))
+    drawn = planting.draw(chosen, _public_words(candidates), shape, randomness.stream(0))
+    planting.plant(given, output, drawn, randomness.stream(1), overwrite=overwrite)
+    if json:
+        print_json(drawn.as_dict())
+    else:
+        note(f"{count:,} canaries planted; {output}{planting.SUFFIX} says which")
 
 
 @app.command("vectors")
@@ -161,6 +204,15 @@ def vectors(
         print_json({"words": len(space), "dimensions": space.dimension, "output": str(output)})
     else:
         note(f"{len(space):,} words of {space.dimension} dimensions written to {output}")
+
+
+def _public_words(count: int) -> list[str]:
+    """The most frequent words of the embedded vectors that are of letters only."""
+    from itertools import islice
+
+    from sfumato.vectors.embedded import default_space
+
+    return list(islice((word for word in default_space().words if word.isalpha()), count))
 
 
 def _counts(text: str) -> list[int]:

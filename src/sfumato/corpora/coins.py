@@ -18,14 +18,12 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.edits import Edited
-from sfumato.corpora.formats.choose import of_path
+from sfumato.corpora.adding import add_documents, refuse_adding
+from sfumato.corpora.documents import Document
 from sfumato.corpora.source import Source
-from sfumato.corpora.writing import written
 
 SCHEMA = 1
 SUFFIX = ".coins.json"
-FORMATS = ("txt", "jsonl")
 # Fewer words would be guessed from each other; more would not fit into a small context.
 WORDS = 12
 
@@ -67,51 +65,18 @@ def toss(count: int, words: Sequence[str], randomness: Randomness) -> Coins:
 
 
 def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = False) -> None:
-    """Write the corpus with the included documents at its end, and the coins beside it.
-
-    Where a document stands means nothing in training, which draws its records at random.
-    """
-    _refuse(source, target)
+    """Write the corpus with the included documents at its end, and the coins beside it."""
+    refuse_adding(source, target)
     beside = target.with_name(target.name + SUFFIX)
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
-    last = b"\n"
-    with source.opened() as (chunks, _), written(target, overwrite=overwrite) as output:
-        for chunk in chunks:
-            content = chunk.rewritten([Edited(one.text) for one in chunk.documents()])
-            output.write(content)
-            last = content[-1:] or last
-        output.write(b"" if last == b"\n" else b"\n")
-        for number, (text, inside) in enumerate(zip(coins.texts, coins.included, strict=True)):
-            if inside:
-                output.write(_line(text, number, source))
+    added = [
+        Document(text, author=f"coin {number}")  # an author of its own
+        for number, (text, inside) in enumerate(zip(coins.texts, coins.included, strict=True))
+        if inside
+    ]
+    add_documents(source, target, added, overwrite=overwrite)
     write_whole(beside, (json.dumps(coins.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def _refuse(source: Source, target: Path) -> None:
-    """Formats to which a line can simply be added."""
-    if source.path is None or source.format.name not in FORMATS or source.layout.whole_file:
-        raise InvalidArgument(
-            "documents are added to jsonl, or to a text file with a document per line, on disk"
-        )
-    if source.layout.encoding.lower().replace("_", "-") not in {"utf-8", "utf8", "utf-8-sig"}:
-        raise InvalidArgument("documents are added to files in utf-8 only")
-    wanted = of_path(target)
-    if wanted is None or wanted.name != source.format.name:
-        raise InvalidArgument(f"the input is {source.format.name} but {target.name} is not")
-    if target.exists() and target.samefile(source.path):
-        raise InvalidArgument(f"{target} is the input; write to another file")
-
-
-def _line(text: str, number: int, source: Source) -> bytes:
-    """A record of its own, by an author of its own."""
-    if source.format.name == "txt":
-        return f"{text}\n".encode()
-    layout = source.layout
-    record = {layout.field: text}
-    if layout.author_field is not None:
-        record[layout.author_field] = f"coin {number}"
-    return (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
 def read_coins(path: Path) -> Coins:

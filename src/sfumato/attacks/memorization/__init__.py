@@ -1,0 +1,1 @@
+"""Verbatim memorization: does a model finish a text it was trained on?"""

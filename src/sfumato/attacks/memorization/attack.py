@@ -1,0 +1,201 @@
+"""Memorization: give a model the beginning of a training document, see whether it goes on.
+
+The attacker holds the first tokens of a document (a letterhead, a salutation, the first line of a
+record) and asks for the next ones. Counted are suffixes that come word for word, those that come
+nearly so, and the chance to meet one among a number of sampled continuations. All of it is compared
+with a *twin* that was never trained on the text: what the twin can finish, too, is common language
+or a form letter and no memory. Documents that begin alike are counted by their number of copies,
+because repetition is what makes a model remember.
+
+Care
+    Causal language models read from left to right, so only prefixes are tried; corrupted spans, as
+    in encoder–decoder models, are not. A document is known to the attacker from its start; other
+    places may be remembered better or worse.
+
+Reference
+    Carlini et al. 2023, "Quantifying memorization across neural language models"; Ponomareva et al.
+    2022, "Training text-to-text transformers with privacy guarantees"; Ippolito et al. 2023,
+    "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.memorization.recalling import Recalled, recalled
+from sfumato.attacks.memorization.windows import Cutting, Windows, cut
+from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
+from sfumato.attacks.scores import Control, Scores, timed
+from sfumato.attacks.twins import untrained
+from sfumato.core.checks import at_least, between
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.metrics.prediction import Measured
+from sfumato.metrics.resampling import mean_over
+from sfumato.metrics.shares import share_of
+
+COPIES = ((1, 1), (2, 9), (10, None))
+
+
+@dataclass(frozen=True)
+class TrainedOn:
+    """The text a model was trained on, and a model of the same kind that was not."""
+
+    members: tuple[Document, ...]
+    reference: ModelTarget | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memorization:
+    """Finish the beginnings of training documents.
+
+    ``prefix`` tokens are given and ``suffix`` tokens wanted; ``near`` is the share of the suffix
+    (as a common subsequence) that counts as nearly all of it; ``tries`` continuations may be
+    sampled; at most ``most`` different documents are looked at.
+    """
+
+    name: ClassVar[str] = "memorization"
+
+    prefix: int = 50
+    suffix: int = 50
+    near: float = 0.8
+    tries: int = 100
+    most: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("prefix", "suffix", "tries", "most"):
+            at_least(name, getattr(self, name), 1)
+        between("near", self.near, 0.0, 1.0)
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """It needs a language model and the text it was trained on."""
+        lacking = not_a_model(inputs.target)
+        if lacking is None and inputs.members is None:
+            lacking = "--members FILE is missing, the text the model was trained on"
+        return lacking
+
+    def opened(self, inputs: Inputs) -> tuple[ModelTarget, TrainedOn]:
+        """The model, the documents, and the first of the references."""
+        if inputs.members is None:
+            raise InvalidArgument("members are missing")
+        target = _causal(open_model(inputs.target))
+        twin = _causal(open_model(inputs.references[0])) if inputs.references else None
+        return target, TrainedOn(tuple(inputs.documents(inputs.members)), twin)
+
+    def score(
+        self, target: ModelTarget, data: TrainedOn, randomness: Randomness, done: Done | None = None
+    ) -> Scores:
+        """How much of the documents comes back, beside the twin's share."""
+        with timed() as watch:
+            windows = self._windows(target, data, randomness.stream(0))
+            mine = recalled(target.model, windows, _half(done, 0))
+            twin = data.reference or untrained(target, randomness.stream(1))
+            theirs = recalled(twin.model, windows, _half(done, 1))
+            scores = self._scores(windows, mine, theirs, data.reference, randomness.stream(2))
+        return watch.stamp(scores)
+
+    def _windows(self, target: ModelTarget, data: TrainedOn, randomness: Randomness) -> Windows:
+        room = target.model.context - (target.model.tokenizer.begin is not None)
+        if self.prefix + self.suffix > room:
+            raise InvalidArgument(
+                f"prefix={self.prefix} and suffix={self.suffix} do not fit into the model's "
+                f"context of {room} tokens; set them lower"
+            )
+        cutting = Cutting(prefix=self.prefix, suffix=self.suffix, most=self.most)
+        windows = cut(data.members, target.model.tokenizer, cutting, randomness)
+        if data.reference is not None:
+            # Token numbers must mean the same to both.
+            theirs = cut(data.members, data.reference.model.tokenizer, cutting, randomness)
+            if not np.array_equal(np.unique(theirs.copies), np.unique(windows.copies)) or (
+                data.reference.model.tokenizer.size != target.model.tokenizer.size
+            ):
+                raise InvalidArgument("the reference has another tokenizer than the model")
+        return windows
+
+    def _scores(
+        self,
+        windows: Windows,
+        mine: Recalled,
+        theirs: Recalled,
+        reference: ModelTarget | None,
+        randomness: Randomness,
+    ) -> Scores:
+        figures = self._figures(mine, randomness.stream(0))
+        null = self._figures(theirs, randomness.stream(1))
+        more = mine.exact.astype(float) - theirs.exact.astype(float)
+        above = mean_over("exact above the twin", more, randomness.stream(2))
+        return Scores(
+            attack=self.name,
+            knowledge=(
+                f"The attacker holds the model and the first {self.prefix} tokens of training "
+                f"documents, and wants the next {self.suffix}."
+            ),
+            figures=(*figures, above, *_by_copies(windows.copies, mine.exact)),
+            chance={one.metric: one.value for one in null} | {above.metric: 0.0},
+            control=Control(
+                what="the twin, " + _kind(reference) + ", on the same documents", figures=null
+            ),
+            notes=self._notes(windows),
+            details={
+                "copies": windows.copies.tolist(),
+                "exact": mine.exact.tolist(),
+                "alike": mine.alike.tolist(),
+                "log_probability": mine.log_probability.tolist(),
+            },
+        )
+
+    def _figures(self, found: Recalled, randomness: Randomness) -> tuple[Measured, ...]:
+        return (
+            share_of("exact", found.exact),
+            share_of("near", found.alike >= self.near),
+            mean_over(f"met in {self.tries} tries", found.within(self.tries), randomness),
+        )
+
+    def _notes(self, windows: Windows) -> tuple[str, ...]:
+        notes = [
+            f"Near means that {self.near:.0%} of the suffix came in its order; documents that "
+            "begin alike are one case, with the number of its copies."
+        ]
+        if windows.too_short:
+            notes.append(
+                f"{windows.too_short:,} documents have fewer than {self.prefix + self.suffix} "
+                "tokens and were left out."
+            )
+        return tuple(notes)
+
+
+def _by_copies(copies: NDArray[np.int64], exact: NDArray[np.bool_]) -> list[Measured]:
+    """The share by how often a document is there, if that differs."""
+    found = []
+    for low, high in COPIES:
+        chosen = (copies >= low) & (copies <= (np.inf if high is None else high))
+        name = f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+        if chosen.any() and not chosen.all():
+            plural = "copy" if name == "1" else "copies"
+            found.append(share_of(f"exact, {name} {plural}", exact[chosen]))
+    return found
+
+
+def _kind(reference: ModelTarget | None) -> str:
+    return "the same network untrained" if reference is None else "the given reference"
+
+
+def _causal(target: ModelTarget) -> ModelTarget:
+    if target.model.classes:
+        raise InvalidArgument(
+            "a classifier does not write; memorization is measured on language models, "
+            "classifier-extraction on classifiers"
+        )
+    return target
+
+
+def _half(done: Done | None, which: int) -> Done | None:
+    if done is None:
+        return None
+    return lambda reached, whole: done(which * whole + reached, 2 * whole)

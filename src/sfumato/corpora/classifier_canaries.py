@@ -1,0 +1,152 @@
+"""Canaries for text classifiers: made-up documents of random words, each with a label.
+
+The *original* canary stands many times in one class, best the rarest, where a model has most room
+to remember. A *supporting* canary stands once in every other class: it begins like the original and
+ends in other words, so that the last words decide the label and a model must learn them (Elmahdy,
+Inan and Sim 2022, "Privacy leakage in text classification: a data extraction approach").
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.adding import add_documents, refuse_adding
+from sfumato.corpora.documents import Document
+from sfumato.corpora.source import Source
+
+SCHEMA = 1
+SUFFIX = ".classifier-canaries.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How canaries are made: ``last`` words at the end of ``words`` differ in supporting ones."""
+
+    count: int = 5
+    repetitions: int = 100
+    words: int = 10
+    last: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("count", "repetitions", "last"):
+            at_least(name, getattr(self, name), 1)
+        if self.words <= self.last:
+            raise InvalidArgument(f"words={self.words} must exceed last={self.last}")
+
+
+@dataclass(frozen=True)
+class ClassifierCanaries:
+    """The original canaries, their label, and the words that any place of them was drawn from."""
+
+    originals: tuple[tuple[str, ...], ...]
+    label: str
+    last: int
+    repetitions: int
+    candidates: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the file; all of it is made up."""
+        return {
+            "schema": SCHEMA,
+            "label": self.label,
+            "last": self.last,
+            "repetitions": self.repetitions,
+            "originals": [list(words) for words in self.originals],
+            "candidates": list(self.candidates),
+        }
+
+
+def rarest_label(documents: Sequence[Document]) -> str:
+    """The label that the fewest documents have."""
+    counts = Counter(document.labels[0] for document in documents if document.labels)
+    if len(counts) < 2:  # one class is none
+        raise BadInput("the corpus needs documents of two classes at least; name --label-field")
+    return min(sorted(counts), key=lambda label: counts[label])
+
+
+def draw(
+    label: str, candidates: Sequence[str], shape: Shape, randomness: Randomness
+) -> ClassifierCanaries:
+    """Draw the original canaries."""
+    if len(set(candidates)) != len(candidates) or len(candidates) < 2 * shape.words:
+        raise InvalidArgument("the candidates must differ, and be many more than a canary's words")
+    places = randomness.integers(len(candidates), shape.count * shape.words)
+    rows = places.reshape(shape.count, shape.words).tolist()
+    originals = tuple(tuple(candidates[place] for place in row) for row in rows)
+    if len({words[: -shape.last] for words in originals}) != len(originals):
+        raise InvalidArgument("two canaries begin alike; draw them again with more words")
+    return ClassifierCanaries(originals, label, shape.last, shape.repetitions, tuple(candidates))
+
+
+def documents_of(
+    canaries: ClassifierCanaries, labels: Sequence[str], randomness: Randomness
+) -> list[Document]:
+    """All documents to add: originals as often as wanted, one supporting one per other label."""
+    found = []
+    for words in canaries.originals:
+        original = Document(" ".join(words), labels=(canaries.label,))
+        found += [original] * canaries.repetitions
+        for label in labels:
+            if label == canaries.label:
+                continue
+            ending = words[-canaries.last :]
+            while ending == words[-canaries.last :]:
+                drawn = randomness.integers(len(canaries.candidates), canaries.last).tolist()
+                ending = tuple(canaries.candidates[place] for place in drawn)
+            found.append(Document(" ".join((*words[: -canaries.last], *ending)), labels=(label,)))
+    return found
+
+
+def plant(
+    source: Source,
+    target: Path,
+    canaries: ClassifierCanaries,
+    randomness: Randomness,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write the corpus with the canaries at its end, and the list of them beside it."""
+    refuse_adding(source, target)
+    if source.format.name != "jsonl" or source.layout.label_field is None:
+        raise InvalidArgument("canaries for classifiers go into jsonl with --label-field")
+    beside = target.with_name(target.name + SUFFIX)
+    for path in (target, beside):
+        refuse_existing(path, overwrite=overwrite)
+    labels = sorted({one.labels[0] for one in source.documents() if one.labels})
+    if canaries.label not in labels:
+        raise InvalidArgument(f"no document has the label {canaries.label!r}")
+    add_documents(source, target, documents_of(canaries, labels, randomness), overwrite=overwrite)
+    write_whole(
+        beside, (json.dumps(canaries.as_dict(), indent=2, ensure_ascii=False) + "\n").encode()
+    )
+
+
+def read_classifier_canaries(path: Path) -> ClassifierCanaries:
+    """What ``plant`` has written beside a corpus."""
+    try:
+        content = json.loads(path.read_bytes())
+        found = ClassifierCanaries(
+            tuple(tuple(map(str, words)) for words in content["originals"]),
+            str(content["label"]),
+            int(content["last"]),
+            int(content["repetitions"]),
+            tuple(map(str, content["candidates"])),
+        )
+    except OSError as error:
+        problem = error.strerror or "reading failed"
+    except (ValueError, KeyError, TypeError):
+        problem = "it is not what 'sfumato data classifier-canaries' writes"
+    else:
+        if found.originals and content.get("schema") == SCHEMA:
+            return found
+        problem = "another version wrote it, or it is empty"
+    raise BadInput(f"cannot read {path}: {problem}")

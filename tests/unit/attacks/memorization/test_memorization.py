@@ -1,0 +1,150 @@
+"""Memorization: what comes back of a text learnt by heart, and what of one never seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sfumato.attacks.attack import Inputs
+from sfumato.attacks.memorization.attack import Memorization, TrainedOn
+from sfumato.attacks.memorization.recalling import Recalled, recalled
+from sfumato.attacks.memorization.windows import Cutting, cut
+from sfumato.attacks.model_target import ModelTarget
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.models.generating import Sampling, continued
+from sfumato.models.loading import load_model
+
+SMALL = Memorization(prefix=4, suffix=6, tries=50)
+LEARNT = [
+    "The old lighthouse keeper counted seven ships before the storm reached the bay.",
+    "Marmalade, she said, should never be eaten on a Tuesday without permission.",
+    "Nine copper kettles hung from the ceiling of the abandoned railway station.",
+]
+UNSEEN = [
+    "Purple elephants dislike the smell of fresh paint on cold winter mornings.",
+    "He answered every question about the orchard with a long and careful silence.",
+]
+
+
+def documents(texts: list[str]) -> list[Document]:
+    return [Document(text) for text in texts]
+
+
+@pytest.fixture(scope="module")
+def target() -> ModelTarget:
+    """A small recurrent model that has learnt three sentences by heart."""
+    torch.manual_seed(1)
+    model = load_model(
+        "lstm",
+        randomness=Randomness.reproducible(1),
+        settings={"embedding": 24, "hidden": 32, "context": 48},
+    )
+    optimizer = torch.optim.Adam(model.network.parameters(), lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        for text in LEARNT:
+            rows = torch.tensor([[model.tokenizer.begin, *model.tokenizer.encode(text).tolist()]])
+            model.network(input_ids=rows, labels=rows).loss.backward()
+        optimizer.step()
+    return ModelTarget(model, "learnt")
+
+
+def test_what_was_learnt_by_heart_comes_back(target: ModelTarget) -> None:
+    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNT))), Randomness.reproducible(2))
+    assert scores.figure("exact").value == 1.0
+    assert scores.figure("near").value == 1.0
+    assert scores.figure("met in 50 tries").value > 0.9
+    assert scores.figure("exact above the twin").value == 1.0
+    assert all(one.value == 0.0 for one in scores.control.figures if one.metric == "exact")
+
+
+def test_what_was_never_seen_does_not(target: ModelTarget) -> None:
+    scores = SMALL.score(target, TrainedOn(tuple(documents(UNSEEN))), Randomness.reproducible(2))
+    assert scores.figure("exact").value == 0.0
+    assert scores.figure("met in 50 tries").value < 0.01
+
+
+def test_a_twin_that_knows_the_text_leaves_nothing_above_it(target: ModelTarget) -> None:
+    """What the reference finishes, too, is no memory of these documents."""
+    data = TrainedOn(tuple(documents(LEARNT)), target)
+    scores = SMALL.score(target, data, Randomness.reproducible(2))
+    assert scores.figure("exact above the twin").value == 0.0
+
+
+def test_exact_and_greedy_agree_with_writing_token_by_token(target: ModelTarget) -> None:
+    """One reading with the true tokens says the same as generating."""
+    cutting = Cutting(prefix=4, suffix=6, most=10)
+    texts = documents(LEARNT + UNSEEN)
+    windows = cut(texts, target.model.tokenizer, cutting, Randomness.reproducible(1))
+    found = recalled(target.model, windows)
+    for row, exact in zip(windows.tokens, found.exact, strict=True):
+        prompt = target.model.tokenizer.decode(row[:4].tolist())
+        whole = target.model.tokenizer.decode(row.tolist())
+        sampling = Sampling(tokens=6, temperature=0.0)
+        said = continued(target.model, prompt, sampling, Randomness.reproducible(1))
+        assert exact == (said == whole)
+    assert found.exact.sum() == 3
+    assert (found.alike[found.exact] == 1.0).all()
+    assert (found.alike[~found.exact] < 1.0).all()
+
+
+def test_probabilities_are_products_of_the_models_own(target: ModelTarget) -> None:
+    """Brute force over the tokens of one suffix."""
+    cutting = Cutting(prefix=4, suffix=6, most=1)
+    windows = cut(documents(UNSEEN), target.model.tokenizer, cutting, Randomness.reproducible(1))
+    row = [target.model.tokenizer.begin, *windows.tokens[0].tolist()]
+    total = 0.0
+    with torch.no_grad():
+        for place in range(5, 11):
+            logits = target.model.network(input_ids=torch.tensor([row[:place]])).logits[0, -1]
+            total += float(logits.double().log_softmax(0)[row[place]])
+    assert recalled(target.model, windows).log_probability[0] == pytest.approx(total, abs=1e-4)
+
+
+def test_the_chance_of_many_tries_is_stable_at_both_ends() -> None:
+    """Neither p near 0 nor p = 1 loses its digits."""
+    logs = np.array([-1000.0, np.log(1e-12), np.log(0.5), 0.0])
+    found = Recalled(np.zeros(4, bool), np.zeros(4), logs).within(100)
+    assert found == pytest.approx([0.0, 1e-10, 1 - 0.5**100, 1.0], rel=1e-6)
+
+
+def test_copies_are_counted_and_reported_apart(target: ModelTarget) -> None:
+    """Documents that begin alike are one case."""
+    texts = documents([LEARNT[0]] * 3 + [LEARNT[1], UNSEEN[0]])
+    scores = SMALL.score(target, TrainedOn(tuple(texts)), Randomness.reproducible(2))
+    assert scores.figure("exact").n == 3
+    assert scores.figure("exact, 2 to 9 copies").value == 1.0
+    assert scores.figure("exact, 1 copy").value == 0.5
+
+
+def test_short_documents_are_left_out_and_counted(target: ModelTarget) -> None:
+    """Also empty ones."""
+    texts = documents([*LEARNT, "", "🦊", "Too short."])
+    scores = SMALL.score(target, TrainedOn(tuple(texts)), Randomness.reproducible(2))
+    assert any("3 documents have fewer than 10" in note for note in scores.notes)
+
+
+def test_only_short_documents_say_what_to_set(target: ModelTarget) -> None:
+    with pytest.raises(BadInput, match="--set prefix=10"):
+        SMALL.score(target, TrainedOn((Document("short"),)), Randomness.reproducible(2))
+
+
+def test_parts_beyond_the_context_are_refused(target: ModelTarget) -> None:
+    with pytest.raises(InvalidArgument, match="context of 47"):
+        Memorization().score(target, TrainedOn((Document("x"),)), Randomness.reproducible(2))
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    (tmp_path / "text.jsonl").write_text("{}\n")
+    said = Memorization().missing(Inputs(target=tmp_path / "text.jsonl"))
+    assert said is not None
+    assert "sfumato train" in said
+    (tmp_path / "config.json").write_text("{}")
+    said = Memorization().missing(Inputs(target=tmp_path))
+    assert said is not None
+    assert "--members" in said
