@@ -104,6 +104,12 @@ def _by_width(
     return [(width, rows) for width, _, rows in sorted(found, key=lambda one: one[:2])]
 
 
+def _wanted(records: TokenRecords, row: int) -> NDArray[np.int64]:
+    """The tokens to predict in a row, and IGNORED where there is none."""
+    labels, marked = records.labels(row).astype(np.int64), records.marked(row)
+    return labels if marked is None else np.where(marked, labels, IGNORED)
+
+
 def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None) -> Batch:
     import torch
 
@@ -114,10 +120,11 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
     for place, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
         tokens[place, :length] = records.inputs(row)
         if records.classes is None:
-            labels[place, :length] = records.labels(row)
+            labels[place, :length] = _wanted(records, row)
     mask = np.arange(shape[1]) < lengths[:, None]
     owner = np.searchsorted(records.first, rows, side="right") - 1
-    own = records.predictions[owner]
+    # A record of which nothing is to be predicted contributes nothing, whatever it is divided by.
+    own = np.maximum(records.predictions[owner], 1)
     weights = np.float32(1) / (own if divisor is None else np.full_like(own, divisor, np.float32))
     return Batch(
         input_ids=torch.from_numpy(tokens),

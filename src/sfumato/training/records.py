@@ -92,7 +92,8 @@ class TokenRecords:
 
     Row i is ``lengths[i]`` tokens from ``starts[i]`` on; rows of record r are those from
     ``first[r]`` up to ``first[r + 1]``. For a language model the label at each place is the next
-    token of the same document; for a classifier ``classes[i]`` is the label of row i.
+    token of the same document; for a classifier ``classes[i]`` is the label of row i. Where
+    ``wanted`` is given, only the tokens it marks are predicted; all others are read.
     """
 
     tokens: Tokens = field(repr=False)
@@ -104,6 +105,7 @@ class TokenRecords:
     context: int
     unit: str
     counts: Counts = field(repr=False)
+    wanted: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -112,6 +114,9 @@ class TokenRecords:
     def predictions(self) -> NDArray[np.float32]:
         """How many tokens, or labels, each record has to predict."""
         of_rows = self.lengths if self.classes is None else np.ones_like(self.lengths)
+        if self.wanted is not None:
+            so_far = np.concatenate([[0], np.cumsum(self.wanted)])
+            of_rows = so_far[self.starts + self.lengths + 1] - so_far[self.starts + 1]
         before = np.concatenate([[0], np.cumsum(of_rows)])
         return np.diff(before[self.first]).astype(np.float32)
 
@@ -125,7 +130,14 @@ class TokenRecords:
 
     def labels(self, row: int) -> Tokens:
         """What the model should say: the tokens that follow, one place on."""
-        return self.tokens[self.starts[row] + 1 : self.starts[row] + self.lengths[row] + 1]
+        return self.tokens[self._ahead(row)]
+
+    def marked(self, row: int) -> NDArray[np.bool_] | None:
+        """Which of those tokens are to be predicted; None means all."""
+        return None if self.wanted is None else self.wanted[self._ahead(row)]
+
+    def _ahead(self, row: int) -> slice:
+        return slice(self.starts[row] + 1, self.starts[row] + self.lengths[row] + 1)
 
 
 def language_records(documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:

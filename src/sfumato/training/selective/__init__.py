@@ -1,0 +1,1 @@
+"""Selective privacy in training: only what a policy finds is paid for."""

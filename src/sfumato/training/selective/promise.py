@@ -1,0 +1,57 @@
+"""What selective training promises: for private parts, under a policy, and for nothing else.
+
+Guarantee
+    (F, ε, δ)-selective DP for zero-out neighbours: two corpora with the same public tokens and the
+    same policy bits, of which one has the private part of one record replaced by null, so that the
+    record contributes nothing to the private stream.
+
+Why it holds
+    Removing a record's private part removes the record from the private stream and changes nothing
+    else, because the public stream is a function of public parts alone. Each private step is a
+    Poisson-sampled Gaussian release of clipped gradients; each public step is a function of what
+    was released, of public text and of independent randomness: post-processing. So the steps
+    compose as those of DP-SGD do, for any architecture, and no hidden state is ever released.
+
+Reference
+    Shi et al. 2022, "Selective differential privacy for language modeling" (definition 3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
+
+SCOPE = "the weights of the model after every step"
+NEIGHBOURS = (
+    "two corpora with the same public tokens, of which one lacks what the policy {policy} finds "
+    "in one {unit}"
+)
+MISSED = "what the policy {policy} does not find"
+VISIBLE = (
+    "all public text",
+    "where the policy found something, and as what type",
+)
+
+
+def selective(guarantee: Guarantee, policy: str) -> Guarantee:
+    """The promise of the private stream, as one about what a policy finds."""
+    missed = MISSED.format(policy=policy)
+    if guarantee.notion is Notion.NONE:
+        return guarantee.not_covering(missed)
+    stated = replace(
+        guarantee,
+        notion=Notion.SELECTIVE_DP,
+        neighbours=NEIGHBOURS.format(policy=policy, unit=guarantee.unit),
+        uncovered=(missed, f"a secret that stands in several {guarantee.unit}s"),
+    )
+    return stated.leaking(*VISIBLE)
+
+
+def redacted(policy: str, unit: str) -> Guarantee:
+    """Redaction proves nothing: what the policy misses was trained on in the clear."""
+    return (
+        no_guarantee(unit=unit, scope=SCOPE)
+        .not_covering(MISSED.format(policy=policy))
+        .leaking(*VISIBLE)
+    )

@@ -1,0 +1,135 @@
+"""Ordinary steps on public text between private ones.
+
+Guarantee
+    None is needed: a public step is a function of the weights so far, which are released, of public
+    text, and of its own randomness. From the same weights it is bitwise the plain step, whatever
+    the secrets of the corpus are.
+
+Why it holds
+    The records hold masks where something private stood. Their order comes from a stream of its own
+    and not from that of the private sample, so it tells nothing about who is in that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import at_least, between, positive
+from sfumato.core.randomness import Randomness
+from sfumato.models.initial import drawn_from
+from sfumato.models.loading import LoadedModel
+from sfumato.training.batches import physical_batches
+from sfumato.training.clipping.losses import record_losses
+from sfumato.training.course import Course
+from sfumato.training.optimisers import make_optimiser
+from sfumato.training.records import TokenRecords
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicCourse:
+    """How much public training there is, and when.
+
+    ``lead`` is the share of public steps taken before the first private one; the rest are spread
+    evenly between the private ones, the last of them before the last private step.
+    """
+
+    epochs: float = 3.0
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    lead: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.epochs:
+            positive("public epochs", self.epochs)
+        at_least("public batch size", self.batch_size, 1)
+        positive("public learning rate", self.learning_rate)
+        between("lead", self.lead, 0.0, 1.0)
+
+    def steps(self, records: int) -> int:
+        """All public steps."""
+        return round(self.epochs * records / min(self.batch_size, records))
+
+    def before(self, step: int, of: int, records: int) -> int:
+        """How many public steps are taken in all before private step ``step`` (from 0).
+
+        >>> course = PublicCourse(epochs=1, batch_size=10, lead=0.5)
+        >>> [course.before(step, 4, 100) for step in range(4)]
+        [5, 7, 8, 10]
+        """
+        whole = self.steps(records)
+        first = round(self.lead * whole)
+        return first + round((whole - first) * step / max(1, of - 1))
+
+
+class PublicSteps:
+    """The public stream, and where it stands."""
+
+    def __init__(
+        self,
+        model: LoadedModel,
+        records: TokenRecords,
+        public: PublicCourse,
+        course: Course,
+        randomness: Randomness,
+    ) -> None:
+        self.model, self.records, self.public, self.course = model, records, public, course
+        self.optimiser = make_optimiser(
+            "sgd" if course.optimiser == "sgd" else "adam",
+            model.network.parameters(),
+            public.learning_rate,
+        )
+        self.taken = 0
+        self._randomness = randomness
+        self._batches = self._endless(randomness.stream(0))
+
+    def reach(self, step: int, of: int) -> None:
+        """Take the public steps that come before private step ``step`` of so many."""
+        wanted = self.public.before(step, of, len(self.records))
+        while self.taken < wanted:
+            self._step(next(self._batches))
+            self.taken += 1
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint; all of it follows from public text and released weights."""
+        return {"taken": self.taken, "optimiser": self.optimiser.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint; the order of what is left is drawn anew."""
+        self.taken = int(state["taken"])
+        self.optimiser.load_state_dict(state["optimiser"])
+
+    def _step(self, members: NDArray[np.int64]) -> None:
+        self.optimiser.zero_grad(set_to_none=True)
+        groups = physical_batches(
+            self.records,
+            members,
+            most_tokens=max(self.course.tokens_at_once, self.records.context),
+            divisor=self.course.divisor,
+        )
+        with drawn_from(self._randomness.stream(1).stream(self.taken)):
+            for group in groups:
+                for rows in group:
+                    logits = self.model.network(
+                        input_ids=rows.input_ids, attention_mask=rows.attention_mask
+                    ).logits
+                    losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+                    (losses.sum() / len(members)).backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+
+    def _endless(self, randomness: Randomness) -> Iterator[NDArray[np.int64]]:
+        """Every record once per pass, in random order."""
+        size = min(self.public.batch_size, len(self.records))
+        waiting = np.empty(0, dtype=np.int64)
+        passes = 0
+        while True:
+            while len(waiting) < size:
+                order = np.argsort(randomness.stream(passes).uniform(len(self.records)))
+                waiting, passes = np.concatenate([waiting, order]), passes + 1
+            yield waiting[:size]
+            waiting = waiting[size:]

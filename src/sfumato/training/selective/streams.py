@@ -1,0 +1,126 @@
+"""Two streams of records from documents and a policy: one public, one private.
+
+*Public*: every document with masks over what is private. All of it is read; masks are not
+predicted, since a model that learns to say ``[PERSON]`` is of no use.
+
+*Private*: the documents as they are, but only those with something private in them, and only the
+loss at private places counts. A place is private if the token to predict is, or the token before
+it: what follows a secret tells of the secret, too.
+
+Guarantee
+    The public stream is a function of the public parts alone (see ``splitting``). Whether a
+    document is in the private stream is a function of the policy's bits, which are public; a
+    document without a private token never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadInput
+from sfumato.corpora.documents import Document
+from sfumato.policies.policy import Policy
+from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.training.records import Cut, TokenRecords, language_records
+from sfumato.training.selective.alignment import Place, inside
+from sfumato.training.selective.splitting import Split, split
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """The two streams. ``selected`` is the share of tokens that are private, itself private."""
+
+    public: TokenRecords
+    private: TokenRecords
+    selected: float
+
+
+def selective_streams(
+    documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
+) -> Streams:
+    """Split every document by the policy and make records of both sides."""
+    splits = [split(document, policy) for document in documents]
+    secret = [one for one in splits if one.private]
+    if not secret:
+        raise BadInput(
+            f"the policy {policy.name} finds nothing in the {len(documents):,} documents; there is "
+            "nothing to protect, and the method 'plain' trains on such text"
+        )
+    private = marked_records(
+        [one.original for one in secret],
+        [_private_places(one, tokenizer) for one in secret],
+        tokenizer,
+        cut,
+    )
+    public = marked_records(
+        [replace(one.original, text=one.public) for one in splits],
+        [_not_masks(one, tokenizer) for one in splits],
+        tokenizer,
+        cut,
+    )
+    tokens = sum(len(tokenizer.places(document.text)) for document in documents)
+    chosen = sum(int(inside(one.original.text, one.private, tokenizer).sum()) for one in secret)
+    return Streams(public, private, chosen / max(1, tokens))
+
+
+def redacted_records(
+    documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
+) -> TokenRecords:
+    """Records of the documents with masks over what the policy finds; masks are not predicted."""
+    splits = [split(document, policy) for document in documents]
+    return marked_records(
+        [replace(one.original, text=one.public) for one in splits],
+        [_not_masks(one, tokenizer) for one in splits],
+        tokenizer,
+        cut,
+    )
+
+
+def marked_records(
+    documents: Sequence[Document],
+    marks: Sequence[NDArray[np.bool_]],
+    tokenizer: Tokenizer,
+    cut: Cut,
+) -> TokenRecords:
+    """Records of which only marked tokens are predicted; ``marks`` has one flag per token.
+
+    The token for the beginning of a document is never predicted, that for its end only if the
+    flags say so (one flag more than there are tokens).
+    """
+    records = language_records(documents, tokenizer, cut)
+    # A document without a token has no row; its only flag is that of its end.
+    flags = [_kept(_framed(one, tokenizer), cut) for one in marks if len(one) > 1]
+    return replace(records, wanted=np.concatenate(flags))
+
+
+def _kept(flags: NDArray[np.bool_], cut: Cut) -> NDArray[np.bool_]:
+    """The flags of the tokens that records keep: a truncated document has lost its end."""
+    return flags if cut.long == "split" else flags[: cut.context + 1]
+
+
+def _framed(flags: NDArray[np.bool_], tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    before = [] if tokenizer.begin is None else [False]
+    after = [] if tokenizer.end is None else [flags[-1]]
+    return np.concatenate([before, flags[:-1], after]).astype(np.bool_)
+
+
+def _private_places(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    """Private tokens, and the token behind each of them; the last flag is the document's end."""
+    own = inside(one.original.text, one.private, tokenizer)
+    return _with_end(own) | np.concatenate([[False], own])
+
+
+def _not_masks(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    """All but masks; the end of a document is always predicted."""
+    return ~_with_end(inside(one.public, one.masks, tokenizer))
+
+
+def _with_end(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.concatenate([flags, [False]])
+
+
+__all__ = ["Place", "Streams", "marked_records", "redacted_records", "selective_streams"]
