@@ -183,6 +183,42 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
         note(f"{count:,} canaries planted; {output}{planting.SUFFIX} says which")
 
 
+@app.command("wikitext")
+def wikitext(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A raw file of WikiText-2.")],
+    output: options.OutputOption,
+    record: Annotated[
+        str,
+        typer.Option(
+            "--record",
+            metavar="paragraph|article",
+            help="What becomes one document, and so what training protects as one.",
+        ),
+    ] = "paragraph",
+    count: Annotated[
+        int | None, typer.Option("-n", "--count", min=1, help="Only so many, from the start.")
+    ] = None,
+    overwrite: options.OverwriteOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Turn WikiText-2 into JSON lines, a document per paragraph or per article."""
+    from itertools import islice
+
+    from sfumato.corpora.wikitext import read_wikitext
+    from sfumato.corpora.writing import is_stream, written
+
+    written_so_far = 0
+    with written(output, overwrite=overwrite) as stream:
+        for document in islice(read_wikitext(source, record=record), count):
+            row = {"id": document.id, "text": document.text, "article": document.author}
+            stream.write(json_module.dumps(row, ensure_ascii=False).encode() + b"\n")
+            written_so_far += 1
+    if json and not is_stream(output):
+        print_json({"documents": written_so_far, "record": record, "output": str(output)})
+    else:
+        note(f"{written_so_far:,} documents written to {output}")
+
+
 @app.command("vectors")
 def vectors(
     source: Annotated[str, typer.Argument(metavar="IN", help="Word vectors in any format.")],
