@@ -63,6 +63,27 @@ def test_people_get_a_table_and_the_guarantee(sfumato: Command) -> None:
     assert "one lacks one author of the other" in text
 
 
+def test_stages_of_size_and_noise_and_counts_are_planned(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--examples", "600", "--batch-size", "30,60", "--epochs", "1", "--accountant", "rdp"]
+    options += ["--noise-schedule", "1,0.5", "--clipping", "adaptive"]
+    assert main(["plan", *options, "--epsilon", "3", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    first, second = answer["stages"]
+    assert (first["batch_size"], second["batch_size"]) == (30, 60)
+    assert first["noise_multiplier"] == pytest.approx(2 * second["noise_multiplier"], rel=1e-4)
+    assert answer["noise_multiplier"] == second["noise_multiplier"]
+    assert answer["steps"] == first["steps"] + second["steps"] == 14
+    assert answer["plan"]["clipping"]["count_noise"] == 2.0
+    assert 2.99 < Plan.from_dict(answer["plan"]).epsilon() == answer["epsilon"] <= 3
+    noise = ["--noise-multiplier", str(first["noise_multiplier"])]
+    assert main(["plan", *options, *noise]) == 0
+    shown = capsys.readouterr().out
+    for words in ("adaptive", "stage 2", "60 of 600 examples (poisson)"):
+        assert words in shown
+
+
 def test_a_plan_without_privacy_says_so(sfumato: Command) -> None:
     result = sfumato("plan", *FEW, "--epsilon", "inf", "--json")
     answer = json.loads(result.stdout)
@@ -87,6 +108,29 @@ def test_a_plan_without_privacy_says_so(sfumato: Command) -> None:
         ((*FEW, "--noise-multiplier", "-1"), "must not be negative"),
         ((*FEW, "--noise-multiplier", "1e-300"), "noise_multiplier=1e-300 must lie between"),
         ((*FEW, "--noise-multiplier", "1e300"), "noise_multiplier=1e+300 must lie between"),
+        ((*FEW[:4], "--epochs", "1e9", "--epsilon", "3"), "more than can be planned for"),
+        (
+            (
+                "--examples",
+                "1" + "0" * 20,
+                "--batch-size",
+                "1",
+                "--epochs",
+                "1e9",
+                "--epsilon",
+                "3",
+            ),
+            "1e+29 steps are more",
+        ),
+        (("--examples", "1" + "0" * 400, *FEW[2:], "--epsilon", "3"), "examples must be at most"),
+        (
+            (*FEW[:2], "--batch-size", "1" + "0" * 400, *FEW[4:], "--epsilon", "3"),
+            "more than there",
+        ),
+        ((*FEW[:2], "--batch-size", "60,x", *FEW[4:], "--epsilon", "3"), "--batch-size='60,x'"),
+        ((*FEW, "--epsilon", "3", "--noise-schedule", "1,"), "--noise-schedule='1,'"),
+        ((*FEW, "--epsilon", "3", "--noise-schedule", "1,-1"), "noise_schedule=-1.0"),
+        ((*FEW, "--epsilon", "3", "--clipping", "adaptiv"), "did you mean 'adaptive'"),
         (("--examples", "1", *FEW[2:], "--epsilon", "3"), "examples=1"),
         ((*FEW[:2], "--batch-size", "601", *FEW[4:], "--epsilon", "3"), "more than there are"),
         ((*FEW[:2], "--batch-size", "0", *FEW[4:], "--epsilon", "3"), "batch_size=0"),

@@ -55,6 +55,12 @@ ROUNDING = (1e-13, 2e-16)
 # An interval of losses above which exp() overflows: there is practically no noise then.
 _COARSEST = 300.0
 
+# Distributions of more releases take minutes, and are mostly rounding.
+MOST_COMPOSED = 1_000_000
+
+# Releases that are composed in two steps, and how many in the first.
+_MANY, _SOME = 20_000, 3_000
+
 # A level up to which exp(−level) is far from underflow.
 _LOSSLESS = 500.0
 
@@ -168,25 +174,29 @@ class _Pld:
 
     @classmethod
     def of(cls, events: Sequence[SampledGaussian]) -> _Pld:
-        dp, pld = _library("dp_accounting"), _library("dp_accounting.pld")
+        losses = _library("dp_accounting.pld.privacy_loss_distribution")
+        interval = _interval(events)
         sampled = [event for event in events if event.rate < 1.0]
         # Gaussians without sampling are one Gaussian: nothing to discretize step by step.
         together = math.fsum(e.count / e.noise_multiplier**2 for e in events if e.rate == 1.0)
-        parts = [
-            dp.SelfComposedDpEvent(
-                dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier)),
-                event.count,
-            )
-            for event in sampled
-        ]
+        parts = [(event.noise_multiplier, event.rate, event.count) for event in sampled]
         if together:
-            parts.append(dp.GaussianDpEvent(1 / math.sqrt(together)))
+            parts.append((1 / math.sqrt(together), 1.0, 1))
         compositions = sum(event.count for event in sampled) + 1
+        if compositions > MOST_COMPOSED:
+            raise InvalidArgument(
+                f"{compositions - 1:,} sampled steps are too many for privacy loss distributions "
+                f"({MOST_COMPOSED:,}); take the accountant rdp, or larger batches"
+            )
         with _quietly():
-            accountant = pld.PLDAccountant(value_discretization_interval=_interval(events))
-            accountant.compose(dp.ComposedDpEvent(parts))
+            whole = losses.identity(interval)
+            for noise, rate, count in parts:
+                one = losses.from_gaussian_mechanism(
+                    noise, value_discretization_interval=interval, sampling_prob=rate
+                )
+                whole = whole.compose(_repeated(one, count))
         once, each = ROUNDING
-        return cls(accountant, once + each * compositions)
+        return cls(whole, once + each * compositions)
 
     def epsilon(self, delta: float) -> float:
         if between("delta", delta, 0.0, 1.0) < 2 * self.rounding:
@@ -195,7 +205,7 @@ class _Pld:
                 f"({self.rounding:.1g}); take the accountant rdp"
             )
         with _quietly():
-            level = float(self.distribution.get_epsilon(delta - self.rounding))
+            level = float(self.distribution.get_epsilon_for_delta(delta - self.rounding))
         if level < _LOSSLESS:
             return level
         # There exp(−level) underflows, and the library's level is off or infinite. Its deltas are
@@ -204,7 +214,23 @@ class _Pld:
 
     def delta(self, epsilon: float) -> float:
         with _quietly():
-            return min(1.0, float(self.distribution.get_delta(epsilon)) + self.rounding)
+            delta = float(self.distribution.get_delta_for_epsilon(epsilon))
+        return min(1.0, delta + self.rounding)
+
+
+def _repeated(distribution: Any, count: int) -> Any:
+    """A release, ``count`` times.
+
+    To choose how, the library raises the number of losses to the power of ``count``, which takes
+    minutes for millions; so of many, some are composed first.
+    """
+    if count <= _MANY:
+        return distribution.self_compose(count)
+    times, rest = divmod(count, _SOME)
+    # What is cut off at the ends counts as lost, once for each time.
+    some = distribution.self_compose(_SOME, tail_mass_truncation=1e-15 / times)
+    whole = some.self_compose(times)
+    return whole.compose(distribution.self_compose(rest)) if rest else whole
 
 
 def _interval(events: Sequence[SampledGaussian]) -> float:
@@ -221,7 +247,15 @@ def _interval(events: Sequence[SampledGaussian]) -> float:
     # All losses must fit into memory: those of one release, and those of the whole.
     smallest = min(event.noise_multiplier for event in events)
     mean = math.fsum(e.count * e.rate / (2 * e.noise_multiplier**2) for e in events)
-    return max(wanted, (10 / smallest + 0.5 / smallest**2) / 1e6, (mean + 20 * deviation) / 2e6)
+    widest = 10 / smallest + 0.5 / smallest**2
+    each_one = widest / 1e6
+    if compositions > _MANY:
+        # Each loss takes time, and has to be found again and again: fewer will do. Sampling makes
+        # all of them smaller.
+        rate = max(event.rate for event in events)
+        sampled = math.log1p(rate * math.expm1(widest)) if widest < _LOSSLESS else widest
+        each_one = max(each_one, sampled / 5e4)
+    return max(wanted, each_one, (mean + 20 * deviation) / 2e6)
 
 
 def _loss_variance(event: SampledGaussian) -> float:

@@ -14,7 +14,17 @@ from sfumato.core.errors import InvalidArgument
 AUTO = "auto"
 ONE_IN_N = "1/n"
 
+# More than there will ever be; beyond it sums of probabilities mean nothing.
+MOST_UNITS = 10**20
+
 _EQUAL = 1e-9
+
+
+def privacy_units(name: str, units: object) -> int:
+    """How many there are to protect: two or more, and not absurdly many."""
+    if at_least(name, units, 2) > MOST_UNITS:
+        raise InvalidArgument(f"{name} must be at most {MOST_UNITS:,}; more cannot be planned for")
+    return int(units)  # type: ignore[call-overload,no-any-return]  # checked by ``at_least``
 
 
 def resolved_delta(delta: float | str, units: int) -> float:
@@ -23,7 +33,7 @@ def resolved_delta(delta: float | str, units: int) -> float:
     >>> resolved_delta("auto", 5056), resolved_delta("1/n", 5000)
     (8.4e-05, 0.0002)
     """
-    at_least("units", units, 2)
+    privacy_units("units", units)
     if delta == AUTO:
         return _below(units**-1.1)
     if delta == ONE_IN_N:

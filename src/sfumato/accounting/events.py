@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from sfumato.core.checks import at_least, between, number
 from sfumato.core.errors import InvalidArgument
 
+# Beyond these, squares of a multiplier or of its reciprocal are no numbers any more.
+COMPUTABLE_NOISE = 1e-30, 1e30
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampledGaussian:
@@ -29,11 +32,24 @@ class SampledGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if number("noise_multiplier", self.noise_multiplier) < 0:
-            raise InvalidArgument(f"noise_multiplier={self.noise_multiplier} must not be negative")
+        computable_noise("noise_multiplier", self.noise_multiplier)
         if not between("rate", self.rate, 0.0, 1.0):
             raise InvalidArgument("rate=0 samples nobody; it must be greater than 0")
         at_least("count", self.count, 1)
+
+
+def computable_noise(name: str, value: object) -> float:
+    """Noise that numbers can carry, or 0 for none: everything that is accounted for passes here.
+
+    >>> computable_noise("noise_multiplier", 1e-300)
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: noise_multiplier=1e-300 must lie between 1e-30 and 1e+30
+    """
+    noise = number(name, value)
+    if noise < 0:
+        raise InvalidArgument(f"{name}={value} must not be negative")
+    return between(name, value, *COMPUTABLE_NOISE) if noise else 0.0
 
 
 def merged(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:

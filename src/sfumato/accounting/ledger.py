@@ -136,10 +136,11 @@ class Ledger:
     def _compare(self, head: Mapping[str, Any]) -> None:
         if head.get("schema") != SCHEMA or not isinstance(head.get("saved"), dict):
             raise MalformedRecord(f"{self.path} is not a ledger that this version can read")
-        if head.get("record") != json.loads(json.dumps(self.record)):
+        asked = json.loads(json.dumps(self.record))
+        if head.get("record") != asked:
             raise CannotResume(
-                f"{self.path} belongs to a run with another plan; resume with that plan, or start "
-                "a new run in another folder"
+                f"{self.path} belongs to a run with another {_difference(head, asked)}; "
+                "resume with the same, or start a new run in another folder"
             )
         self.saved = head["saved"]
 
@@ -148,6 +149,19 @@ class Ledger:
         if not isinstance(steps, int) or steps < 1 or charged != self.charged + steps:
             raise MalformedRecord(f"line {number} of the ledger does not add up; do not go on")
         self.charged += steps
+        if self.charged > self.allowed:
+            raise MalformedRecord(
+                f"line {number} of the ledger exceeds the {self.allowed:,} steps of its plan; do "
+                "not go on"
+            )
+
+
+def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
+    """What is another in two records; for a run that is its plan, or its seed."""
+    begun = head.get("record")
+    if isinstance(begun, dict) and begun | {"seed": None} == asked | {"seed": None}:
+        return "seed"
+    return "plan"
 
 
 def _parsed(line: bytes, number: int) -> dict[str, Any]:

@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options
+from sfumato.cli import options, privacy_options
 from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
     from sfumato.training.comparison import Row
     from sfumato.training.plan import Plan
 
-# Beyond these, squares of it or of its reciprocal are no numbers any more; 0 is no noise.
-COMPUTABLE_NOISE = 1e-30, 1e30
-
 
 def plan(  # noqa: PLR0913  # a command's options are its parameters
     examples: Annotated[
         int, typer.Option("--examples", "--units", help="How many examples (or authors) there are.")
     ],
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", help="How many take part in a step, on average.")
-    ],
+    batch_size: privacy_options.BatchSizeOption,
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")],
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", "-e", help="The level to keep; inf: no privacy.")
     ] = None,
     noise_multiplier: Annotated[
         float | None,
-        typer.Option("--noise-multiplier", help="Instead of --epsilon: what level it gives."),
-    ] = None,
-    delta: Annotated[
-        str,
-        typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n, n units."),
-    ] = "auto",
-    accountant: Annotated[
-        str, typer.Option("--accountant", metavar="pld|rdp|pure", help="Who does the sums.")
-    ] = "pld",
-    sampling: Annotated[
-        str,
         typer.Option(
-            "--sampling",
-            metavar="poisson|shuffled",
-            help="Secret random batches, or each example once per epoch (nothing gained).",
+            "--noise-multiplier",
+            help="Instead of --epsilon: what level it gives. A schedule is multiplied by it.",
         ),
-    ] = "poisson",
+    ] = None,
+    noise_schedule: privacy_options.NoiseScheduleOption = "1",
+    clipping: privacy_options.ClippingOption = "fixed",
+    delta: privacy_options.DeltaOption = "auto",
+    accountant: privacy_options.AccountantOption = "pld",
+    sampling: privacy_options.SamplingOption = "poisson",
     unit: Annotated[
         str, typer.Option("--unit", metavar="example|author", help="Who or what is protected.")
     ] = "example",
@@ -62,38 +51,47 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
 ) -> None:
     """Say how much noise keeps a level of privacy, or what level some noise gives.
 
+    With several batch sizes, or a schedule of noise, training has stages of equal length, and every
+    step is charged as it is.
+
     Example: sfumato plan --examples 5056 --batch-size 128 --epochs 30 --epsilon 8
     """
     import math
+    from dataclasses import replace
 
-    from sfumato.core.checks import at_least, between, positive
+    from sfumato.accounting.deltas import privacy_units
+    from sfumato.accounting.events import computable_noise
+    from sfumato.core.checks import positive
     from sfumato.core.errors import InvalidArgument
     from sfumato.training.comparison import compared
     from sfumato.training.plan import Plan, quietly
     from sfumato.training.sampling import sampling as sampling_named
-    from sfumato.training.stages import Stage
+    from sfumato.training.schedules import Schedule
 
     if (epsilon is None) == (noise_multiplier is None):
         raise InvalidArgument("give either --epsilon or --noise-multiplier")
     if epsilon is not None and epsilon != math.inf:
         positive("epsilon", epsilon)
-    if noise_multiplier and math.isfinite(noise_multiplier) and noise_multiplier > 0:
-        between("noise_multiplier", noise_multiplier, *COMPUTABLE_NOISE)
+    sizes = privacy_options.sizes_from(batch_size)
+    noise = privacy_options.noise_from(noise_schedule)
     way = sampling_named(sampling)
-    steps = way.steps(
-        at_least("examples", examples, 2),
-        at_least("batch_size", batch_size, 1),
-        positive("epochs", epochs),
+    stages = Schedule(epochs=epochs, batch_sizes=sizes, noise=noise).stages(
+        privacy_units("examples", examples), way
     )
-    noise = 1.0 if noise_multiplier is None else noise_multiplier
+    if noise_multiplier is not None:
+        factor = computable_noise("noise_multiplier", noise_multiplier)
+        stages = tuple(
+            replace(one, noise_multiplier=one.noise_multiplier * factor) for one in stages
+        )
     with quietly():  # the cautions are printed below
         made = Plan(
             units=examples,
-            stages=(Stage(steps=steps, batch_size=batch_size, noise_multiplier=noise),),
-            delta=_number_or_word(delta),
+            stages=stages,
+            delta=privacy_options.delta_from(delta),
             unit=unit,
             neighbours=neighbours,
             sampling=way,
+            clipping=privacy_options.clipping_from(clipping, 1.0, sizes),
             accountant=accountant,
         )
         if epsilon is not None:
@@ -104,21 +102,20 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     print_json(_as_dict(made, rows), indent=2) if json else _print(made, rows)
 
 
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _as_dict(made: Plan, rows: tuple[Row, ...]) -> dict[str, Any]:
+    from dataclasses import asdict
+
     guarantee = made.guarantee()
     return {
         "noise_multiplier": made.noise_multiplier,
         "steps": made.steps,
         "epsilon": _finite(made.epsilon()),
         "delta": made.delta,
-        "sampling_rate": made.stages[0].batch_size / made.units,
+        "sampling_rate": max(stage.batch_size for stage in made.stages) / made.units,
+        "stages": [
+            asdict(stage) | {"sampling_rate": stage.batch_size / made.units}
+            for stage in made.stages
+        ],
         "cautions": list(made.cautions()),
         "comparison": [row.as_dict() for row in rows],
         "plan": made.as_dict(),
@@ -135,15 +132,9 @@ def _print(made: Plan, rows: tuple[Row, ...]) -> None:
     from rich.table import Table
 
     console = stdout()
-    stage = made.stages[0]
     summary = Table(box=None, show_header=False)
     for name, value in (
-        ("noise multiplier", _shown(made.noise_multiplier)),
-        ("steps", f"{made.steps:,}"),
-        (
-            "batch size",
-            f"{stage.batch_size:,} of {made.units:,} {made.unit}s ({made.sampling.name})",
-        ),
+        *_stage_rows(made),
         ("epsilon", _shown(made.epsilon())),
         ("delta", f"{made.delta:g}"),
     ):
@@ -162,6 +153,22 @@ def _print(made: Plan, rows: tuple[Row, ...]) -> None:
     console.print(table)
     console.print()
     console.print(made.guarantee().sentence(), markup=False)
+
+
+def _stage_rows(made: Plan) -> Iterator[tuple[str, str]]:
+    several = len(made.stages) > 1
+    if several or made.clipping.kind != "fixed":
+        yield "clipping", made.clipping.kind
+    if several:
+        yield "least noise multiplier", _shown(made.noise_multiplier)
+        yield "steps in all", f"{made.steps:,}"
+    for number, stage in enumerate(made.stages, start=1):
+        if several:
+            yield f"stage {number}", ""
+        yield "noise multiplier", _shown(stage.noise_multiplier)
+        yield "steps", f"{stage.steps:,}"
+        size = f"{stage.batch_size:,} of {made.units:,} {made.unit}s ({made.sampling.name})"
+        yield "batch size", size
 
 
 def _shown(value: float | None) -> str:

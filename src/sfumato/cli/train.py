@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli import options
+from sfumato.cli import method_options, options, privacy_options
 from sfumato.cli.training import noted_warnings, report, training_bar
 from sfumato.cli.training_files import chosen_tokenizer, read_documents, valid_documents
 
 if TYPE_CHECKING:
     from sfumato.corpora.documents import Document
     from sfumato.metrics.prediction import Measured
-    from sfumato.training.bounds import Clipping
+    from sfumato.policies.policy import Policy
     from sfumato.training.request import Trained
 
 RunOption = Annotated[
@@ -26,23 +26,20 @@ ModelSetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting of a built-in model, such as hidden=100: 'sfumato show models/lstm'.",
+        help="A setting of a built-in model, such as hidden=100 ('sfumato show models/lstm'), or "
+        "of a policy as POLICY.KEY=VALUE.",
     ),
 ]
-
-LEAST_COUNT_NOISE = 2.0
 
 
 def train(  # noqa: PLR0913  # a command's options are its parameters
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The private text: a file.")],
     output: RunOption,
-    epsilon: Annotated[
-        float,
-        typer.Option("--epsilon", "-e", help="The level to keep; inf trains without privacy."),
-    ],
-    delta: Annotated[
-        str, typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n, n units.")
-    ] = "auto",
+    epsilon: method_options.EpsilonOption = None,
+    method: method_options.MethodOption = "private",
+    policy: options.PolicyOption = [],  # noqa: B006
+    exclude: options.ExceptOption = [],  # noqa: B006
+    delta: privacy_options.DeltaOption = "auto",
     unit: Annotated[
         str,
         typer.Option(
@@ -53,41 +50,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         ),
     ] = "example",
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")] = 3.0,
-    batch_size: Annotated[
-        str,
-        typer.Option(
-            "--batch-size",
-            metavar="N[,N…]",
-            help="Units per step on average; 64,128,256 grows in stages.",
-        ),
-    ] = "64",
+    batch_size: privacy_options.BatchSizeOption = "64",
+    noise_schedule: privacy_options.NoiseScheduleOption = "1",
     clip_norm: Annotated[
         float,
         typer.Option("--clip-norm", help="Longer gradients of a unit are shortened to this."),
     ] = 1.0,
-    clipping: Annotated[
-        str,
-        typer.Option(
-            "--clipping",
-            metavar="fixed|automatic|adaptive",
-            help="Cut at that norm, bring all gradients near it, or let it follow their median "
-            "(which is charged).",
-        ),
-    ] = "fixed",
-    sampling: Annotated[
-        str,
-        typer.Option(
-            "--sampling",
-            metavar="poisson|shuffled",
-            help="Secret random batches, or each unit once per epoch (needs more noise).",
-        ),
-    ] = "poisson",
-    accountant: Annotated[
-        str,
-        typer.Option(
-            "--accountant", metavar="pld|rdp", help="Who adds up; pld is tighter, rdp quicker."
-        ),
-    ] = "pld",
+    clipping: privacy_options.ClippingOption = "fixed",
+    sampling: privacy_options.SamplingOption = "poisson",
+    accountant: privacy_options.AccountantOption = "pld",
     model: Annotated[
         str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")
     ] = "gpt-small",
@@ -131,6 +102,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             "--schedule", metavar="constant|linear|cosine", help="How the step size falls."
         ),
     ] = "constant",
+    public_epochs: method_options.PublicEpochsOption = None,
+    public_learning_rate: method_options.PublicRateOption = None,
+    lead: method_options.LeadOption = None,
     field: options.FieldOption = "text",
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
@@ -169,7 +143,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
 
     RUN then holds the model in Hugging Face's format, guarantee.json, the settings and a ledger
     of all steps. A run that was stopped, or killed, goes on with --resume under the same
-    guarantee. The options down to --accountant decide privacy.
+    guarantee. The options down to --accountant decide privacy. With --method selective --policy
+    POLICY only what the policy finds is protected, and all noise is spent on that.
 
     Example: sfumato train notes.jsonl -o run --model gpt-small --epsilon 8 --epochs 3
     """
@@ -179,20 +154,22 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
     from sfumato.training.course import Course
-    from sfumato.training.request import Privacy, Request
+    from sfumato.training.privacy import Privacy
+    from sfumato.training.request import Request
     from sfumato.training.request import train as run
     from sfumato.training.run_folder import RunFolder
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
-    sizes = _sizes(batch_size)
+    sizes = privacy_options.sizes_from(batch_size)
     privacy = Privacy(
-        epsilon=epsilon,
-        delta=_number_or_word(delta),
+        epsilon=method_options.level_for(method, epsilon),
+        delta=privacy_options.delta_from(delta),
         epochs=epochs,
         batch_sizes=sizes,
+        noise_schedule=privacy_options.noise_from(noise_schedule),
         unit=unit,
         sampling=sampling,
-        clipping=_clipping(clipping, clip_norm, sizes),
+        clipping=privacy_options.clipping_from(clipping, clip_norm, sizes),
         accountant=accountant,
     )
     course = Course(
@@ -202,7 +179,12 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         tokens_at_once=tokens_at_once,
         checkpoint_every=checkpoint_every,
     )
-    own = _model_settings(settings)
+    own, of_policies = options.settings_from(settings)
+    chosen = options.policy_from(policy, exclude, of_policies) if policy else None
+    _refuse_half_a_policy(chosen, of_policies, exclude)
+    how = method_options.method_from(
+        method, chosen, (public_epochs, public_learning_rate, lead, epochs, learning_rate), sizes[0]
+    )
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)
     layout = Layout(
@@ -215,6 +197,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     request = Request(
         model=model,
         privacy=privacy,
+        method=how,
         course=course,
         kind="causal" if classes is None else "classifier",
         classes=names,
@@ -248,40 +231,15 @@ def _refuse_half_a_request(
         )
 
 
-def _model_settings(given: list[str]) -> dict[str, object]:
+def _refuse_half_a_policy(
+    policy: Policy | None, settings: dict[str, object], excepts: list[str]
+) -> None:
     from sfumato.core.errors import InvalidArgument
 
-    own, of_policies = options.settings_from(given)
-    if of_policies:
-        raise InvalidArgument("--set takes settings of the model here, such as hidden=200")
-    return own
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    from sfumato.core.errors import InvalidArgument
-
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
+    if policy is None and (settings or excepts):
         raise InvalidArgument(
-            f"--batch-size={text!r} must be a whole number, or several by commas"
-        ) from None
-
-
-def _clipping(kind: str, norm: float, sizes: tuple[int, ...]) -> Clipping:
-    from sfumato.training.bounds import Clipping
-
-    # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
-    # be so little noise that the count costs more than the gradient.
-    noise = max(min(sizes) / 20, LEAST_COUNT_NOISE) if kind == "adaptive" else None
-    return Clipping(kind=kind, norm=norm, count_noise=noise)
-
-
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+            "--set POLICY.KEY=VALUE and --except speak of a policy; give --policy, too"
+        )
 
 
 def _measured(trained: Trained, documents: list[Document]) -> list[Measured]:

@@ -13,8 +13,8 @@ from sfumato.cli.output import note, print_json, stdout
 if TYPE_CHECKING:
     from sfumato.metrics.prediction import Measured
     from sfumato.training.loop import Progress
+    from sfumato.training.methods import Material
     from sfumato.training.plan import Plan
-    from sfumato.training.records import TokenRecords
     from sfumato.training.request import Trained
 
 
@@ -27,7 +27,7 @@ def noted_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def training_bar() -> Iterator[Callable[[Plan, TokenRecords], Any]]:
+def training_bar() -> Iterator[Callable[[Plan, Material], Any]]:
     """A bar with loss, speed and the level so far, when a person is watching.
 
     The loss is private: it is drawn on a terminal, and the bar is wiped out at the end.
@@ -48,10 +48,10 @@ def training_bar() -> Iterator[Callable[[Plan, TokenRecords], Any]]:
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
 
-        def announce(plan: Plan, records: TokenRecords) -> Callable[[Progress], None]:
+        def announce(plan: Plan, material: Material) -> Callable[[Progress], None]:
             from sfumato.training.spending import Spending
 
-            announced(plan, records)
+            announced(plan, material)
             task = bars.add_task("", total=plan.steps)
             spending = Spending(plan=plan)
 
@@ -64,11 +64,17 @@ def training_bar() -> Iterator[Callable[[Plan, TokenRecords], Any]]:
         yield announce
 
 
-def announced(plan: Plan, records: TokenRecords) -> None:
+def announced(plan: Plan, material: Material) -> None:
     """What is about to be done, for the owner of the text."""
-    note(records.counts.summary())
+    if material.public is not None and material.selected is not None:
+        note(f"public stream: {material.public.counts.summary()}")
+        note(f"private stream: {material.records.counts.summary()}")
+        note(f"{material.selected:.1%} of all tokens are private")
+    else:
+        note(material.records.counts.summary())
     if plan.private:
-        note(f"{plan.steps:,} steps with noise multiplier {plan.noise_multiplier:.4g}")
+        noise = dict.fromkeys(f"{stage.noise_multiplier:.4g}" for stage in plan.stages)
+        note(f"{plan.steps:,} steps with noise multiplier {', then '.join(noise)}")
     else:
         note(f"{plan.steps:,} steps without noise or clipping: nothing will be guaranteed")
 

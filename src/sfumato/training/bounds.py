@@ -21,11 +21,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.accounting.events import jointly
+from sfumato.accounting.events import computable_noise, jointly
 from sfumato.core.checks import between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 
 KINDS = ("adaptive", "automatic", "fixed")
+
+# Weights are numbers of single precision: of a shorter or longer gradient rounding leaves little.
+COMPUTABLE_NORM = 1e-20, 1e20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +46,7 @@ class Clipping:
 
     def __post_init__(self) -> None:
         one_of("clipping", self.kind, KINDS)
-        positive("clip_norm", self.norm)
+        between("clip_norm", positive("clip_norm", self.norm), *COMPUTABLE_NORM)
         between("quantile", self.quantile, 0.0, 1.0)
         if (self.count_noise is None) == (self.kind == "adaptive"):
             raise InvalidArgument(
@@ -52,7 +55,7 @@ class Clipping:
                 "clipping has one"
             )
         if self.count_noise is not None:
-            positive("count_noise", self.count_noise)
+            computable_noise("count_noise", positive("count_noise", self.count_noise))
 
     def released(self, noise_multiplier: float) -> float:
         """The multiplier of all that a step releases, given that of its gradient."""

@@ -13,7 +13,7 @@ Care
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,17 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state after ``steps`` steps; ``kind`` is the name of the optimiser's class."""
+    """The state after ``steps`` steps; ``kind`` is the name of the optimiser's class.
+
+    ``between`` is the state of public training between the private steps, if there is any.
+    """
 
     steps: int
     weights: Mapping[str, torch.Tensor]
     optimiser: Mapping[str, Any]
     kind: str
     clip_norm: float
+    between: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -52,6 +56,7 @@ class Checkpoint:
             "optimiser": dict(self.optimiser),
             "kind": self.kind,
             "clip_norm": self.clip_norm,
+            "between": dict(self.between),
         }
         try:
             with replacing(path) as stream:
@@ -67,13 +72,14 @@ class Checkpoint:
         """Read one; only tensors and plain values, never code."""
         try:
             content = torch.load(path, map_location="cpu", weights_only=True)
-            if content["schema"] == SCHEMA:
+            if content["schema"] == SCHEMA and content["steps"] >= 0 and content["clip_norm"] >= 0:
                 return cls(
                     int(content["steps"]),
                     dict(content["weights"]),
                     dict(content["optimiser"]),
                     str(content["kind"]),
                     float(content["clip_norm"]),
+                    dict(content.get("between", {})),
                 )
         except Exception as error:  # a damaged archive fails in many ways
             problem = type(error).__name__

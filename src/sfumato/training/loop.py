@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
 
@@ -65,6 +66,22 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 
+class Between(Protocol):
+    """What is done to the weights between private steps, from public text alone."""
+
+    def reach(self, step: int, of: int) -> None:
+        """Do all that comes before private step ``step`` (from 0) of so many."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        ...
+
+
 def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     model: LoadedModel,
     records: TokenRecords,
@@ -74,17 +91,19 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     randomness: Randomness | None = None,
     folder: RunFolder | None = None,
     watch: Watch | None = None,
+    between: Between | None = None,
 ) -> Guarantee:
     """Train a model on records as the plan says; the promise about the trained model.
 
     With a ``folder`` the run is written down there and can go on after it was killed. ``watch`` is
-    told about every step.
+    told about every step. ``between`` may train on public text before each step.
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
     _check_fit(model, records, plan)
     with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
         run = _Run.begun(model, plan, course, randomness)
+        run.between = between
         try:
             _resume(run, ledger, folder)
             _train(run, records, ledger, folder, watch)
@@ -104,6 +123,7 @@ class _Run:
     randomness: Randomness
     optimiser: torch.optim.Optimizer
     step: PrivateStep | PlainStep
+    between: Between | None = None
 
     @classmethod
     def begun(cls, model: LoadedModel, plan: Plan, course: Course, randomness: Randomness) -> _Run:
@@ -152,6 +172,10 @@ def _train(
 
 def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
     began, loss, tokens = time.perf_counter(), 0.0, 0
+    if run.between:
+        # A function of released weights and public text: it costs nothing.
+        with run.step.pause():
+            run.between.reach(batch.step, run.plan.steps)
     groups = physical_batches(
         records,
         batch.members,
@@ -201,7 +225,8 @@ def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> No
     charged = ledger.charge(steps)
     if folder is not None:
         kept = Checkpoint.of(charged, run.model.network, run.optimiser, run.clip_norm)
-        kept.save(folder.checkpoint)
+        state = run.between.state() if run.between else {}
+        replace(kept, between=state).save(folder.checkpoint)
 
 
 @contextmanager
@@ -211,6 +236,17 @@ def _naming_nobody() -> Iterator[None]:
         yield
     except UndefinedGradient:
         raise _diverged("a loss or gradient is not a finite number any more") from None
+    except (MemoryError, RuntimeError) as error:
+        if not _is_about_memory(error):
+            raise
+        # Torch says how much it wanted, which is how long the longest document of a batch is.
+        raise MemoryError(
+            "not enough memory for a batch; take fewer tokens_at_once, or cut documents off"
+        ) from None
+
+
+def _is_about_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "alloc" in str(error)
 
 
 def _refuse_diverged(run: _Run) -> None:
@@ -231,6 +267,8 @@ def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
     if checkpoint is None:
         return
     checkpoint.restore(run.model.network, run.optimiser)
+    if run.between:
+        run.between.restore(checkpoint.between)
     if isinstance(run.step, PrivateStep) and isinstance(run.step.clipper, Adaptive):
         run.step.clipper = clipper(run.plan.clipping, checkpoint.clip_norm)
 

@@ -39,5 +39,10 @@ class PlainStep:
         self.optimizer.step()
         self.optimizer.zero_grad()
 
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Nothing is recorded, so nothing has to be paused; what was summed up is kept."""
+        yield
+
     def close(self) -> None:
         """Nothing was changed."""

@@ -29,17 +29,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.accounting.accountants import ACCOUNTANTS, spent
-from sfumato.accounting.deltas import caution, resolved_delta
+from sfumato.accounting.deltas import caution, privacy_units, resolved_delta
 from sfumato.accounting.events import SampledGaussian
 from sfumato.accounting.groups import replacing_one
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.accounting.solving import least
-from sfumato.core.checks import at_least, one_of, positive
+from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.bounds import Clipping
 from sfumato.training.sampling import Poisson, Sampling, sampling
-from sfumato.training.stages import Stage, each_step, first_steps, scaled
+from sfumato.training.schedules import Schedule
+from sfumato.training.stages import Stage, countable, each_step, first_steps, scaled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,9 +99,10 @@ class Plan:
         one_of("unit", self.unit, UNITS)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         one_of("accountant", self.accountant, ACCOUNTANTS)
-        at_least("units", self.units, 2)
+        privacy_units("units", self.units)
         if not self.stages:
             raise InvalidArgument("a plan needs at least one stage")
+        countable(self.steps)
         self.sampling.check(self.units, self.stages)
         object.__setattr__(self, "stages", tuple(self.stages))
         object.__setattr__(self, "delta", resolved_delta(self.delta, self.units))
@@ -122,14 +124,9 @@ class Plan:
 
         For another unit, sampling, clipping or schedule: ``Plan(…).with_epsilon(epsilon)``.
         """
-        steps = Poisson().steps(
-            at_least("units", units, 2),
-            at_least("batch_size", batch_size, 1),
-            positive("epochs", epochs),
-        )
-        stage = Stage(steps=steps, batch_size=batch_size, noise_multiplier=1.0)
+        stages = Schedule(epochs=epochs, batch_sizes=(batch_size,)).stages(units, Poisson())
         with quietly():  # the result says it
-            template = cls(units=units, stages=(stage,), delta=delta, accountant=accountant)
+            template = cls(units=units, stages=stages, delta=delta, accountant=accountant)
         return template.with_epsilon(epsilon)
 
     @property

@@ -17,6 +17,8 @@ Care
     do not spread a record over several calls of ``backward`` except within ``one_record``. Losses
     and gradient norms are private: printing or logging them is a release that nobody accounts for.
     So is stopping because of them, and a record whose gradient is not finite stops training.
+    Errors tell neither how many records are in a batch nor which: under Poisson sampling both are
+    secret.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sfumato.core.checks import number, positive
+from sfumato.accounting.events import computable_noise
+from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Clipper
@@ -81,19 +84,21 @@ class PrivateStep:
         self.recording = recording
         self.optimizer = optimizer
         self.clipper = clipper
-        self.noise_multiplier = _not_negative(noise_multiplier)
+        self.noise_multiplier = computable_noise("noise_multiplier", noise_multiplier)
         self.expected_batch_size = positive("expected_batch_size", expected_batch_size)
         self.randomness = randomness
         self._sums: dict[str, Tensor] = {}
         self._count = 0.0
         self.steps = 0
         self._record: dict[str, Tensor] | None = None
+        self._owners: set[int] = set()
         _check_same_parameters(recording, optimizer)
 
     def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:
         """One backward pass from the losses of the rows; clip each record and add it to the sum.
 
-        Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record.
+        Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record. A number
+        stands for the same record in all of a step, and may not come back in a later call.
         """
         if self._record is not None and owner is not None:
             raise InvalidArgument("within one_record all rows have the same owner; give none")
@@ -101,6 +106,7 @@ class PrivateStep:
         if self._record is not None:
             _add(self._record, self.recording.weighted_sums(torch.ones_like(losses)))
             return
+        self._refuse_twice(owner)
         norms = self.recording.norms(records)
         scales = self._scales(norms)
         _add(self._sums, self.recording.weighted_sums(records.per_row(scales)))
@@ -108,6 +114,8 @@ class PrivateStep:
     @contextmanager
     def one_record(self) -> Iterator[None]:
         """All that is given to ``backward`` inside is one record, however many batches it takes."""
+        if self._record is not None:
+            raise InvalidArgument("a record is open already; end it before the next one begins")
         self._record = {}
         try:
             yield
@@ -129,7 +137,7 @@ class PrivateStep:
             )
         multiplier, size = self.noise_multiplier, self.expected_batch_size
         if noise_multiplier is not None:
-            multiplier = _not_negative(noise_multiplier)
+            multiplier = computable_noise("noise_multiplier", noise_multiplier)
         if expected_batch_size is not None:
             size = positive("expected_batch_size", expected_batch_size)
         stream = self.randomness.stream(self.steps)
@@ -139,6 +147,7 @@ class PrivateStep:
             noisy = self._count + self.clipper.count_noise * drawn
             self.clipper = self.clipper.updated(noisy, size)
         self._count = 0.0
+        self._owners.clear()
         self.steps += 1
         self.optimizer.step()
 
@@ -164,6 +173,17 @@ class PrivateStep:
         for name, slot in slots.items():
             slot.parameter.grad = self._sums.pop(name).div_(size)
 
+    def _refuse_twice(self, owner: Tensor | None) -> None:
+        """In two pieces, a record would be clipped twice and count twice."""
+        names = set() if owner is None else set(owner.tolist())
+        if not self._owners.isdisjoint(names):
+            self.recording.clear()
+            raise InvalidArgument(
+                "a record of this step was given to backward before; give all of its rows at once, "
+                "or within one_record (different records of a step need different numbers)"
+            )
+        self._owners |= names
+
     def _close_record(self, total: dict[str, Tensor]) -> None:
         if not total:
             return
@@ -174,13 +194,12 @@ class PrivateStep:
         _add(self._sums, ((name, one.mul_(scale)) for name, one in total.items()))
 
     def _scales(self, norms: Tensor) -> Tensor:
-        bad = (~norms.isfinite()).nonzero()[:, 0].tolist()
-        if bad:
+        if not bool(norms.isfinite().all()):
             self.recording.clear()
+            # Which record it was, and how many there are, is as secret as the sample.
             raise UndefinedGradient(
-                f"the gradient of record {bad[0] + 1} of {len(norms)} in this batch is not finite; "
-                "nothing of the batch was used. Leave the record out, lower the learning rate, or "
-                "look for a division by zero in the loss"
+                "the gradient of a record in this batch is not finite; nothing of the batch was "
+                "used. Lower the learning rate, or look for a division by zero in the loss"
             )
         if isinstance(self.clipper, Adaptive):
             self._count += self.clipper.count(norms)
@@ -207,9 +226,3 @@ def _check_same_parameters(recording: Recording, optimizer: Optimizer) -> None:
             f"the optimizer has {foreign} trainable parameters that the model does not have; "
             "their gradients would not be private"
         )
-
-
-def _not_negative(noise_multiplier: float) -> float:
-    if number("noise_multiplier", noise_multiplier) < 0:
-        raise InvalidArgument(f"noise_multiplier={noise_multiplier} must not be negative")
-    return float(noise_multiplier)

@@ -18,12 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.accounting.accountants import ACCOUNTANTS
-from sfumato.accounting.deltas import resolved_delta
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.core.checks import at_least, one_of, positive
+from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
@@ -32,71 +30,18 @@ from sfumato.models.lora import Lora
 from sfumato.models.saving import save_model
 from sfumato.tokenizers.loading import load_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
-from sfumato.training.bounds import Clipping
 from sfumato.training.course import Course
-from sfumato.training.plan import UNITS, Plan, quietly
-from sfumato.training.records import LONG, Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.methods import WITHOUT_NOISE, Material, Method
+from sfumato.training.plan import Plan
+from sfumato.training.privacy import Privacy
+from sfumato.training.records import LONG, Cut, labelled_records
 from sfumato.training.run_folder import RunFolder
-from sfumato.training.sampling import sampling
-from sfumato.training.stages import Stage, growing_batches
+
+if TYPE_CHECKING:
+    from sfumato.training.selective.public_steps import PublicSteps
 
 # Independent streams of one source; the loop has its own below TRAINING.
-INITIAL, ADAPTER, TRAINING = range(3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Privacy:
-    """What decides privacy. Several batch sizes are stages of equal length."""
-
-    epsilon: float
-    delta: float | str = "auto"
-    epochs: float = 3.0
-    batch_sizes: tuple[int, ...] = (64,)
-    unit: str = "example"
-    sampling: str = "poisson"
-    clipping: Clipping = field(default_factory=Clipping)
-    accountant: str = "pld"
-
-    def __post_init__(self) -> None:
-        positive("epochs", self.epochs)
-        if self.epsilon != math.inf:
-            positive("epsilon", self.epsilon)
-        # What is wrong is said before a model is loaded; the rest hangs on the number of units.
-        one_of("unit", self.unit, UNITS)
-        one_of("accountant", self.accountant, ACCOUNTANTS)
-        sampling(self.sampling)
-        if isinstance(self.delta, str):
-            resolved_delta(self.delta, units=2)
-        if not self.batch_sizes:
-            raise InvalidArgument("batch_sizes must hold at least one size")
-        for size in self.batch_sizes:
-            at_least("batch_size", size, 1)
-
-    def plan(self, units: int) -> Plan:
-        """The plan for so many units, with the least noise that keeps the level."""
-        way = sampling(self.sampling)
-        # A batch cannot be larger than the corpus; then everybody is in it.
-        sizes = tuple(min(size, units) for size in self.batch_sizes)
-        steps = way.steps(units, round(sum(sizes) / len(sizes)), self.epochs)
-        if len(sizes) == 1:
-            stages: tuple[Stage, ...] = (
-                Stage(steps=steps, batch_size=sizes[0], noise_multiplier=1.0),
-            )
-        else:
-            stages = growing_batches(
-                steps=max(steps, len(sizes)), sizes=sizes, noise_multiplier=1.0
-            )
-        with quietly():
-            drawn = Plan(
-                units=units,
-                stages=stages,
-                delta=self.delta,
-                unit=self.unit,
-                sampling=way,
-                clipping=self.clipping,
-                accountant=self.accountant,
-            )
-        return drawn.with_epsilon(self.epsilon)
+INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +53,7 @@ class Request:
 
     model: str
     privacy: Privacy
+    method: Method = field(default_factory=Method)
     course: Course = field(default_factory=Course)
     kind: str = "causal"
     classes: tuple[str, ...] = ()
@@ -121,6 +67,15 @@ class Request:
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
         one_of("long", self.long, LONG)
+        if self.kind == "classifier" and self.method.policy is not None:
+            raise InvalidArgument(
+                f"the method {self.method.name} is for language models; a classifier predicts no "
+                "token"
+            )
+        if self.method.name in WITHOUT_NOISE and self.privacy.epsilon != math.inf:
+            raise InvalidArgument(
+                f"the method {self.method.name} adds no noise and keeps no epsilon; leave it out"
+            )
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
 
@@ -153,12 +108,12 @@ class Request:
         """What becomes of long documents; a classifier reads one row, so it can only cut."""
         return "truncate" if self.kind == "classifier" else self.long
 
-    def records(self, model: LoadedModel, documents: Sequence[Document]) -> TokenRecords:
+    def material(self, model: LoadedModel, documents: Sequence[Document]) -> Material:
         """The documents as records of this model's tokens."""
         cut = Cut(context=model.context, unit=self.privacy.unit, long=self.cut_long)
         if self.kind == "classifier":
-            return labelled_records(documents, model.tokenizer, cut, model.classes)
-        return language_records(documents, model.tokenizer, cut)
+            return Material(labelled_records(documents, model.tokenizer, cut, model.classes))
+        return self.method.material(documents, model, cut)
 
     def public(self, model: LoadedModel, plan: Plan) -> dict[str, Any]:
         """What the run folder may show, and what must be the same on resuming."""
@@ -175,8 +130,9 @@ class Request:
             "corpus": self.corpus,
             "plan": plan.as_dict(),
             "course": dict(self.course.as_dict()),
-            "reproducible": self.seed is not None,
-        }
+            # With a seed nothing is for release anyway; going on with another would be no run.
+            "seed": self.seed,
+        } | self.method.as_dict()
 
 
 @dataclass(frozen=True)
@@ -190,7 +146,7 @@ class Trained:
     already_finished: bool = False
 
 
-Announce = Callable[[Plan, TokenRecords], Any]
+Announce = Callable[[Plan, Material], Any]
 
 
 def train(
@@ -203,7 +159,7 @@ def train(
 ) -> Trained:
     """Train as requested and leave a run folder behind.
 
-    ``announce`` is told plan and records before the first step, and may return a function that is
+    ``announce`` is told plan and material before the first step, and may return a function that is
     told about every step.
     """
     from sfumato.training.loop import fit
@@ -211,23 +167,25 @@ def train(
     folder.refuse(resume=resume)
     randomness = request.randomness()
     model = request.load(randomness)
-    records = request.records(model, documents)
-    plan = request.privacy.plan(len(records))
-    promised = plan.guarantee()
+    material = request.material(model, documents)
+    plan = request.privacy.plan(len(material.records))
+    promised = request.method.promised(plan.guarantee())
     folder.begin(request.public(model, plan), resume=resume)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         return Trained(folder, trained, plan, _stamped(promised, randomness), True)
-    watch = announce(plan, records) if announce else None
-    guarantee = fit(
+    watch = announce(plan, material) if announce else None
+    proven = fit(
         model,
-        records,
+        material.records,
         plan,
         request.course,
         randomness=randomness.stream(TRAINING),
         folder=folder,
         watch=watch,
+        between=_public_steps(request, model, material, randomness.stream(PUBLIC)),
     )
+    guarantee = request.method.promised(proven)
     if not folder.model.is_dir():
         save_model(model, folder.model)
     folder.add_results(_spent(plan))
@@ -237,6 +195,17 @@ def train(
     )
     folder.clear()
     return Trained(folder, model, plan, guarantee)
+
+
+def _public_steps(
+    request: Request, model: LoadedModel, material: Material, randomness: Randomness
+) -> PublicSteps | None:
+    from sfumato.training.selective.public_steps import PublicSteps
+
+    public = request.method.public
+    if public is None or material.public is None:
+        return None
+    return PublicSteps(model, material.public, public, request.course, randomness)
 
 
 def _spent(plan: Plan) -> list[dict[str, Any]]:

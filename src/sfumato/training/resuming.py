@@ -44,10 +44,15 @@ def ledger_of(
     with Ledger.opened(
         folder.ledger,
         allowed=plan.steps,
-        record=plan.as_dict(),
+        # A run that was begun with a seed and finished without one would be taken for private.
+        record=plan.as_dict() | {"seed": randomness.seed},
         saved=plan.sampling.start(randomness),
         resume=begun,
     ) as ledger:
+        if folder.model.exists() and ledger.left:
+            raise CannotResume(
+                f"{folder.model} is there, but {folder.ledger} has lost steps; start a new run"
+            )
         yield ledger
 
 

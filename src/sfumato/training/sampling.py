@@ -32,7 +32,6 @@ Care
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -41,7 +40,7 @@ from sfumato.accounting.events import SampledGaussian, merged
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.training.stages import Stage, each_step
+from sfumato.training.stages import Stage, countable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +90,7 @@ class Poisson:
 
     def steps(self, units: int, batch_size: int, epochs: float) -> int:
         """As many as make every unit take part ``epochs`` times on average, rounded up."""
-        return max(1, math.ceil(epochs * units / batch_size - 1e-9))
+        return countable(epochs * units / batch_size)
 
     def events(self, units: int, stages: Sequence[Stage]) -> tuple[SampledGaussian, ...]:
         """Every step is a Gaussian release on a Poisson sample."""
@@ -141,16 +140,22 @@ class Shuffled:
 
     def steps(self, units: int, batch_size: int, epochs: float) -> int:
         """Whole batches per epoch; the last one may be smaller."""
-        return max(1, math.ceil(epochs * _per_epoch(units, batch_size) - 1e-9))
+        return countable(epochs * _per_epoch(units, batch_size))
 
     def events(self, units: int, stages: Sequence[Stage]) -> tuple[SampledGaussian, ...]:
         """An epoch, begun or finished, is one release with the least noise of its steps."""
-        noise = [stage.noise_multiplier for stage in each_step(stages)]
         length = _per_epoch(units, stages[0].batch_size) if stages else 1
-        return merged(
-            SampledGaussian(noise_multiplier=min(noise[begin : begin + length]))
-            for begin in range(0, len(noise), length)
-        )
+        least: dict[int, float] = {}  # of the epochs in which a stage begins or ends
+        events, begin = [], 0
+        for stage in stages:
+            noise = stage.noise_multiplier
+            first, last = begin // length, (begin + stage.steps - 1) // length
+            for epoch in (first, last):
+                least[epoch] = min(noise, least.get(epoch, noise))
+            if last - first > 1:
+                events.append(SampledGaussian(noise_multiplier=noise, count=last - first - 1))
+            begin += stage.steps
+        return merged([*events, *(SampledGaussian(noise_multiplier=z) for z in least.values())])
 
     def start(self, randomness: Randomness) -> dict[str, int]:
         """The number from which every epoch's order follows."""

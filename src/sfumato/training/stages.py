@@ -12,12 +12,17 @@ Reference
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sfumato.accounting.events import computable_noise
 from sfumato.accounting.solving import rounded_up
-from sfumato.core.checks import at_least, between, number, positive
+from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import InvalidArgument
+
+# More than any training takes; what is composed so often is mostly rounding.
+MOST_STEPS = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +36,7 @@ class Stage:
     def __post_init__(self) -> None:
         at_least("steps", self.steps, 1)
         at_least("batch_size", self.batch_size, 1)
-        if number("noise_multiplier", self.noise_multiplier) < 0:
-            raise InvalidArgument(f"noise_multiplier={self.noise_multiplier} must not be negative")
+        computable_noise("noise_multiplier", self.noise_multiplier)
 
 
 def growing_batches(
@@ -45,7 +49,7 @@ def growing_batches(
     """
     return tuple(
         Stage(steps=length, batch_size=size, noise_multiplier=noise_multiplier)
-        for length, size in zip(_lengths(steps, len(sizes)), sizes, strict=True)
+        for length, size in zip(lengths(steps, len(sizes)), sizes, strict=True)
     )
 
 
@@ -53,7 +57,7 @@ def decreasing_noise(*, steps: int, batch_size: int, noise: Sequence[float]) -> 
     """As many stages as noise multipliers, of (almost) equal length."""
     return tuple(
         Stage(steps=length, batch_size=batch_size, noise_multiplier=multiplier)
-        for length, multiplier in zip(_lengths(steps, len(noise)), noise, strict=True)
+        for length, multiplier in zip(lengths(steps, len(noise)), noise, strict=True)
     )
 
 
@@ -87,12 +91,29 @@ def first_steps(stages: Sequence[Stage], steps: int) -> tuple[Stage, ...]:
     return tuple(kept)
 
 
+def countable(steps: float) -> int:
+    """A whole number of steps, rounded up, that can be planned for.
+
+    >>> countable(118.5), countable(1e20)
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: 1e+20 steps are more than can be planned for (10,000,000); take larger batches or fewer epochs
+    """  # noqa: E501
+    if not steps <= MOST_STEPS:
+        raise InvalidArgument(
+            f"{steps:.4g} steps are more than can be planned for ({MOST_STEPS:,}); take larger "
+            "batches or fewer epochs"
+        )
+    return max(1, math.ceil(steps - 1e-9))
+
+
 def each_step(stages: Sequence[Stage]) -> Iterator[Stage]:
     """The stage of every step in turn."""
     for stage in stages:
         yield from (stage for _ in range(stage.steps))
 
 
-def _lengths(steps: int, count: int) -> list[int]:
+def lengths(steps: int, count: int) -> list[int]:
+    """Steps in ``count`` parts of (almost) equal length."""
     at_least("steps", steps, max(1, at_least("number of stages", count, 1)))
     return [steps // count + (place < steps % count) for place in range(count)]

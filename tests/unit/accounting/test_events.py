@@ -38,6 +38,8 @@ def test_sums_over_one_sample_move_the_mean_by_the_root_of_the_squares(noise: li
         {"noise_multiplier": -1.0},
         {"noise_multiplier": math.nan},
         {"noise_multiplier": math.inf},
+        {"noise_multiplier": 1e-31},
+        {"noise_multiplier": 1e31},
         {"noise_multiplier": 1.0, "rate": 0.0},
         {"noise_multiplier": 1.0, "rate": 1.1},
         {"noise_multiplier": 1.0, "count": 0},

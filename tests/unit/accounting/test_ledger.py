@@ -54,6 +54,30 @@ def test_a_charge_too_large_is_refused_whole(path: Path) -> None:
         assert ledger.charged == 0
 
 
+def test_a_ledger_with_more_steps_than_its_plan_is_refused(path: Path) -> None:
+    with opened(path) as ledger:
+        ledger.charge(5)
+    with path.open("a") as stream:
+        stream.write(json.dumps({"steps": 5, "charged": 10}) + "\n")
+    with (
+        pytest.raises(MalformedRecord, match="line 3 of the ledger exceeds the 9 steps"),
+        opened(path, resume=True),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("seed", "what"), [(3, "seed"), (None, "plan")])
+def test_what_differs_is_named(path: Path, seed: int | None, what: str) -> None:
+    with opened(path, record=RECORD | {"seed": None}):
+        pass
+    other = RECORD | {"seed": seed} | ({} if seed else {"units": 50})
+    with (
+        pytest.raises(CannotResume, match=f"another {what};"),
+        opened(path, record=other, resume=True),
+    ):
+        pass
+
+
 def test_a_run_goes_on_after_what_was_charged_with_what_was_saved(path: Path) -> None:
     with opened(path) as ledger:
         ledger.charge(3)

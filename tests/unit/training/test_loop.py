@@ -439,3 +439,16 @@ def test_neither_text_nor_losses_are_in_the_folder(tmp_path: Path, noise: float)
     assert traces(folder, losses) == {"loss"}
     torch.save(torch.tensor(tokenizer().encode(CANARY).astype(int)), folder.path / "cache.pt")
     assert traces(folder, losses) == {"loss", "text"}
+
+
+def test_memory_that_runs_out_does_not_tell_how_much_a_batch_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> float:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 917504 bytes")
+
+    monkeypatch.setattr(loop, "_backward", full)
+    with pytest.raises(MemoryError, match="fewer tokens_at_once") as found:
+        fit(small_model(), some_records(), small_plan(batch_size=6))
+    assert "917504" not in str(found.value)
+    assert found.value.__suppress_context__

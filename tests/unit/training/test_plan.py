@@ -261,6 +261,8 @@ def test_a_level_of_zero_is_still_a_guarantee() -> None:
         ({"delta": 0.0}, "strictly between 0 and 1"),
         ({"delta": "small"}, "'auto' or '1/n'"),
         ({"units": 40}, "batch_size=50 is more than there are: 40"),
+        ({"units": 10**21}, "units must be at most"),
+        ({"stages": (STAGE, replace(STAGE, steps=10**7))}, "more than can be planned for"),
     ],
     ids=str,
 )
@@ -308,7 +310,7 @@ plans = st.builds(
             Stage,
             steps=st.integers(1, 100),
             batch_size=st.just(60),
-            noise_multiplier=st.floats(0, 50),
+            noise_multiplier=st.just(0.0) | st.floats(1e-30, 50),
         ),
         min_size=1,
         max_size=3,

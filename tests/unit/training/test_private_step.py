@@ -160,8 +160,8 @@ def test_twin_that_clips_the_batches_of_a_record_one_by_one_is_caught() -> None:
     model, tokens, owner = Recurrent(), tokens_of(5), torch.zeros(5, dtype=torch.long)
     expected = clipped_mean(model, tokens, owner, 0.5)
     step = private(model)
-    for piece in tokens.split(2):  # type: ignore[no-untyped-call]
-        step.backward(losses_of(model, piece), torch.zeros(len(piece), dtype=torch.long))
+    for place, piece in enumerate(tokens.split(2)):  # type: ignore[no-untyped-call]
+        step.backward(losses_of(model, piece), torch.full((len(piece),), place))
     step.step()
     assert far_apart(gradient(model), expected) > 100 * TOLERANCE
     assert 4 * norm(gradient(model)) > 0.5, "the record exceeds its bound"
@@ -287,8 +287,9 @@ def test_a_record_without_a_finite_gradient_stops_training_and_leaves_no_trace(
     model, tokens = Recurrent(), tokens_of(3)
     step = private(model)
     factors = torch.tensor([1.0, value, 1.0])
-    with pytest.raises(UndefinedGradient, match="record 2 of 3"):
+    with pytest.raises(UndefinedGradient, match="a record in this batch") as found:
         step.backward(losses_of(model, tokens) * factors)
+    assert not any(digit in str(found.value) for digit in "0123456789")
     step.step()
     assert norm(gradient(model)) == 0
 
@@ -330,6 +331,52 @@ def test_settings_without_sense_are_refused(noise: float, size: float) -> None:
         )
     with pytest.raises(InvalidArgument):
         private(model).step(noise_multiplier=noise, expected_batch_size=size)
+
+
+def test_a_record_in_two_pieces_is_refused_within_a_step_only() -> None:
+    torch.manual_seed(0)
+    model, tokens, owner = Recurrent(), tokens_of(3), torch.tensor([7, 7, 8])
+    step = private(model)
+    step.backward(losses_of(model, tokens), owner)
+    before = {name: one.clone() for name, one in step._sums.items()}
+    with pytest.raises(InvalidArgument, match="was given to backward before"):
+        step.backward(losses_of(model, tokens), torch.tensor([9, 10, 8]))
+    assert all(torch.equal(one, before[name]) for name, one in step._sums.items())
+    step.step()
+    step.backward(losses_of(model, tokens), owner)
+
+
+def test_a_record_within_a_record_is_refused() -> None:
+    step = private(Recurrent())
+    with pytest.raises(InvalidArgument, match="open already"), step.one_record(), step.one_record():
+        pass
+
+
+@pytest.mark.parametrize("rows", [3, 41])
+def test_no_error_tells_how_many_rows_there_are_or_how_long(rows: int) -> None:
+    model, tokens = Recurrent(), tokens_of(rows)
+    step = private(model)
+    said = []
+    too_many = torch.zeros(rows + 1, dtype=torch.long)
+    for wrong, owner in (
+        (losses_of(model, tokens).sum(), None),
+        (losses_of(model, tokens)[:-1], None),
+        (losses_of(model, tokens), too_many),
+        (losses_of(model, tokens).detach(), None),
+        (losses_of(model, tokens) * torch.inf, None),
+    ):
+        with pytest.raises((InvalidArgument, UndefinedGradient)) as found:
+            step.backward(wrong, owner)
+        said.append(str(found.value))
+    assert not any(digit in "".join(said) for digit in "0123456789")
+
+
+def test_a_wild_count_keeps_the_adapted_bound_a_number() -> None:
+    for count in (1e300, -1e300):
+        bound = Adaptive(1.0, count_noise=1.0)
+        for _ in range(100):
+            bound = bound.updated(count, 1.0)
+        assert 1e-21 < bound.clip_norm < 1e21
 
 
 def test_a_step_in_the_middle_of_a_record_is_refused() -> None:

@@ -32,7 +32,8 @@ from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.course import Course
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.request import Privacy, Request, train
+from sfumato.training.privacy import Privacy
+from sfumato.training.request import Request, train
 from sfumato.training.run_folder import RunFolder
 from unit.training.runs import (
     SETTINGS,
@@ -73,7 +74,7 @@ def test_a_run_leaves_model_guarantee_settings_ledger_and_results(tmp_path: Path
         REQUEST,
         DOCUMENTS,
         RunFolder(tmp_path / "run"),
-        announce=lambda plan, records: announced.append((plan.steps, len(records))),
+        announce=lambda plan, one: announced.append((plan.steps, len(one.records))),
     )
     folder = result.folder
     assert announced == [(8, 6)]
@@ -94,18 +95,33 @@ def test_a_run_leaves_model_guarantee_settings_ledger_and_results(tmp_path: Path
     settings = folder.settings()
     assert settings["model_settings"] == {"hidden": "4", "embedding": "4", "context": "12"}
     assert settings["plan"] == result.plan.as_dict()
-    assert settings["reproducible"] is False
+    assert settings["seed"] is None
 
 
-def test_the_folder_holds_neither_text_nor_author_nor_seed(tmp_path: Path) -> None:
-    canary, author, seed = "Zyxquorthane", "Abernathygale", 918273645
+def test_the_folder_holds_neither_text_nor_author(tmp_path: Path) -> None:
+    canary, author = "Zyxquorthane", "Abernathygale"
     documents = [*DOCUMENTS[:5], Document(f"{canary} is text", author=author)]
-    request = replace(REQUEST, seed=seed)
-    train(request, documents, RunFolder(tmp_path / "run"))
+    train(REQUEST, documents, RunFolder(tmp_path / "run"))
     for path in (tmp_path / "run").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
-        for secret in (canary, author, str(seed)):
+        for secret in (canary, author):
             assert secret.encode() not in content, path
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 6), (5, None), (None, 5)])
+def test_a_run_does_not_go_on_with_another_seed(
+    tmp_path: Path, first: int | None, second: int | None
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(Killed):
+        train(replace(REQUEST, seed=first), DOCUMENTS, folder, announce=killing(5))
+    kept = {path: path.read_bytes() for path in folder.path.iterdir()}
+    with pytest.raises(CannotResume, match="another seed"):
+        train(replace(REQUEST, seed=second), DOCUMENTS, folder, resume=True)
+    assert {path: path.read_bytes() for path in folder.path.iterdir()} == kept
+    # What was begun with a seed stays stamped.
+    done = train(replace(REQUEST, seed=first), DOCUMENTS, folder, resume=True)
+    assert done.guarantee.for_release == (first is None)
 
 
 def test_without_privacy_nothing_is_promised(tmp_path: Path) -> None:
@@ -206,7 +222,7 @@ def test_factors_beside_a_fresh_base_go_on_beside_that_base(tmp_path: Path) -> N
         ({"privacy": replace(PRIVACY, batch_sizes=(2,))}, "plan"),
         ({"course": Course(learning_rate=0.5, checkpoint_every=3)}, "course"),
         ({"corpus": {"format": "jsonl", "input": 18}}, "corpus"),
-        ({"seed": 3}, "reproducible"),
+        ({"seed": 3}, "seed"),
         ({"long": "truncate"}, "long"),
         ({"tokenizer": train_bpe(["quite another text"] * 2, public=True, size=270)}, "vocabulary"),
     ],
@@ -253,7 +269,7 @@ def test_delta_of_one_in_n_warns_once_and_more_is_refused() -> None:
         ({"unit": "word"}, "unit 'word'"),
         ({"sampling": "poison"}, "did you mean 'poisson'"),
         ({"accountant": "pdl"}, "did you mean 'pld'"),
-        ({"batch_sizes": ()}, "at least one size"),
+        ({"batch_sizes": ()}, "at least one batch size"),
         ({"batch_sizes": (0,)}, "batch_size=0 must be at least 1"),
         ({"epochs": 0.0}, "epochs=0.0 must be greater than 0"),
     ],
@@ -350,7 +366,7 @@ def test_a_classifier_is_trained_and_cuts_long_documents(tmp_path: Path) -> None
         request,
         documents,
         RunFolder(tmp_path / "run"),
-        announce=lambda _, records: seen.append(records.counts.summary()),
+        announce=lambda _, one: seen.append(one.records.counts.summary()),
     )
     assert "cut off" in seen[0]
     assert result.folder.settings()["long"] == "truncate"

@@ -42,6 +42,7 @@ EVERY = 3
 PLAN = small_plan(steps=8)
 SEED = 11
 
+RECORD = PLAN.as_dict() | {"seed": SEED}
 Arm = Callable[[pytest.MonkeyPatch, int], None]
 
 
@@ -147,7 +148,7 @@ def test_killed_at_any_moment_the_run_goes_on_to_the_same_guarantee(
     with (
         pytest.raises(BudgetExceeded),
         Ledger.opened(
-            folder.ledger, allowed=PLAN.steps, record=PLAN.as_dict(), saved={}, resume=True
+            folder.ledger, allowed=PLAN.steps, record=RECORD, saved={}, resume=True
         ) as ledger,
     ):
         ledger.charge()
@@ -352,11 +353,25 @@ def test_without_its_ledger_a_run_does_not_go_on(tmp_path: Path) -> None:
     folder.model.mkdir()
     with pytest.raises(CannotResume, match="what was spent is unknown"):
         run(folder)
-    # An older ledger beside newer weights is refused, too.
-    (folder.path / "elsewhere").rename(folder.checkpoint)
+    # An older ledger beside a model, or beside newer weights, is refused, too.
     folder.ledger.write_bytes(ledger.splitlines(keepends=True)[0])
+    with pytest.raises(CannotResume, match="has lost steps"):
+        run(folder)
+    folder.model.rmdir()
+    (folder.path / "elsewhere").rename(folder.checkpoint)
     with pytest.raises(CannotResume, match="ahead of the ledger"):
         run(folder)
+
+
+@pytest.mark.parametrize(("first", "second"), [(SEED, 6), (SEED, None), (None, SEED)])
+def test_another_seed_does_not_go_on(tmp_path: Path, first: int | None, second: int | None) -> None:
+    folder = new_folder(tmp_path / "run")
+    with pytest.raises(Killed):
+        run(folder, seed=first, watch=killed_after(EVERY))
+    before = charged_in(folder)
+    with pytest.raises(CannotResume, match="another seed"):
+        run(folder, seed=second)
+    assert charged_in(folder) == before
 
 
 def test_another_plan_does_not_go_on(tmp_path: Path) -> None:

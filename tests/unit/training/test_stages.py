@@ -84,6 +84,8 @@ def test_scaling_never_gives_less_noise_than_asked_for(
         {"batch_size": 0},
         {"noise_multiplier": -0.1},
         {"noise_multiplier": math.nan},
+        {"noise_multiplier": 1e-31},
+        {"noise_multiplier": 1e31},
         {"steps": 1.5},
     ],
     ids=str,

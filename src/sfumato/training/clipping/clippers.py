@@ -34,9 +34,12 @@ import torch
 from torch import Tensor
 
 from sfumato.core.checks import between, positive
+from sfumato.training.bounds import COMPUTABLE_NORM
 
 # By this share a norm is taken to be longer than computed; rounding is some ten times smaller.
 MARGIN = 2.0**-18
+# The bound changes by at most this much, as a logarithm, in a step.
+LARGEST = 3.0
 
 
 class Clipper(Protocol):
@@ -137,5 +140,7 @@ class Adaptive:
     def updated(self, noisy_count: float, expected_batch_size: float) -> Adaptive:
         """The clipper for the next step: a longer bound if too few norms were within this one."""
         share = noisy_count / expected_batch_size + 0.5
-        factor = math.exp(-self.learning_rate * (share - self.quantile))
-        return replace(self, initial=self.initial * factor)
+        # One wild count must not send the bound where there are no numbers.
+        change = min(max(-self.learning_rate * (share - self.quantile), -LARGEST), LARGEST)
+        low, high = COMPUTABLE_NORM
+        return replace(self, initial=min(max(self.initial * math.exp(change), low), high))

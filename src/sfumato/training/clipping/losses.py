@@ -40,8 +40,8 @@ def record_losses(
     """
     if logits.shape[:-1] != labels.shape:
         raise InvalidArgument(
-            f"labels of shape {tuple(labels.shape)} do not fit logits of shape "
-            f"{tuple(logits.shape)}; give one label for each place of each row"
+            f"labels with {labels.dim()} axes do not fit logits with {logits.dim()}, whose last "
+            "one are the classes; give one label for each place of each row"
         )
     counted = labels != IGNORED
     if mask is not None:

@@ -28,6 +28,7 @@ from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
 from sfumato.training.clipping.layers.layer import Batch, Layer, Role
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.side_doors import refuse_batch_statistics, refuse_changes, state_of
 from sfumato.training.clipping.slots import Slot
 
 
@@ -42,6 +43,9 @@ class Recording:
         self.batch = Batch()
         self.layers = _layers(model, self.batch)
         self.slots = _slots(model, self.layers)
+        refuse_batch_statistics(model)
+        self._state = state_of(model)
+        self._entered: list[Tensor] = []
         self.paused = False
         self._installed = False
         if any(layer.module is model for layer in self.layers):
@@ -74,10 +78,16 @@ class Recording:
 
         Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record.
         """
+        # No error here tells a shape: how many rows there are, and how long, is secret.
+        if not isinstance(losses, Tensor) or not losses.requires_grad:
+            raise InvalidArgument(
+                "the losses do not come from the model; call it with gradients enabled, and give "
+                "the losses of its rows as one tensor"
+            )
         if losses.dim() != 1 or len(losses) != self.batch.rows:
             raise InvalidArgument(
-                f"losses of shape {tuple(losses.shape)} for a batch of {self.batch.rows} rows; "
-                "give one loss per row, not their sum or mean"
+                "the losses must be one number for each row that the model was last called with, "
+                "not their sum or mean"
             )
         frozen = [name for name, slot in self.slots.items() if not slot.parameter.requires_grad]
         if frozen:
@@ -87,9 +97,11 @@ class Recording:
             )
         records = Records.of(owner, len(losses))
         try:
+            refuse_changes(self._state, self.model)
             if not self._rows_checked and len(losses) > 1:
                 self._rows_checked = all(self._rows_are_apart(losses, row) for row in (0, -1))
             self._pass(losses.sum(), records, keep_graph=False)
+            refuse_changes(self._state, self.model)  # layers may have been computed again
             if not self._parameters_checked:
                 self._check_every_parameter_was_used()
                 self._parameters_checked = True
@@ -147,6 +159,15 @@ class Recording:
         """
         self._pass(losses[row], Records(len(losses)), keep_graph=True)
         finite = True
+        for one in self._entered:
+            others, one.grad = one.grad, None
+            if others is not None and len(others) == len(losses):
+                others[row] = 0
+                if bool((others != 0).any()) and bool(others.isfinite().all()):
+                    raise UnsupportedLayer(
+                        "the loss of one row has a gradient in the input of other rows; rows of a "
+                        "batch must not see each other"
+                    )
         for name, slot in self.slots.items():
             if slot.used:
                 extents = slot.extents()
@@ -167,7 +188,9 @@ class Recording:
                 "noise; freeze with requires_grad_(False) what is not used"
             )
 
-    def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _begin(
+        self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         if torch.is_grad_enabled() and not self.paused:
             first = _first_tensor((*args, *kwargs.values()))
             if first is None or first.dim() == 0:
@@ -175,7 +198,22 @@ class Recording:
                     "the model was called without a tensor whose first axis are the rows"
                 )
             self.batch.rows = len(first)
+            refuse_batch_statistics(self.model)
+            self._state = state_of(self.model)
             self._install()
+            if not self._rows_checked:
+                self._entered.clear()
+                return tuple(map(self._traced, args)), {
+                    k: self._traced(v) for k, v in kwargs.items()
+                }
+        return None
+
+    def _traced(self, value: Any) -> Any:
+        """Numbers that enter the model, so that their rows can be seen to stay apart as well."""
+        if not isinstance(value, Tensor) or not value.is_floating_point() or value.requires_grad:
+            return value
+        self._entered.append(value.detach().clone().requires_grad_())
+        return self._entered[-1] * 1  # as it was: it may be changed in place
 
     def _end(self, *_: Any) -> None:
         self._uninstall()
@@ -205,10 +243,15 @@ def _layers(model: nn.Module, batch: Batch) -> list[Layer]:
     found: list[Layer] = []
     strangers: dict[nn.Parameter, str] = {}
     for name, module in model.named_modules():
-        own = {key: one for key, one in module.named_parameters(recurse=False) if one.requires_grad}
+        own = {
+            key: one
+            for key, one in module._parameters.items()
+            if one is not None and one.requires_grad
+        }
         rule = rule_for(module) if own else None
-        if rule is not None:
-            found.append(rule(name, module, batch))
+        layer = rule(name, module, batch) if rule is not None else None
+        if layer is not None and own.keys() <= layer.roles().keys():
+            found.append(layer)
         else:
             kind = type(module).__name__
             strangers |= {one: f"{_joined(name, key)} ({kind})" for key, one in own.items()}

@@ -28,11 +28,13 @@ class Records:
         """From the owner of each row: any whole numbers; records are in the order of these."""
         if owner is None:
             return cls(rows)
-        if owner.shape != (rows,) or owner.is_floating_point() or owner.is_complex():
-            raise InvalidArgument(
-                f"owner of shape {tuple(owner.shape)} and type {owner.dtype} must be one whole "
-                f"number for each of the {rows} rows"
-            )
+        if (
+            not isinstance(owner, Tensor)
+            or owner.shape != (rows,)
+            or owner.is_floating_point()
+            or owner.is_complex()
+        ):
+            raise InvalidArgument("owner must be a tensor of one whole number for each row")
         if bool((owner[1:] > owner[:-1]).all()):
             return cls(rows)
         names, of_row = torch.unique(owner, return_inverse=True)

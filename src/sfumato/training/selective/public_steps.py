@@ -12,14 +12,15 @@ Why it holds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, between, positive
+from sfumato.core.errors import CannotResume
 from sfumato.core.randomness import Randomness
 from sfumato.models.initial import drawn_from
 from sfumato.models.loading import LoadedModel
@@ -49,6 +50,10 @@ class PublicCourse:
         at_least("public batch size", self.batch_size, 1)
         positive("public learning rate", self.learning_rate)
         between("lead", self.lead, 0.0, 1.0)
+
+    def as_dict(self) -> dict[str, float]:
+        """For a run's settings."""
+        return asdict(self)
 
     def steps(self, records: int) -> int:
         """All public steps."""
@@ -98,10 +103,16 @@ class PublicSteps:
         """For a checkpoint; all of it follows from public text and released weights."""
         return {"taken": self.taken, "optimiser": self.optimiser.state_dict()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a checkpoint; the order of what is left is drawn anew."""
-        self.taken = int(state["taken"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        try:
+            taken, optimiser = int(state["taken"]), dict(state["optimiser"])
+            self.optimiser.load_state_dict(optimiser)
+        except (KeyError, TypeError, ValueError):
+            raise CannotResume(
+                "the checkpoint belongs to another method; start a new run"
+            ) from None
+        self.taken = taken
 
     def _step(self, members: NDArray[np.int64]) -> None:
         self.optimiser.zero_grad(set_to_none=True)

@@ -105,13 +105,15 @@ def _kept(flags: NDArray[np.bool_], cut: Cut) -> NDArray[np.bool_]:
 def _framed(flags: NDArray[np.bool_], tokenizer: Tokenizer) -> NDArray[np.bool_]:
     before = [] if tokenizer.begin is None else [False]
     after = [] if tokenizer.end is None else [flags[-1]]
-    return np.concatenate([before, flags[:-1], after]).astype(np.bool_)
+    framed: NDArray[np.bool_] = np.concatenate([before, flags[:-1], after]).astype(np.bool_)
+    return framed
 
 
 def _private_places(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Private tokens, and the token behind each of them; the last flag is the document's end."""
     own = inside(one.original.text, one.private, tokenizer)
-    return _with_end(own) | np.concatenate([[False], own])
+    places: NDArray[np.bool_] = _with_end(own) | np.concatenate([[False], own])
+    return places
 
 
 def _not_masks(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
@@ -120,7 +122,8 @@ def _not_masks(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
 
 
 def _with_end(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return np.concatenate([flags, [False]])
+    ended: NDArray[np.bool_] = np.concatenate([flags, [False]])
+    return ended
 
 
 __all__ = ["Place", "Streams", "marked_records", "redacted_records", "selective_streams"]

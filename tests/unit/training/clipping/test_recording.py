@@ -226,8 +226,9 @@ class TimeFirst(nn.Module):
 
 def test_rows_must_be_the_first_axis() -> None:
     recording, rows = sums_of(TimeFirst())
-    with pytest.raises(UnsupportedLayer, match=r"'layer' \(Linear\).*\(6, 3, 4\).*3 rows"):
+    with pytest.raises(UnsupportedLayer, match=r"'layer' \(Linear\).*first axis") as found:
         recording.model(rows)
+    assert not any(digit in str(found.value) for digit in "346")
 
 
 def test_as_many_steps_as_rows_do_not_hide_that_time_comes_first() -> None:
@@ -303,9 +304,9 @@ def test_parameters_get_no_gradient_of_their_own() -> None:
 def test_a_sum_of_losses_is_refused() -> None:
     model = two_layers()
     recording, rows = sums_of(model)
-    with pytest.raises(InvalidArgument, match="one loss per row"):
+    with pytest.raises(InvalidArgument, match="one number for each row"):
         recording.backward(losses(model(rows)).sum())
-    with pytest.raises(InvalidArgument, match="one loss per row"):
+    with pytest.raises(InvalidArgument, match="one number for each row"):
         recording.backward(losses(model(rows)).sum()[None])
 
 

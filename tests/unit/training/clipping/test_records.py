@@ -34,5 +34,5 @@ def test_without_owners_every_row_is_a_record() -> None:
 
 @pytest.mark.parametrize("owner", [torch.zeros(2), torch.zeros(3), torch.zeros(3, 1).long()])
 def test_owners_must_be_one_number_per_row(owner: torch.Tensor) -> None:
-    with pytest.raises(InvalidArgument, match="each of the 3 rows"):
+    with pytest.raises(InvalidArgument, match="one whole number for each row"):
         Records.of(owner, 3)

@@ -57,15 +57,22 @@ class Layer(ABC):
         """The module's own parameters that are to be trained."""
         return {
             name: parameter
-            for name, parameter in self.module.named_parameters(recurse=False)
-            if parameter.requires_grad
+            for name, parameter in self.module._parameters.items()  # under every name it has
+            if parameter is not None and parameter.requires_grad
         }
 
     def write(self, name: str, *seen: Tensor) -> None:
         """Write down what one of the parameters saw, if it is to be trained."""
         slot = self.slots.get(name)
-        if slot is not None:
-            slot.collect(*seen)
+        if slot is None:
+            return
+        if any(one.is_floating_point() and one.dtype != slot.parameter.dtype for one in seen):
+            raise UnsupportedLayer(
+                f"layer {self.name!r} ({type(self.module).__name__}) is computed in another "
+                f"precision than that of its {name}, {slot.parameter.dtype}: norms would be "
+                "rounded too much; train without autocast"
+            )
+        slot.collect(*seen)
 
     def by_row(self, tensor: Tensor) -> Tensor:
         """(rows, …, width) as (rows, places, width), cut off from how it was computed."""
@@ -75,7 +82,7 @@ class Layer(ABC):
         """Refuse input whose first axis is not the rows of the batch."""
         if tensor.dim() < 2 or tensor.shape[0] != self.batch.rows:
             raise UnsupportedLayer(
-                f"layer {self.name!r} ({type(self.module).__name__}) was given input of shape "
-                f"{tuple(tensor.shape)} in a batch of {self.batch.rows} rows, so its gradient "
-                "cannot be split by row; let the rows of the batch be the first axis everywhere"
+                f"layer {self.name!r} ({type(self.module).__name__}) was given input whose first "
+                "axis is not the rows of the batch, so its gradient cannot be split by row; let "
+                "them be the first of two or more axes everywhere"
             )

@@ -1,0 +1,104 @@
+"""What is trained on, and what is promised: the methods of ``sfumato train``.
+
+=============  ===========================================  ================================
+method         private steps                                public steps
+=============  ===========================================  ================================
+``private``    DP-SGD on all documents                      none
+``plain``      ordinary steps on all documents              none
+``redacted``   ordinary steps on text with masks            none (all of it counts as public)
+``selective``  DP-SGD where a policy finds something        on text with masks, in between
+``twice``      DP-SGD on documents with something private   on text with masks, all before
+=============  ===========================================  ================================
+
+*Selective* is Selective-DPSGD with decoupled streams; *twice* is "fine-tune twice". Both promise
+selective DP: see ``selective.promise``. In both a document in which the policy finds nothing never
+takes a private step; so what a record adds to the private sums vanishes with its private part, and
+the sensitivity is the clipping norm.
+
+Reference
+    Shi et al. 2022, "Selective differential privacy for language modeling"; Shi et al. 2022, "Just
+    fine-tune twice: selective differential privacy for large language models".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.checks import one_of
+from sfumato.core.errors import InvalidArgument
+from sfumato.corpora.documents import Document
+from sfumato.policies.policy import Policy
+from sfumato.training.records import Cut, TokenRecords, language_records
+from sfumato.training.selective import promise
+from sfumato.training.selective.streams import redacted_records, selective_streams
+
+if TYPE_CHECKING:
+    from sfumato.models.loading import LoadedModel
+    from sfumato.training.selective.public_steps import PublicCourse
+
+METHODS = ("private", "plain", "redacted", "selective", "twice")
+WITH_POLICY = ("redacted", "selective", "twice")
+WITHOUT_NOISE = ("plain", "redacted")
+WITH_PUBLIC_STEPS = ("selective", "twice")
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method and what it needs; ``public`` says how much public training there is."""
+
+    name: str = "private"
+    policy: Policy | None = None
+    public: PublicCourse | None = None
+
+    def __post_init__(self) -> None:
+        one_of("method", self.name, METHODS)
+        if (self.policy is not None) != (self.name in WITH_POLICY):
+            needed = "needs a policy" if self.policy is None else "has no use for a policy"
+            raise InvalidArgument(f"the method {self.name} {needed}")
+        if (self.public is not None) != (self.name in WITH_PUBLIC_STEPS):
+            needed = "needs" if self.public is None else "has no"
+            raise InvalidArgument(f"the method {self.name} {needed} public steps")
+
+    def material(self, documents: Sequence[Document], model: LoadedModel, cut: Cut) -> Material:
+        """The records of both streams; of the public one only where there is one."""
+        if self.policy is None:
+            return Material(language_records(documents, model.tokenizer, cut))
+        if self.name == "redacted":
+            return Material(redacted_records(documents, self.policy, model.tokenizer, cut))
+        streams = selective_streams(documents, self.policy, model.tokenizer, cut)
+        private = streams.private
+        if self.name == "twice":
+            # The second time a document is learnt as a whole.
+            private = replace(private, wanted=None)
+        return Material(private, streams.public, streams.selected)
+
+    def promised(self, guarantee: Guarantee) -> Guarantee:
+        """The guarantee of the private steps, as one about this method."""
+        if self.policy is None:
+            return guarantee
+        if self.name == "redacted":
+            return promise.redacted(self.policy.name, guarantee.unit)
+        return promise.selective(guarantee, self.policy.name)
+
+    def as_dict(self) -> dict[str, object]:
+        """For a run's settings; a policy is named, never spelled out."""
+        return {
+            "method": self.name,
+            "policy": None if self.policy is None else self.policy.name,
+            "public": None if self.public is None else self.public.as_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What the private steps are taken on, and what the public ones.
+
+    ``selected`` is the share of tokens that are private; it is for the owner's eyes.
+    """
+
+    records: TokenRecords
+    public: TokenRecords | None = None
+    selected: float | None = None
