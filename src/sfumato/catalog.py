@@ -31,7 +31,32 @@ class Entry:
 
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
-    "attacks": {},
+    "attacks": {
+        "authorship": (
+            "sfumato.attacks.authorship:Authorship",
+            "who wrote a privatized text, by n-grams learnt on originals or on privatized text",
+        ),
+        "classifier-extraction": (
+            "sfumato.attacks.classifier_extraction:ClassifierExtraction",
+            "words of planted documents from a text classifier, by the likelihood of their label",
+        ),
+        "exposure": (
+            "sfumato.attacks.exposure.attack:Exposure",
+            "rank planted canaries among all secrets that could have been planted",
+        ),
+        "membership": (
+            "sfumato.attacks.membership.attack:Membership",
+            "tell texts a model was trained on from others, by a dozen signals",
+        ),
+        "memorization": (
+            "sfumato.attacks.memorization.attack:Memorization",
+            "finish the beginnings of training documents, word for word or nearly so",
+        ),
+        "token-inference": (
+            "sfumato.attacks.inference.token_inference:TokenInference",
+            "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
+        ),
+    },
     "mechanisms": {
         "binary": (
             "sfumato.mechanisms.binary:Binary",
@@ -101,7 +126,15 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "policies": {
+        "contextual": (
+            "sfumato.policies.linguistic.contextual:Contextual",
+            "named entities, pronouns, proper nouns, heads of subjects and objects, by spaCy",
+        ),
         "digits": ("sfumato.policies.patterns:Digits", "every word that holds a digit"),
+        "entities": (
+            "sfumato.policies.linguistic.entities:Entities",
+            "named entities of 18 types, by spaCy",
+        ),
         "everything": ("sfumato.policies.patterns:Everything", "every word"),
         "nothing": ("sfumato.policies.patterns:Nothing", "no word at all"),
         "imperfect": (
@@ -112,6 +145,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "pii": (
             "sfumato.policies.pii.detector:Pii",
             "personal data: names, addresses, phones, e-mails, cards, accounts, dates, codes",
+        ),
+        "presidio": (
+            "sfumato.policies.linguistic.presidio:Presidio",
+            "what Presidio's recognizers find, with a spaCy pipeline and no download",
         ),
         "regex": ("sfumato.policies.patterns:Regex", "what a regular expression matches"),
     },

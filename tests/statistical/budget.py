@@ -63,7 +63,14 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "training: noise": Check(1e-9, ("one batch", "micro-batches", "no batch", "count")),
         "audits: training": Check(5e-10, ("one step, everybody in it", "two steps on samples")),
         "audits: blind guesses": Check(1e-8, ("coins",)),
-        # The rest, 1.1e-7, is kept for checks to come.
+        "membership: nothing to find": Check(
+            2e-8, ("signals", "secrets", "without the model", "intervals")
+        ),
+        "exposure: null law": Check(2e-8, ("untrained", "another canary", "ties", "sampled")),
+        "attacks: token inference": Check(
+            1e-8, ("exponential", "sanitize-plus", "nearest", "counted rows", "control")
+        ),
+        # The rest, 6e-8, is kept for checks to come.
     }
 )
 

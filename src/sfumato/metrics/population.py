@@ -22,7 +22,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.words import Words
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, found_in
 from sfumato.vectors.space import Space
 
 FREQUENT = 10_000
@@ -77,10 +77,10 @@ def selected_words(documents: Iterable[Document], policy: Policy, space: Space) 
     """The distinct words that a policy selects in documents."""
     seen = np.zeros(len(space) + 1, dtype=np.int64)
     documents_read = 0
-    for document in documents:
+    for document, spans in found_in(policy, documents):
         documents_read += 1
         words = Words.of(document.text)
-        chosen = policy.find(document).select(words)
+        chosen = spans.select(words)
         np.add.at(seen, space.points(words[index] for index in chosen), 1)
     if not documents_read:
         raise BadInput("the corpus holds no document, so there is no word to measure")

@@ -25,8 +25,6 @@ def mean_over(metric: str, values: NDArray[np.float64], randomness: Randomness) 
         raise BadInput(f"there is no case to measure {metric} on")
     if len(values) == 1:
         return Measured(metric, float(values[0]), None, None, 1)
-    means = [
-        values[randomness.integers(len(values), len(values))].mean() for _ in range(RESAMPLES)
-    ]
+    means = [values[randomness.integers(len(values), len(values))].mean() for _ in range(RESAMPLES)]
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Measured(metric, float(values.mean()), float(low), float(high), len(values))

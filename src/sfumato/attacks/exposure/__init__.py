@@ -1,0 +1,1 @@
+"""Exposure: how far up among all possible secrets a model ranks one that was planted."""

@@ -1,0 +1,212 @@
+"""Exposure of planted canaries: does the model rank them above what could have been planted?
+
+A canary is a sentence with a made-up secret in it. Its exposure is how many bits the model saves
+an attacker who guesses: 0 if its rank among all possible secrets is the last, log2 of their number
+if it is the first. Planted several times over, at different numbers of repetitions, canaries show
+how soon a model begins to remember.
+
+What is measured
+    By ``method``: ``exact`` ranks the canary among all secrets of the space, up to 10^6 of them;
+    ``sampled`` among ``samples`` drawn ones, and cannot show more than log2(samples + 1) bits;
+    ``extrapolated`` follows a fitted law beyond that. ``auto`` is exact where that is possible,
+    and else both others.
+
+Null control
+    Secrets drawn afresh from the same space, never planted, scored on the same model together with
+    the candidates. Whatever the model, they reach x bits with a chance of 2^(−x) at most.
+
+Care
+    ``before`` stands before the canary and every candidate alike. Canaries are planted between
+    sentences, so by default it is the end of one: many tokenizers write a word differently at the
+    start of a document. The law of chance needs secrets drawn uniformly; one that was made up by a
+    person ("123456") has a high exposure on models that never saw it.
+
+Reference
+    Carlini et al. 2019, "The secret sharer: evaluating and testing unintended memorization in
+    neural networks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.exposure import extrapolated, figures
+from sfumato.attacks.exposure.candidates import Frame
+from sfumato.attacks.exposure.found import Batch, Question, Sample, by_enumeration, by_sampling
+from sfumato.attacks.exposure.found import continued as by_law
+from sfumato.attacks.exposure.found import counted as by_count
+from sfumato.attacks.exposure.remarks import remarks
+from sfumato.attacks.exposure.spaces import SecretSpace
+from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
+from sfumato.attacks.scores import Control, Scores, timed
+from sfumato.core.checks import at_least, one_of
+from sfumato.core.errors import InvalidArgument, MissingExtra, MissingInput, SfumatoError
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.canary_manifest import PlantedCanary, read_manifest
+
+if TYPE_CHECKING:
+    from sfumato.charts.saving import Chart
+
+METHODS = ("auto", "exact", "sampled", "extrapolated")
+MOST_EXACT = 10**6
+
+HOW = (
+    "sfumato data canaries CORPUS -o PLANTED -k 0,1,10,100; sfumato train PLANTED -o RUN …; "
+    "sfumato attack exposure RUN --canaries PLANTED.canaries.json"
+)
+KNOWLEDGE = (
+    "The attacker knows the sentence around the secret and what kind of secret it is, and may ask "
+    "the model for the probability of any text; they know neither the secret nor the documents."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """Rank planted secrets among all that could have been planted.
+
+    ``samples`` candidates are drawn where not all are ranked, and ``controls`` secrets that were
+    never planted. ``pattern`` says what secrets other than numbers could have been, such as
+    ``##-@@@@``: # is any digit, @ any small letter from a to z.
+    """
+
+    name: ClassVar[str] = "exposure"
+
+    method: str = "auto"
+    samples: int = 10_000
+    controls: int = 2_000
+    before: str = ". "
+    pattern: str = ""
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, METHODS)
+        at_least("samples", self.samples, extrapolated.FEWEST)
+        at_least("controls", self.controls, 2)
+        if self.pattern:
+            SecretSpace(self.pattern)
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """Why the attack cannot be run on these inputs, and what would help."""
+        lacking = not_a_model(inputs.target)
+        if lacking is not None:
+            return f"{lacking}. From the start: {HOW}"
+        if inputs.canaries is None:
+            return f"no canaries are given: plant some before training. {HOW}"
+        if not inputs.canaries.is_file():
+            return f"there is no manifest {inputs.canaries}. {HOW}"
+        try:
+            self._questions(read_manifest(inputs.canaries))
+        except SfumatoError as error:
+            return str(error)
+        return None
+
+    def opened(self, inputs: Inputs) -> tuple[ModelTarget, tuple[PlantedCanary, ...]]:
+        """The model, and the canaries of the manifest."""
+        if inputs.canaries is None:
+            raise MissingInput(f"{self.name}: {self.missing(inputs)}")
+        target = open_model(inputs.target)
+        if target.model.classes:
+            raise MissingInput(
+                f"{self.name}: {inputs.target} is a classifier, which gives no probability to a "
+                "text; train a language model on the corpus"
+            )
+        return target, read_manifest(inputs.canaries)
+
+    def score(
+        self,
+        target: ModelTarget,
+        data: Sequence[PlantedCanary],
+        randomness: Randomness,
+        done: Done | None = None,
+    ) -> Scores:
+        """Rank every canary, and as many controls."""
+        with timed() as watch:
+            questions = self._questions(data)
+            controls = -(-self.controls // len(questions))
+            advance = _Progress(
+                done, sum(self._candidates(one, controls) for one in questions)
+            ).advance
+            batches: list[Batch] = []
+            notes: list[str] = []
+            for place, question in enumerate(questions):
+                stream = randomness.stream(place)
+                fresh = question.space.drawn(controls, stream.stream(0))
+                if self._exact(question.space):
+                    batches.append(by_enumeration(target.model, question, fresh, advance))
+                else:
+                    drawn = question.space.drawn(self.samples, stream.stream(1))
+                    sample = by_sampling(target.model, question, fresh, drawn, advance)
+                    if self.method != "extrapolated":
+                        batches.append(by_count(question, sample))
+                    if self.method != "sampled":
+                        batches += self._extrapolated(question, sample, notes)
+            scores = self._scores(batches, notes)
+        return watch.stamp(scores)
+
+    def chart(self, scores: Scores) -> Chart:
+        """Exposure against repetitions, with what chance gives."""
+        from sfumato.charts.exposure import exposure_chart
+
+        return exposure_chart(scores.details)
+
+    def _questions(self, data: Sequence[PlantedCanary]) -> list[Question]:
+        collected: dict[tuple[Frame, SecretSpace], list[PlantedCanary]] = {}
+        for one in data:
+            space = SecretSpace.of(one.canary, self.pattern)
+            if self.method == "exact" and space.size > MOST_EXACT:
+                raise InvalidArgument(
+                    f"method=exact ranks up to {MOST_EXACT:,} secrets, but {space.size:,} are "
+                    "possible here; take method=auto, sampled or extrapolated"
+                )
+            key = Frame(self.before, one.canary.template), space
+            collected.setdefault(key, []).append(one)
+        if not collected:
+            raise MissingInput(f"{self.name}: no canary is given. {HOW}")
+        return [Question(*key, tuple(some)) for key, some in collected.items()]
+
+    def _exact(self, space: SecretSpace) -> bool:
+        return self.method == "exact" or (self.method == "auto" and space.size <= MOST_EXACT)
+
+    def _candidates(self, question: Question, controls: int) -> int:
+        if self._exact(question.space):
+            return question.space.size
+        corners = len(question.space.corners())
+        return self.samples + len(question.canaries) + controls + corners
+
+    def _extrapolated(self, question: Question, sample: Sample, notes: list[str]) -> list[Batch]:
+        try:
+            return [by_law(question, sample)]
+        except (extrapolated.NoLaw, MissingExtra) as error:
+            if self.method == "extrapolated":
+                raise
+            notes.append(f"Nothing is extrapolated for {question.frame.template!r}: {error}.")
+            return []
+
+    def _scores(self, batches: Sequence[Batch], notes: Sequence[str]) -> Scores:
+        found = [one for batch in batches for one in batch.found]
+        return Scores(
+            attack=self.name,
+            knowledge=KNOWLEDGE,
+            figures=(*figures.means(found), *figures.largest(found)),
+            chance=figures.chances(batches),
+            control=Control(
+                what="secrets drawn from the same space and never planted, on the same model",
+                figures=tuple(figures.controls(batches)),
+            ),
+            notes=(*notes, *remarks(batches, self.samples)),
+            details=figures.details(batches),
+        )
+
+
+class _Progress:
+    """Candidates done so far, over all spaces."""
+
+    def __init__(self, done: Done | None, total: int) -> None:
+        self._done, self._total, self._so_far = done, total, 0
+
+    def advance(self, more: int) -> None:
+        self._so_far += more
+        if self._done:
+            self._done(self._so_far, self._total)

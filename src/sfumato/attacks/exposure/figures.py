@@ -1,0 +1,209 @@
+"""Figures from what was found: means by repetitions, the largest exposure, and the controls.
+
+Intervals of a mean are over canaries (Student's t): under enumeration the rank of a canary has no
+error, but another canary would have had another rank. A single canary, or several that are all
+alike, say nothing about others, and their mean has no interval; by sampling, a single canary has
+the interval of its share of likelier candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.exposure.found import Batch, Found
+from sfumato.attacks.exposure.ranks import mean_by_chance
+from sfumato.core.beta import beta_quantile
+from sfumato.core.intervals import clopper_pearson
+from sfumato.metrics.prediction import Measured
+
+CONFIDENCE = 0.95
+# The controls are also asked how often they reach this many bits: one in sixteen by chance.
+SHARE_AT = 4
+
+LARGEST = "largest exposure"
+LARGEST_BY_CHANCE = "chance of the largest (at most)"
+
+Floats = NDArray[np.float64]
+Ends = tuple[float, float] | tuple[None, None]
+
+
+def mean_name(repetitions: int, method: str) -> str:
+    """What the mean exposure at a number of repetitions is called.
+
+    >>> mean_name(10, "exact"), mean_name(1, "sampled")
+    ('exposure at 10 repetitions', 'exposure at 1 repetition (sampled)')
+    """
+    plural = "" if repetitions == 1 else "s"
+    return f"exposure at {repetitions} repetition{plural}{_by(method)}"
+
+
+def control_names(method: str) -> tuple[str, str]:
+    """What the figures of the controls are called: their mean, and a share."""
+    return f"exposure{_by(method)}", f"share of {SHARE_AT} bits or more{_by(method)}"
+
+
+def groups(found: Sequence[Found]) -> dict[tuple[str, int], list[Found]]:
+    """Canaries of the same method and number of repetitions, fewest first."""
+    collected: dict[tuple[str, int], list[Found]] = {}
+    for one in sorted(found, key=lambda one: one.planted.repetitions):
+        collected.setdefault((one.method, one.planted.repetitions), []).append(one)
+    return collected
+
+
+def means(found: Sequence[Found]) -> list[Measured]:
+    """The mean exposure for each number of repetitions and method."""
+    figures = []
+    for (method, repetitions), some in groups(found).items():
+        values = np.array([one.exposure for one in some])
+        ends: Ends = mean_interval(values)
+        if len(some) == 1 and some[0].low is not None and some[0].high is not None:
+            ends = some[0].low, some[0].high
+        elif ends[0] is not None and ends[1] is not None:
+            # No exposure is below 0 or above the size of the space.
+            ends = max(0.0, ends[0]), min(max(one.space.bits for one in some), ends[1])
+        name = mean_name(repetitions, method)
+        figures.append(Measured(name, float(values.mean()), ends[0], ends[1], len(some)))
+    return figures
+
+
+def largest(found: Sequence[Found]) -> list[Measured]:
+    """The largest exposure of a planted canary, and how often chance gives one as large.
+
+    Each canary reaches x bits by chance with 2^(−x) at most, so one of n does with n times that.
+    A fitted law proves no such thing, so extrapolated figures do not count here.
+    """
+    counted = [one for one in found if one.planted.repetitions and one.method != "extrapolated"]
+    if not counted:
+        return []
+    most = max(counted, key=lambda one: one.exposure)
+    by_chance = min(1.0, len(counted) * 2.0**-most.exposure)
+    return [
+        Measured(LARGEST, most.exposure, most.low, most.high, len(counted)),
+        Measured(LARGEST_BY_CHANCE, by_chance, None, None, len(counted)),
+    ]
+
+
+def controls(batches: Sequence[Batch]) -> list[Measured]:
+    """The exposure of secrets that were never planted, by method."""
+    figures = []
+    for method, some in _by_method(batches).items():
+        values = np.concatenate([batch.null for batch in some])
+        worth = sum(_independent(batch) for batch in some)
+        mean, share = control_names(method)
+        low, high = mean_interval(values, worth)
+        figures.append(Measured(mean, float(values.mean()), low, high, len(values)))
+        reached = float((values >= SHARE_AT).mean())
+        ends = clopper_pearson(round(reached * int(worth)), int(worth))
+        figures.append(Measured(share, reached, *ends, len(values)))
+    return figures
+
+
+def chances(batches: Sequence[Batch]) -> dict[str, float]:
+    """What every figure would be if the model knew nothing."""
+    found = [one for batch in batches for one in batch.found]
+    places = {id(one): batch.places for batch in batches for one in batch.found}
+    by_chance = {}
+    for (method, repetitions), some in groups(found).items():
+        expected = [mean_by_chance(places[id(one)]) for one in some]
+        by_chance[mean_name(repetitions, method)] = float(np.mean(expected))
+    for method, every in _by_method(batches).items():
+        weights = [len(batch.null) for batch in every]
+        mean, share = control_names(method)
+        expected = [mean_by_chance(batch.places) for batch in every]
+        by_chance[mean] = float(np.average(expected, weights=weights))
+        reached = [batch.places // 2**SHARE_AT / batch.places for batch in every]
+        by_chance[share] = float(np.average(reached, weights=weights))
+    planted = [one for one in largest(found) if one.metric == LARGEST]
+    for figure in planted:
+        # The largest of n exponential numbers of mean 1/ln 2.
+        by_chance[LARGEST] = sum(1 / k for k in range(1, figure.n + 1)) / math.log(2)
+    return by_chance
+
+
+def details(batches: Sequence[Batch]) -> dict[str, Any]:
+    """What a chart needs; the secrets in it were planted and are nobody's."""
+    found = [one for batch in batches for one in batch.found]
+    return {
+        "canaries": [
+            {
+                "template": one.planted.canary.template,
+                "secret": one.planted.canary.secret,
+                "repetitions": one.planted.repetitions,
+                "method": one.method,
+                "exposure": one.exposure,
+                "rank" if one.method == "exact" else "at_least_as_likely": one.rank,
+                "space": one.space.size,
+                "low": one.low,
+                "high": one.high,
+                "beyond_the_sample": one.beyond,
+            }
+            for one in found
+        ],
+        "means": [
+            {
+                "method": method,
+                "repetitions": repetitions,
+                "mean": figure.value,
+                "low": figure.low,
+                "high": figure.high,
+                "n": figure.n,
+            }
+            for ((method, repetitions), _), figure in zip(
+                groups(found).items(), means(found), strict=True
+            )
+        ],
+        "never_planted": [
+            {
+                "method": batch.method,
+                "places": batch.places,
+                "fit": batch.fit,
+                "exposures": [round(value, 4) for value in batch.null.tolist()],
+            }
+            for batch in batches
+        ],
+    }
+
+
+def _independent(batch: Batch) -> float:
+    """As how many independent controls those of a batch count.
+
+    Controls that are compared with the same n drawn candidates err together: the mean of m of them
+    varies as that of m·n/(m + n) would.
+    """
+    count = len(batch.null)
+    return count if batch.draws is None else count * batch.draws / (count + batch.draws)
+
+
+def mean_interval(values: Floats, worth: float | None = None) -> Ends:
+    """Student's interval for a mean; none from one value, or from values all alike.
+
+    ``worth`` is as how many independent values they count, if not as many as there are.
+
+    >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
+    >>> f"{low:.3f} to {high:.3f}"
+    '-0.484 to 4.484'
+    """
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    if spread == 0:
+        return None, None
+    freedom = len(values) - 1
+    # P[|T| > t] = I_x(freedom/2, 1/2) at x = freedom/(freedom + t²).
+    x = beta_quantile(1 - CONFIDENCE, freedom / 2, 0.5)
+    half = math.sqrt(freedom * (1 / x - 1)) * spread / math.sqrt(worth or len(values))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _by(method: str) -> str:
+    return "" if method == "exact" else f" ({method})"
+
+
+def _by_method(batches: Sequence[Batch]) -> dict[str, list[Batch]]:
+    collected: dict[str, list[Batch]] = {}
+    for batch in batches:
+        collected.setdefault(batch.method, []).append(batch)
+    return collected

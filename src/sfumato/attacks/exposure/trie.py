@@ -1,0 +1,190 @@
+"""Scores of all candidates, by reading each of their common beginnings once.
+
+The candidates form a tree of tokens. One forward pass of one token at an inner node gives the
+chance of every token that may follow, so the leaves cost nothing: 10^6 numbers of six single
+digits take 111,111 such passes instead of 10^6 over whole texts. Nodes are read in blocks, depth
+first, so that the states of a few blocks are in memory at a time, however large the space.
+
+Several cores work on a branch each, with one thread of torch's. Sharing every small product among
+all cores would be slower, and very much slower while others use one of them: then each product
+waits for its slowest part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.exposure.candidates import Candidates
+from sfumato.attacks.exposure.digits import NOTHING
+from sfumato.attacks.exposure.states import Reader, reader_of
+from sfumato.core.errors import BadInput, InvalidArgument
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sfumato.models.loading import LoadedModel
+
+MOST_NODES_AT_ONCE = 2048
+# Of all workers together: 128 MB of single precision.
+LOGITS_AT_ONCE = 2**25
+MOST_WORKERS = 8
+# Branches are given to the workers where there are as many nodes, in pieces of even size.
+BRANCHES = 64
+PIECES_PER_WORKER = 4
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Advance = Callable[[int], None]
+"""Told how many more candidates are done."""
+
+
+def surprises(model: LoadedModel, candidates: Candidates, advance: Advance | None = None) -> Floats:
+    """−log2 p of each candidate: the sum over its scored tokens, smaller for likelier ones."""
+    import torch
+
+    longest = len(candidates.prefix) + candidates.tokens.shape[1]
+    # The last token is only predicted, never read.
+    if longest - 1 > model.context:
+        raise InvalidArgument(
+            f"a candidate has {longest} tokens, but the model reads {model.context} at a time; "
+            "take a shorter text before the secret"
+        )
+    model.network.eval()
+    with _workers() as (count, pool), torch.inference_mode():
+        reader = reader_of(model.network, candidates.prefix)
+        walk = _Walk(reader, candidates.tokens, advance, count, pool)
+        return walk.scores(candidates.prefix)
+
+
+@contextmanager
+def _workers() -> Iterator[tuple[int, ThreadPoolExecutor | None]]:
+    """As many workers as torch has threads, each with one; torch's number is given back."""
+    import torch
+
+    threads = torch.get_num_threads()
+    count = min(threads, MOST_WORKERS)
+    if count == 1:
+        yield 1, None
+        return
+    torch.set_num_threads(1)
+    pool = ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield count, pool
+    finally:
+        # After an error, or when the user stops, what waits is not begun.
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
+class _Nodes(NamedTuple):
+    """Candidates that are still to be read on, and the node of a block at which each of them is."""
+
+    rows: Integers
+    nodes: Integers
+
+
+@dataclass(eq=False)
+class _Walk:
+    """A walk over the tree; rows are candidates sorted by their tokens."""
+
+    reader: Reader
+    tokens: NDArray[np.int32]
+    advance: Advance | None
+    workers: int
+    pool: ThreadPoolExecutor | None
+    _sums: Floats = field(init=False)
+    _at_once: int = field(init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+
+    def scores(self, prefix: tuple[int, ...]) -> Floats:
+        order = np.lexsort(self.tokens.T[::-1])
+        self.tokens = self.tokens[order]
+        self._sums = np.zeros(len(order))
+        logits, state = self.reader.start(prefix)
+        fitting = LOGITS_AT_ONCE // (logits.shape[1] * self.workers)
+        self._at_once = max(16, min(MOST_NODES_AT_ONCE, fitting))
+        every = _Nodes(np.arange(len(order)), np.zeros(len(order), dtype=np.int64))
+        self._add(logits, every, 0)
+        self._descend(state, every, 0, self.pool)
+        found = np.empty_like(self._sums)
+        found[order] = self._sums
+        return found
+
+    def _add(self, logits: Tensor, at: _Nodes, depth: int) -> None:
+        """Add what the token at this depth costs, each row at its node; the logits are used up."""
+        chosen = logits.numpy()[at.nodes, self.tokens[at.rows, depth]].astype(np.float64)
+        # In place: the logits of a block are large, and nobody needs them after this.
+        top = logits.amax(1, keepdim=True)
+        totals = (top[:, 0] + logits.sub_(top).exp_().sum(1).log()).numpy().astype(np.float64)
+        if not np.isfinite(totals).all():
+            raise BadInput("the model gives no finite numbers; its training may have diverged")
+        self._sums[at.rows] += (totals[at.nodes] - chosen) / math.log(2)
+
+    def _descend(self, state: Any, at: _Nodes, depth: int, pool: ThreadPoolExecutor | None) -> None:
+        """Read the token at this depth, and add what those behind it cost."""
+        rows, nodes = self._going_on(at, depth)
+        if not len(rows):
+            return
+        read = self.tokens[rows, depth].astype(np.int64)
+        # Rows are sorted, so those of a child stand together.
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (nodes[1:] != nodes[:-1]) | (read[1:] != read[:-1])
+        first, child = np.flatnonzero(new), np.cumsum(new) - 1
+        ends = np.append(first[1:], len(rows))
+        size, share = self._at_once, pool is not None and len(first) >= BRANCHES
+        if share:
+            size = min(size, -(-len(first) // (PIECES_PER_WORKER * self.workers)))
+        waiting = []
+        for start in range(0, len(first), size):
+            some = first[start : start + size]
+            here = slice(int(some[0]), int(ends[start + len(some) - 1]))
+            below = _Nodes(rows[here], child[here] - start)
+            if pool is not None and share:
+                waiting.append(
+                    pool.submit(self._read, state, nodes[some], read[some], below, depth + 1)
+                )
+            else:
+                self._read(state, nodes[some], read[some], below, depth + 1, pool)
+        for one in waiting:
+            one.result()
+
+    def _read(  # a block and where it hangs
+        self,
+        state: Any,
+        parents: Integers,
+        tokens: Integers,
+        below: _Nodes,
+        depth: int,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """Read a block of children, and all below them."""
+        import torch
+
+        with torch.inference_mode():  # each thread has a mode of its own
+            logits, after = self.reader.go_on(
+                state, torch.from_numpy(parents), torch.from_numpy(tokens)
+            )
+            self._add(logits, below, depth)
+            del logits  # large, and not needed further down
+            self._descend(after, below, depth, pool)
+
+    def _going_on(self, at: _Nodes, depth: int) -> _Nodes:
+        """Those that have a token behind the one at this depth; the others are done."""
+        if depth + 1 < self.tokens.shape[1]:
+            on = self.tokens[at.rows, depth + 1] != NOTHING
+        else:
+            on = np.zeros(len(at.rows), dtype=bool)
+        done = len(on) - int(on.sum())
+        if self.advance and done:
+            with self._lock:
+                self.advance(done)
+        return _Nodes(at.rows[on], at.nodes[on])

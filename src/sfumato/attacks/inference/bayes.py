@@ -1,0 +1,191 @@
+"""The Bayes attacker: the original with the largest prior × P[y | x].
+
+Why nobody does better
+    Whoever sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)]. Each
+    term is largest for the g(y) that maximises it, and that is this attacker: Σ_y max_x prior(x) ·
+    P[y | x] is the most that anybody with the same prior and the same view can reach. With a prior
+    over pairs of words he sums over what the words around may have been (forward and backward);
+    each word then has the largest chance that the whole sentence leaves it.
+
+Care
+    He is the best for *his* prior. Where rows are counted from draws he is only nearly that, and a
+    word that was never drawn is ranked by its distance, after those that were.
+
+Reference
+    The optimal inference attack of Shokri et al. 2012 for location privacy, for words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.attack import Done
+from sfumato.attacks.inference.guessing import Best
+from sfumato.attacks.inference.likelihood import Likelihood
+from sfumato.attacks.inference.observed import Observed
+from sfumato.attacks.inference.priors import Prior, sentence_ends
+from sfumato.core.checks import at_least
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+
+Points = NDArray[np.intp]
+Numbers = NDArray[np.float64]
+
+# Numbers that may be held for all outputs together when whole sentences are weighed (400 MB).
+MOST_CELLS = 5 * 10**7
+
+
+@dataclass(frozen=True, eq=False)
+class Bayes:
+    """Prior times likelihood, word by word or over sentences.
+
+    ``draws`` counts where a mechanism has no rows.
+    """
+
+    prior: Prior
+    draws: int = 100
+
+    def __post_init__(self) -> None:
+        at_least("draws", self.draws, 1)
+
+    @property
+    def reads_context(self) -> bool:
+        """With a prior over pairs of words the words around matter."""
+        return self.prior.bigrams is not None
+
+    @property
+    def knowledge(self) -> str:
+        """The prior."""
+        return f"He expects {self.prior.said}, and weighs that with the mechanism's probabilities."
+
+    def guesses(
+        self, observed: Observed, count: int, randomness: Randomness, done: Done | None = None
+    ) -> Points:
+        """The originals with the largest posterior, best first."""
+        if self.prior.bigrams is not None:
+            return self._over_sentences(observed, count, randomness, done)
+        found = np.empty((len(observed), count), dtype=np.intp)
+        for rank in range(len(observed.mechanisms)):
+            outputs, mine, which = observed.distinct(rank)
+            if not len(outputs):
+                continue
+            likelihood = self._likelihood(observed, rank, randomness)
+            best = Best.none_yet(len(outputs), count)
+            for block, found_chances in likelihood.blocks(self.prior.points, outputs, done):
+                chances = likelihood.cautious(found_chances)
+                posterior = (chances * self.prior.shares[block, None]).T
+                best.add(self.prior.points[block], posterior)
+            found[mine] = best.filled(observed, outputs)[which]
+        return found
+
+    def _likelihood(self, observed: Observed, rank: int, randomness: Randomness) -> Likelihood:
+        stream = randomness.stream(rank)
+        return Likelihood(observed.mechanisms[rank], observed.seen_as, self.draws, stream)
+
+    # Over sentences
+
+    def _over_sentences(
+        self, observed: Observed, count: int, randomness: Randomness, done: Done | None
+    ) -> Points:
+        columns, of_word = self._columns(observed, randomness, done)
+        best = Best.none_yet(len(observed), count)
+        place = np.full(observed.space.unknown + 1, -1, dtype=np.intp)
+        place[self.prior.points] = np.arange(len(self.prior.points))
+        for words, numbers in _sentences(observed, place):
+            chances = [
+                columns[of_word[word]] if word >= 0 else _certain(number, len(self.prior.points))
+                for word, number in zip(words, numbers, strict=True)
+            ]
+            for word, posterior in zip(words, self._posteriors(chances), strict=True):
+                if word >= 0:
+                    one = Best.none_yet(1, count)
+                    one.add(self.prior.points, posterior[None])
+                    best.points[word] = one.points[0]
+        return best.filled(observed, observed.outputs)
+
+    def _columns(
+        self, observed: Observed, randomness: Randomness, done: Done | None
+    ) -> tuple[Numbers, Points]:
+        """P[y | ·] for every output that was seen, and which of them each word has."""
+        width = len(self.prior.points)
+        parts: list[Numbers] = []
+        of_word = np.empty(len(observed), dtype=np.intp)
+        reached = 0
+        for rank in range(len(observed.mechanisms)):
+            outputs, mine, which = observed.distinct(rank)
+            of_word[mine] = which + reached
+            reached += len(outputs)
+            if reached * width > MOST_CELLS:
+                raise InvalidArgument(
+                    f"{width:,} candidates for {reached:,} different replacements are too many to "
+                    "weigh sentences with; fewer candidates: --set candidates=2000"
+                )
+            part = np.empty((len(outputs), width))
+            likelihood = self._likelihood(observed, rank, randomness)
+            for block, chances in likelihood.blocks(self.prior.points, outputs, done):
+                part[:, block] = likelihood.cautious(chances).T
+            parts.append(part)
+        return np.vstack(parts), of_word
+
+    def _posteriors(self, chances: list[Numbers]) -> list[Numbers]:
+        """What every word of a sentence may be, given all of it (forward and backward)."""
+        bigrams, prior = self.prior.bigrams, self.prior.shares
+        assert bigrams is not None  # noqa: S101  # told by the caller
+        ahead = [_weighed(prior, chances[0])]
+        for here in chances[1:]:
+            ahead.append(_weighed(bigrams.ahead(ahead[-1], prior), here))
+        back = [np.ones(len(prior))]
+        for here in reversed(chances[1:]):
+            back.append(_scaled(bigrams.back(_weighed(back[-1], here), prior)))
+        return [before * after for before, after in zip(ahead, reversed(back), strict=True)]
+
+
+def _sentences(observed: Observed, place: Points) -> list[tuple[list[int], list[int]]]:
+    """Runs of words that tell something about each other and hold a privatized one.
+
+    Each word is given by its number among the privatized ones, or −1 and its place in the prior. A
+    word outside the prior tells nothing of its neighbours and ends a run.
+    """
+    number_of = {tuple(at): number for number, at in enumerate(observed.places.tolist())}
+    runs: list[tuple[list[int], list[int]]] = []
+    for document in np.unique(observed.places[:, 0]).tolist():
+        pair = observed.pairs[document]
+        words: list[int] = []
+        numbers: list[int] = []
+        for index in range(len(pair.words)):
+            if words and sentence_ends(pair.gap(index)):
+                runs.append((words, numbers))
+                words, numbers = [], []
+            word = number_of.get((document, index), -1)
+            # Of a word that is not privatized the original is the text that everybody sees.
+            number = (
+                -1 if word >= 0 else int(place[observed.space.point_of(pair.replacement(index))])
+            )
+            if word < 0 and number < 0:
+                runs.append((words, numbers))
+                words, numbers = [], []
+                continue
+            words.append(word)
+            numbers.append(number)
+        runs.append((words, numbers))
+    return [run for run in runs if any(word >= 0 for word in run[0])]
+
+
+def _certain(number: int, size: int) -> Numbers:
+    one = np.zeros(size)
+    one[number] = 1.0
+    return one
+
+
+def _weighed(expected: Numbers, chances: Numbers) -> Numbers:
+    """What is expected, weighed by what was seen; by nothing if the two rule each other out."""
+    both = expected * chances
+    return _scaled(both if both.any() else expected)
+
+
+def _scaled(weights: Numbers) -> Numbers:
+    scaled: Numbers = weights / weights.sum()
+    return scaled

@@ -1,0 +1,186 @@
+"""What an attacker sees of a privatized text, kept apart from the answers.
+
+An attacker sees the text, knows which places the policy selected (the guarantee counts that as
+public) and through which mechanism each of them went. The original points are in ``Truth``, which
+no attacker is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.inference.alignment import Pair, paired
+from sfumato.attacks.text_target import TextTarget
+from sfumato.core.errors import BadInput
+from sfumato.corpora.documents import Document
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.vectors.space import Space
+
+Points = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spelling:
+    """How a drawn word is seen: words with one spelling cannot be told apart.
+
+    ``seen_as`` holds for every word the first one that is spelled like it. With the original's
+    capitals on it, a word may look like any other that differs in capitals only.
+    """
+
+    space: Space
+    case: str = "public"
+
+    def key(self, word: str) -> str:
+        """What is left of a spelling."""
+        return word.casefold() if self.case == "restore" else word
+
+    def table(self) -> tuple[dict[str, int], Points]:
+        """The point that each spelling stands for, and ``seen_as``."""
+        first: dict[str, int] = {}
+        seen = [first.setdefault(self.key(word), at) for at, word in enumerate(self.space.words)]
+        return first, np.array(seen, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed:
+    """A privatized text as an attacker has it.
+
+    ``places`` are document and word of each word that went through a mechanism, ``ranks`` say
+    which mechanism that was, ``outputs`` what came out, as points of ``space``.
+    """
+
+    space: Space
+    mechanisms: tuple[PointMechanism, ...]
+    seen_as: Points
+    pairs: Sequence[Pair]
+    places: NDArray[np.int64]
+    ranks: Points
+    outputs: Points
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def with_outputs(self, outputs: Points) -> Observed:
+        """The same text with other replacements in the same places."""
+        return replace(self, outputs=self.seen_as[outputs])
+
+    def joined(self, other: Observed) -> Observed:
+        """Both texts as one, this one first: what it costs to build rows is paid once."""
+        moved = other.places + np.array([len(self.pairs), 0])
+        return replace(
+            self,
+            pairs=[*self.pairs, *other.pairs],
+            places=np.vstack([self.places, moved]),
+            ranks=np.concatenate([self.ranks, other.ranks]),
+            outputs=np.concatenate([self.outputs, other.outputs]),
+        )
+
+    @cached_property
+    def possible(self) -> Points:
+        """The points that an original word can have; a second word of one spelling is never met."""
+        size = len(self.space)
+        return np.flatnonzero(self.space.points(self.space.words) == np.arange(size))
+
+    def distinct(self, rank: int) -> tuple[Points, Points, Points]:
+        """What came out of one mechanism: each output once, whose it is, and which one it is."""
+        mine = np.flatnonzero(self.ranks == rank)
+        outputs, which = np.unique(self.outputs[mine], return_inverse=True)
+        return outputs, mine, which.reshape(-1).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """The answers: the original points, and which documents they are in.
+
+    ``kept`` words were selected, but stand in the clear because they are unknown.
+    """
+
+    originals: Points
+    documents: NDArray[np.int64]
+    unchanged: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+    kept: int
+
+
+def observed(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed, Truth]:
+    """Take a privatized text apart into what an attacker sees and what he wants to know."""
+    mechanisms = target.mechanisms
+    space = mechanisms[0].points.space
+    spelling = Spelling(space, mechanisms[0].case)
+    first, seen_as = spelling.table()
+    pairs = paired(originals, target.documents, lambda word: spelling.key(word) in first)
+    places: list[tuple[int, int]] = []
+    ranks: list[int] = []
+    outputs: list[int] = []
+    kept = 0
+    for number, (pair, document) in enumerate(zip(pairs, originals, strict=True)):
+        for index, rank in _selected(target, document, pair):
+            met = space.point_of(pair.words[index])
+            if met == space.unknown and mechanisms[rank].unknown == "keep":
+                kept += 1
+                continue
+            output = first.get(spelling.key(pair.replacement(index)))
+            if output is None:
+                raise BadInput(
+                    f"document {number + 1}: in the place of word {index + 1}, which the policy "
+                    "selects, there is none of the vocabulary; is the policy the one that was used?"
+                )
+            places.append((number, index))
+            ranks.append(rank)
+            outputs.append(output)
+    _check_count(target, len(outputs) + kept)
+    seen = Observed(
+        space=space,
+        mechanisms=tuple(one.points for one in mechanisms),
+        seen_as=seen_as,
+        pairs=pairs,
+        places=np.array(places, dtype=np.int64).reshape(-1, 2),
+        ranks=np.array(ranks, dtype=np.intp),
+        outputs=np.array(outputs, dtype=np.intp),
+    )
+    return seen, _truth(seen, kept)
+
+
+def _selected(target: TextTarget, document: Document, pair: Pair) -> list[tuple[int, int]]:
+    """The words of a document that were selected, with the number of their mechanism."""
+    release = target.release
+    if isinstance(release, Levels):
+        return sorted(release.ranks(document, pair.words).items())
+    return [(index, 0) for index in release.policy.find(document).select(pair.words)]
+
+
+def _check_count(target: TextTarget, found: int) -> None:
+    if target.selected is not None and target.selected != found:
+        raise BadInput(
+            f"the policy selects {found:,} words of the originals, but {target.selected:,} were "
+            "privatized: these are not the originals, or the policy is another one (its settings "
+            "are not in the side file: --set policy=…)"
+        )
+    if not found:
+        raise BadInput("the policy selects no word, so there is none to infer")
+
+
+def _truth(seen: Observed, kept: int) -> Truth:
+    if not len(seen):
+        raise BadInput(
+            f"all {kept:,} selected words are outside the vocabulary and stand in the clear "
+            "(unknown='keep'): there is nothing left to infer"
+        )
+    originals = seen.space.points(
+        seen.pairs[document].words[index] for document, index in seen.places.tolist()
+    )
+    unknown = originals == seen.space.unknown
+    looks = seen.seen_as[np.where(unknown, 0, originals)]
+    return Truth(
+        originals=originals,
+        documents=seen.places[:, 0],
+        unchanged=(looks == seen.outputs) & ~unknown,
+        unknown=unknown,
+        kept=kept,
+    )

@@ -1,0 +1,290 @@
+"""How many words of a privatized text an attacker gets back.
+
+What is counted
+    Every word that went through the mechanism. ``top-1`` and ``top-k`` are the shares of them that
+    are among the attacker's first guess or first k guesses; a guess is right if it is the same
+    word of the vocabulary as the original (capitals aside). A word outside the vocabulary cannot
+    be named by anybody, all of them share one point, so it counts as not found; ``unknown words``
+    is their share. ``unchanged`` is the share that came out as it went in. It is a part of the
+    above, and the attacker does not know which part: ``… where changed`` are the same figures
+    without it.
+
+Control
+    The whole attack once more, on replacements that have nothing to do with the originals: words
+    drawn from the prior, privatized by the same mechanism, put into the same places. An attacker
+    who also reads the words around would still learn from those, so for him each word's guesses
+    are compared with the original of another word.
+
+Care
+    These figures are measured on private text and are a release of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.inference.bayes import Bayes
+from sfumato.attacks.inference.guessing import Attacker, Nearest
+from sfumato.attacks.inference.judging import blind_share, displaced, right, unrelated
+from sfumato.attacks.inference.observed import Observed, Truth, observed
+from sfumato.attacks.inference.priors import PRIORS, Prior, prior_of, selectable
+from sfumato.attacks.scores import Control, Scores, timed
+from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text
+from sfumato.charts.saving import Chart
+from sfumato.core.checks import at_least, one_of
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.source import Source
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.rows import RowMechanism
+from sfumato.metrics.prediction import Measured
+from sfumato.metrics.shares import clustered_share
+from sfumato.policies.patterns import Digits
+from sfumato.policies.policy import Policy
+
+SELECTABLE = ("auto", "no", "yes")
+ATTACKERS = ("bayes", "masked", "nearest")
+# Where rows are counted from draws, candidates that are drawn for unless told otherwise.
+DRAWN_FOR = 3000
+
+Flags = NDArray[np.bool_]
+Points = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenInference:
+    """Infer the words of a privatized text from their replacements.
+
+    ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbours) or
+    masked (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or
+    bigram, from the public file ``corpus`` if given. ``candidates`` limits him to the most frequent
+    words and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k.
+    ``draws`` is how often each candidate is drawn for where there are no rows. ``selectable`` says
+    whether he expects only words that the policy selects where they stand alone: yes, no, or auto
+    (yes if the policy is digits, which looks at nothing else). ``policy`` and ``vectors`` are for
+    what the side file does not show.
+    """
+
+    attacker: str = "bayes"
+    prior: str = "unigram"
+    corpus: str = ""
+    candidates: int = 0
+    draws: int = 100
+    top: int = 10
+    model: str = ""
+    selectable: str = "auto"
+    policy: str = ""
+    vectors: str = ""
+
+    name: ClassVar[str] = "token-inference"
+
+    def __post_init__(self) -> None:
+        one_of("attacker", self.attacker, ATTACKERS)
+        one_of("prior", self.prior, PRIORS)
+        one_of("selectable", self.selectable, SELECTABLE)
+        at_least("candidates", self.candidates, 0)
+        at_least("draws", self.draws, 1)
+        at_least("top", self.top, 2)
+        if self.attacker == "masked" and not self.model:
+            raise InvalidArgument(
+                "attacker='masked' needs the folder of a masked language model: --set model=FOLDER"
+            )
+        if self.attacker == "bayes" and self.prior == "bigram" and not self.corpus:
+            raise InvalidArgument(
+                "prior='bigram' needs a public corpus to learn from: --set corpus=FILE"
+            )
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """A privatized file and its originals."""
+        lacking = not_privatized(inputs.target)
+        if lacking is None and inputs.originals is None:
+            return (
+                f"the text that {inputs.target} was made from is needed, to see which guesses are "
+                f"right: --originals IN (the file given to sfumato privatize)"
+            )
+        return lacking
+
+    def opened(self, inputs: Inputs) -> tuple[TextTarget, list[Document]]:
+        """The privatized documents with their release, and the originals."""
+        assert inputs.originals is not None  # noqa: S101  # see ``missing``
+        known = Known(policy=self.policy, vectors=self.vectors)
+        target = open_text(inputs.target, inputs.documents(inputs.target), known)
+        return target, inputs.documents(inputs.originals)
+
+    def score(
+        self,
+        target: TextTarget,
+        data: Sequence[Document],
+        randomness: Randomness,
+        done: Done | None = None,
+    ) -> Scores:
+        """Attack a privatized text whose originals are known to the evaluator."""
+        with timed() as watch:
+            seen, truth = observed(target, data)
+            prior = self._prior(seen, target)
+            # The control goes along, as further documents: rows are expensive.
+            both = seen.joined(seen.with_outputs(unrelated(seen, prior, randomness.stream(0))))
+            attacker = self._attacker(prior, both)
+            guesses = attacker.guesses(both, self.top, randomness.stream(1), done)
+            hits = right(guesses[: len(seen)], truth.originals)
+            compared, what = _compared(attacker, truth, randomness.stream(2))
+            blank = right(guesses[len(seen) :], compared)
+            scores = Scores(
+                attack=self.name,
+                knowledge=_knowledge(attacker),
+                figures=tuple(self._figures(hits, truth)),
+                chance=self._chance(prior, truth),
+                control=Control(what=what, figures=self._first_and_any(blank, truth.documents)),
+                notes=tuple(self._notes(seen, truth, target)),
+                details=self._details(hits, blank, truth, prior),
+            )
+        return watch.stamp(scores)
+
+    def _prior(self, seen: Observed, target: TextTarget) -> Prior:
+        possible, said = seen.possible, ""
+        policy = _policy_by_words(target, self.selectable)
+        if policy is not None:
+            possible = selectable(possible, seen.space, policy)
+            said = ", only such as the policy selects"
+        corpus = Source.of(Path(self.corpus), Layout()).documents() if self.corpus else None
+        prior = prior_of(self.prior, seen.space, possible, corpus)
+        return replace(prior, said=prior.said + said)
+
+    def _attacker(self, prior: Prior, seen: Observed) -> Attacker:
+        if self.attacker == "nearest":
+            return Nearest()
+        if self.attacker == "masked":
+            from sfumato.attacks.inference.masked import Masked, MaskedModel
+
+            return Masked(MaskedModel.load(Path(self.model)))
+        exact = all(isinstance(one, RowMechanism) for one in seen.mechanisms)
+        limit = self.candidates or (0 if exact else DRAWN_FOR)
+        return Bayes(prior.among(limit, seen.outputs) if limit else prior, self.draws)
+
+    def _first_and_any(
+        self, hits: Flags, documents: NDArray[np.int64], where: str = ""
+    ) -> tuple[Measured, Measured]:
+        return (
+            clustered_share(f"top-1{where}", hits[:, 0], documents),
+            clustered_share(
+                f"top-{self.top}{where}", np.logical_or.reduce(hits, axis=1), documents
+            ),
+        )
+
+    def _figures(self, hits: Flags, truth: Truth) -> list[Measured]:
+        documents, changed = truth.documents, ~truth.unchanged
+        figures = [*self._first_and_any(hits, documents)]
+        if changed.any():
+            figures += self._first_and_any(hits[changed], documents[changed], " where changed")
+        return [
+            *figures,
+            clustered_share("unchanged", truth.unchanged, documents),
+            clustered_share("unknown words", truth.unknown, documents),
+        ]
+
+    def _chance(self, prior: Prior, truth: Truth) -> dict[str, float]:
+        """What the likeliest words of the prior would score, without a look at the text."""
+        changed = ~truth.unchanged
+        found = {}
+        for count in (1, self.top):
+            found[f"top-{count}"] = blind_share(prior, truth.originals, count)
+            if changed.any():
+                found[f"top-{count} where changed"] = blind_share(
+                    prior, truth.originals[changed], count
+                )
+        return found
+
+    def _details(self, hits: Flags, blank: Flags, truth: Truth, prior: Prior) -> dict[str, Any]:
+        reached, without = (np.logical_or.accumulate(one, axis=1) for one in (hits, blank))
+        return {
+            "attacker": self.attacker,
+            "prior": prior.said,
+            "success": [
+                {
+                    "guesses": count,
+                    "share": float(reached[:, count - 1].mean()),
+                    "control": float(without[:, count - 1].mean()),
+                    "chance": blind_share(prior, truth.originals, count),
+                }
+                for count in range(1, self.top + 1)
+            ],
+        }
+
+    def chart(self, scores: Scores) -> Chart:
+        """The share of words found against the number of guesses."""
+        from sfumato.charts.guesses import guesses_chart
+
+        return guesses_chart(
+            scores.details["success"],
+            title=f"Words inferred from a privatized text ({scores.details['attacker']})",
+            subtitle=f"{scores.figures[0].n:,} words; prior: {scores.details['prior']}",
+        )
+
+    def _notes(self, seen: Observed, truth: Truth, target: TextTarget) -> list[str]:
+        notes = [
+            f"Of {len(seen):,} words that went through the mechanism "
+            f"{int(truth.unchanged.sum()):,} came out unchanged. The attacker does not know which; "
+            f"they count in top-1 and top-{self.top}, and not where it says 'where changed'.",
+        ]
+        if truth.kept:
+            notes.insert(
+                0,
+                f"{truth.kept:,} selected words STAND IN THE CLEAR: they are outside the "
+                "vocabulary and unknown='keep' left them as they were. Nobody has to infer them, "
+                "and no figure here counts them; unknown='centroid' protects them.",
+            )
+        if truth.unknown.any():
+            notes.append(
+                f"{int(truth.unknown.sum()):,} words are outside the vocabulary and share one "
+                "point: which of them stood there cannot be told, so they count as not found."
+            )
+        if self.attacker == "bayes" and not all(
+            isinstance(one, RowMechanism) for one in seen.mechanisms
+        ):
+            notes.append(
+                "The mechanism has no rows: its probabilities were counted from "
+                f"{self.draws:,} draws for each candidate, so this attacker is only nearly the "
+                "best one; more draws and more candidates (--set draws=, candidates=) make him "
+                "better."
+            )
+        if target.seeded:
+            notes.append("The text was made with a seed: whoever knows it undoes everything.")
+        if target.mechanisms[0].case == "restore":
+            notes.append("The originals' capitals show; no attacker here makes use of them.")
+        return notes
+
+
+def _policy_by_words(target: TextTarget, wanted: str) -> Policy | None:
+    """The policy, if the attacker reads off it which words are possible at all."""
+    release = target.release
+    if isinstance(release, Levels):
+        if wanted == "yes":
+            raise InvalidArgument("selectable='yes' is for one policy, not for levels")
+        return None
+    by_itself = wanted == "yes" or (wanted == "auto" and isinstance(release.policy, Digits))
+    return release.policy if by_itself else None
+
+
+def _compared(attacker: Attacker, truth: Truth, randomness: Randomness) -> tuple[Points, str]:
+    """What the control's guesses are compared with, and what the control is."""
+    what = "replacements of words drawn from the prior, independent of the originals"
+    if not attacker.reads_context:
+        return truth.originals, what
+    others = truth.originals[displaced(len(truth.originals), randomness)]
+    return others, f"{what}, each word's guesses compared with the original of another word"
+
+
+def _knowledge(attacker: Attacker) -> str:
+    return (
+        "The attacker sees the privatized text and knows the mechanism, its level, the public "
+        f"vectors and which words were privatized. {attacker.knowledge}"
+    )

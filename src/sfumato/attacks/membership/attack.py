@@ -1,0 +1,263 @@
+"""``membership``: was a text among those that a model was trained on?
+
+Members and others are scored by every signal for which there is evidence, and each signal by how
+well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
+texts but not the model: members and others from different sources differ anyhow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.membership import reference_signals
+from sfumato.attacks.membership.candidates import FEWEST, Candidates, random_halves
+from sfumato.attacks.membership.decoys import decoys, planted
+from sfumato.attacks.membership.evidence import Evidence, Values, neutral
+from sfumato.attacks.membership.figures import Findings, too_few
+from sfumato.attacks.membership.gathering import Effort, Suspects, gathered, measured, usable
+from sfumato.attacks.membership.requirements import SECRETS, missing, refused
+from sfumato.attacks.membership.signals import OUTSIDE, SIGNALS, Knobs, scored
+from sfumato.attacks.membership.without_model import auc_without_model
+from sfumato.attacks.model_target import ModelTarget, is_run, open_model
+from sfumato.attacks.score_store import ScoreStore
+from sfumato.attacks.scores import Scores, timed
+from sfumato.core.checks import at_least, between, one_of, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.canaries import Canary
+from sfumato.corpora.documents import Document
+from sfumato.metrics.prediction import Measured
+from sfumato.metrics.ranking import measured_auc
+
+if TYPE_CHECKING:
+    from sfumato.charts.saving import Chart
+
+YEOM, RULE = "yeom", "reference-rule"
+ALONE = "auc references alone"
+FEW_SECRETS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Membership:
+    """Tell members from others by what a model finds probable.
+
+    ``signals`` are those to use; without any, all for which there is evidence. At most ``most``
+    texts of a side are tried. ``shadows`` models are trained on random halves of the texts, if more
+    than 0. ``share`` of the tokens count for min-k. ``neighbours`` texts are made for each one, by
+    ``masked_model`` (a folder) or from the embedded vectors. ``alpha`` is the percentile of MIA-R's
+    rule, ``gamma`` and ``offset`` are RMIA's γ and a.
+    """
+
+    name: ClassVar[str] = "membership"
+
+    signals: tuple[str, ...] = ()
+    most: int = 5000
+    shadows: int = 0
+    share: float = 0.2
+    neighbours: int = 10
+    masked_model: str = ""
+    alpha: float = 0.1
+    gamma: float = 1.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        for signal in self.signals:
+            one_of("signals", signal, (*SIGNALS, SECRETS))
+        if at_least("shadows", self.shadows, 0) % 2:
+            raise InvalidArgument(f"shadows={self.shadows} must be even: they come in pairs")
+        at_least("most", self.most, FEWEST)
+        at_least("neighbours", self.neighbours, 1)
+        between("share", positive("share", self.share), 0, 1)
+        between("alpha", self.alpha, 0, 1)
+        between("offset", self.offset, 0, 1)
+        positive("gamma", self.gamma)
+
+    @property
+    def knobs(self) -> Knobs:
+        """What the signals are told."""
+        return Knobs(share=self.share, gamma=self.gamma, offset=self.offset)
+
+    @property
+    def effort(self) -> Effort:
+        """How hard evidence is sought."""
+        return Effort(
+            shadows=self.shadows, neighbours=self.neighbours, masked_model=self.masked_model
+        )
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """Why the attack cannot be run on these inputs, and what would help."""
+        if self.masked_model and not Path(self.masked_model).is_dir():
+            return f"masked_model={self.masked_model} is no folder; nothing is fetched"
+        return missing(inputs, self.signals, shadows=self.shadows)
+
+    def opened(self, inputs: Inputs) -> tuple[ModelTarget, Suspects]:
+        """The model, and everything to try it with."""
+        target = open_model(inputs.target)
+        candidates = None
+        if inputs.members is not None and inputs.others is not None:
+            candidates = Candidates.of(
+                inputs.documents(inputs.members), inputs.documents(inputs.others), self.most
+            )
+        recipe = None
+        if self.shadows and is_run(inputs.target):
+            from sfumato.attacks.membership.shadows import recipe_of
+            from sfumato.training.run_folder import RunFolder
+
+            recipe = recipe_of(RunFolder(inputs.target).settings(), target.model.tokenizer)
+        kind = "classifier" if target.model.classes else "causal"
+        references = tuple(open_model(path, kind=kind) for path in inputs.references)
+        if any(one.digest == target.digest for one in references):
+            raise InvalidArgument("a reference is the target itself; it has seen the members")
+        return target, Suspects(
+            candidates=candidates,
+            secrets=planted(inputs.canaries) if inputs.canaries else (),
+            references=references,
+            recipe=recipe,
+            store=ScoreStore(inputs.cache),
+            folder=inputs.cache,
+        )
+
+    def score(
+        self,
+        target: ModelTarget,
+        data: Suspects,
+        randomness: Randomness,
+        done: Done | None = None,
+    ) -> Scores:
+        """Attack."""
+        with timed() as watch:
+            findings, notes, knowledge = Findings(randomness.stream(0)), list[str](), list[str]()
+            if data.candidates is not None and tuple(self.signals) != (SECRETS,):
+                found, lacking = usable(self.signals, target, data, self.effort)
+                gather = randomness.stream(1)
+                evidence, said = gathered(target, data, found, self.effort, gather, done)
+                partial = self._judge(data.candidates, evidence, found, findings)
+                notes += [*partial, *self._compared(data.candidates, findings), *lacking, *said]
+                notes += _without_tokens(evidence)
+                knowledge += [_KNOWS, _KNOWS_MEAN] if "loss" in found else [_KNOWS]
+                knowledge += [_KNOWS_OTHERS] if evidence.references or evidence.shadows else []
+            if data.secrets and (not self.signals or SECRETS in self.signals):
+                before = len(findings.figures)
+                notes += _score_secrets(target, data, findings, randomness.stream(2))
+                knowledge += [_KNOWS_FORMAT] if len(findings.figures) > before else []
+            if not findings.figures:
+                raise refused(self.signals, notes)
+            scores = Scores(
+                attack=self.name,
+                knowledge=" ".join(knowledge),
+                figures=tuple(findings.figures),
+                chance=findings.chance,
+                control=findings.control(),
+                notes=tuple(notes),
+                details=findings.details(),
+            )
+        return watch.stamp(scores)
+
+    def chart(self, scores: Scores) -> Chart:
+        """The ROC of every signal on logarithmic axes."""
+        from sfumato.charts.roc import roc_chart
+
+        curves: dict[str, Any] = scores.details["roc"]
+        areas = {name: scores.figure(f"auc {name}").value for name in curves}
+        return roc_chart(curves, areas)
+
+    def _judge(
+        self, candidates: Candidates, evidence: Evidence, names: list[str], findings: Findings
+    ) -> list[str]:
+        """The figures of every signal; a note if the references prefer a side by themselves."""
+        half = random_halves(len(candidates.others), findings.randomness)
+        for name in names:
+            members, others = candidates.split(scored(name, evidence, self.knobs))
+            findings.add_signal(name, members, others, half)
+        if "loss" in names:
+            losses = candidates.split(neutral(evidence.losses))
+            # The attacker of Yeom knows the mean loss on the training texts, and nothing else.
+            findings.add_rule(YEOM, *(side < losses[0].mean() for side in losses))
+        if any(SIGNALS[name].needs == OUTSIDE for name in names):
+            called = reference_signals.below_percentile(evidence, self.alpha)
+            count = len(candidates.members)
+            findings.add_rule(RULE, called[:count], called[count:])
+        if evidence.references is None:
+            return []
+        alone = neutral(-reference_signals.mean_known(evidence.references.losses))
+        blind = measured_auc(ALONE, *candidates.split(alone), findings.randomness)
+        findings.add(blind, 0.5)
+        return [] if _chance_is_inside(blind) else [_PARTIAL]
+
+    def _compared(self, candidates: Candidates, findings: Findings) -> list[str]:
+        """The control without a model, and what must be said about the candidates."""
+        notes = [*candidates.notes]
+        texts = [[one.text for one in side] for side in (candidates.members, candidates.others)]
+        blind = auc_without_model(texts[0], texts[1], findings.randomness)
+        if blind is not None:
+            findings.add(blind, 0.5)
+            if not _chance_is_inside(blind):
+                notes.insert(0, _DIFFER)
+        few = too_few(len(candidates.others))
+        return [*notes, few] if few else notes
+
+
+_KNOWS = (
+    "The attacker has the texts in question and can ask the model for the probability of each "
+    "token."
+)
+_KNOWS_MEAN = f"For 'advantage {YEOM}' he knows the mean loss on the training texts."
+_KNOWS_OTHERS = (
+    "For some signals he also has models of the same kind, and knows which of the texts these "
+    "were trained on."
+)
+_KNOWS_FORMAT = "For the secrets he knows their format and guesses among candidates."
+_DIFFER = (
+    "members and others differ by themselves: a classifier that never saw the model tells them "
+    "apart, so the figures above partly measure that"
+)
+
+
+_PARTIAL = (
+    "the references tell members from others without the target: were they trained on one side? "
+    "Then the signals that compare with them partly measure that"
+)
+
+
+def _chance_is_inside(figure: Measured) -> bool:
+    low, high = figure.low, figure.high
+    return low is None or high is None or low <= 0.5 <= high
+
+
+def _without_tokens(evidence: Evidence) -> list[str]:
+    empty = int(np.isnan(evidence.losses).sum())
+    if not empty:
+        return []
+    return [f"texts without a token: {empty:,}; each has the median score and speaks for no side"]
+
+
+def _score_secrets(
+    target: ModelTarget, data: Suspects, findings: Findings, randomness: Randomness
+) -> list[str]:
+    """Planted secrets against decoys of the same format, by summed ln p."""
+    if target.model.classes:
+        return ["not tried: secrets. They need a language model, which a classifier is not"]
+    if len(data.secrets) < FEWEST:
+        return [
+            f"not tried: secrets. {len(data.secrets)} were planted, and it takes {FEWEST}: "
+            "'sfumato data canaries CORPUS -k 1,1,1,1 -o PLANTED'"
+        ]
+
+    def sums(canaries: tuple[Canary, ...]) -> Values:
+        documents = [Document(canary.text) for canary in canaries]
+        return np.array([one.total for one in measured(target, documents, data.store)])
+
+    count = len(data.secrets)
+    made_up = decoys(data.secrets, randomness, FEW_SECRETS)
+    half = random_halves(len(made_up), randomness)
+    findings.add_signal(SECRETS, sums(data.secrets), sums(made_up), half)
+    said = f"{count:,} planted secrets against {len(made_up):,} decoys of the same format"
+    if count < FEW_SECRETS:
+        return [f"{said}: too few for a sharp figure; the Selective-DPSGD paper plants 500"]
+    few = too_few(count)
+    return [said, few] if few and data.candidates is None else [said]

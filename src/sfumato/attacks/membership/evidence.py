@@ -1,0 +1,124 @@
+"""What signals are computed from: token scores of all candidates, under the target and others.
+
+Nothing here says which candidates are members. A signal is a function of this evidence alone, so
+whatever it tells about membership comes from the models.
+
+Care
+    A text without a token gives no evidence: its scores are not numbers here, and ``neutral`` puts
+    them at the median of all other candidates, where they speak for neither side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.token_scores import TokenScores
+from sfumato.core.errors import BadInput, InvalidArgument
+
+Values = NDArray[np.float64]
+Table = tuple[TokenScores, ...]
+
+# A token that a model holds impossible would make sums infinite, and their differences undefined.
+IMPOSSIBLE = -1e4
+
+
+@dataclass(frozen=True, eq=False)
+class OtherModels:
+    """Models that are like the target, and which of the candidates each was trained on.
+
+    ``inside[m, i]`` says whether model m has seen candidate i.
+    """
+
+    tables: tuple[Table, ...]
+    inside: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        if not self.tables:
+            raise InvalidArgument("other models need at least one model")
+        if self.inside.shape != (len(self.tables), len(self.tables[0])):
+            raise InvalidArgument(
+                f"{len(self.tables)} models on {len(self.tables[0])} candidates do not fit a mask "
+                f"of shape {self.inside.shape}"
+            )
+        if self.inside.all(axis=0).any():
+            raise BadInput("each candidate needs a model that has not seen it")
+
+    @classmethod
+    def strangers(cls, tables: Sequence[Table]) -> OtherModels:
+        """Models that have seen no candidate."""
+        shape = (len(tables), len(tables[0]) if tables else 0)
+        return cls(tuple(tables), np.zeros(shape, dtype=np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @cached_property
+    def losses(self) -> Values:
+        """One row for each model, one column for each candidate."""
+        return np.array([losses(table) for table in self.tables])
+
+    @cached_property
+    def outside(self) -> Values:
+        """The losses where a model has not seen the candidate; no number elsewhere."""
+        return np.where(self.inside, np.nan, self.losses)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """All that an attacker may look at, candidate by candidate.
+
+    ``references`` are models he got somewhere, ``shadows`` those he trained himself on random
+    halves of the candidates; ``around`` is the mean loss of each text's neighbours.
+    """
+
+    texts: tuple[str, ...]
+    target: Table
+    references: OtherModels | None = None
+    shadows: OtherModels | None = None
+    around: Values | None = None
+
+    @property
+    def losses(self) -> Values:
+        """Mean −ln p of each candidate's tokens under the target."""
+        return losses(self.target)
+
+    @property
+    def outsiders(self) -> OtherModels:
+        """The references, or the shadows where there are none."""
+        found = self.references or self.shadows
+        if found is None:
+            raise InvalidArgument("this signal needs references or shadows")
+        return found
+
+    @property
+    def insiders(self) -> OtherModels:
+        """The shadows."""
+        if self.shadows is None:
+            raise InvalidArgument("this signal needs shadows")
+        return self.shadows
+
+
+def losses(table: Sequence[TokenScores]) -> Values:
+    """Mean −ln p of each text; of one without a token it is not a number."""
+    return np.array([-possible(one).mean() if len(one) else np.nan for one in table], np.float64)
+
+
+def possible(scores: TokenScores) -> Values:
+    """Ln p of each token, none of them infinite."""
+    return np.maximum(scores.log_probability.astype(np.float64), IMPOSSIBLE)
+
+
+def neutral(values: Values) -> Values:
+    """What is not a number becomes the median of all that are: it speaks for neither side.
+
+    >>> neutral(np.array([1.0, np.nan, 3.0, 2.0])).tolist()
+    [1.0, 2.0, 3.0, 2.0]
+    """
+    missing = np.isnan(values)
+    middle = 0.0 if missing.all() else float(np.median(values[~missing]))
+    return np.where(missing, middle, values)

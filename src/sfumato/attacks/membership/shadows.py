@@ -1,0 +1,182 @@
+"""Shadow models: of the target's own shape, each trained on a random half of the candidates.
+
+Shadows come in pairs, a half and its complement, so that every candidate is inside exactly half of
+them. They are trained as the target was (model, sizes, optimizer, passes, batches), but always
+without noise. Each is a run of its own under the cache, so a killed attack goes on where it was;
+the halves are drawn once and kept beside them.
+
+Care
+    Shadows are trained on private text without protection: the folder is for its owner only, and
+    as private as the candidates. It is named by a hash under a key that was drawn for the cache, so
+    that the name confirms no guess at the text. Deleting it costs time, nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.attack import Done
+from sfumato.attacks.membership.evidence import OtherModels, Table
+from sfumato.attacks.model_target import ModelTarget, open_model
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.core.files import replacing, write_whole
+from sfumato.core.keys import Key
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.documents import Document
+
+if TYPE_CHECKING:
+    from sfumato.tokenizers.tokenizer import Tokenizer
+    from sfumato.training.request import Request
+
+# No seed: the shadow is drawn from the secure stream.
+UNSEEDED = -1
+_README = """Models that an attack has trained on private text, without any protection.
+They are as private as that text. The folder may be deleted; they are then trained again.
+"""
+
+Measure = Callable[[ModelTarget], Table]
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Which candidates each shadow is trained on, and the seed of its training, if any."""
+
+    inside: NDArray[np.bool_]
+    seeds: NDArray[np.int64]
+
+
+def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
+    """The training of a run once more, without noise; ``settings`` are those of its folder."""
+    from sfumato.catalog import entries
+    from sfumato.training.course import Course
+    from sfumato.training.privacy import Privacy
+    from sfumato.training.request import Request
+
+    try:
+        stages, units = settings["plan"]["stages"], settings["plan"]["units"]
+        places = sum(stage["steps"] * stage["batch_size"] for stage in stages)
+        return Request(
+            model=settings["model"],
+            privacy=Privacy(
+                epsilon=math.inf,
+                epochs=places / units,
+                batch_sizes=tuple(stage["batch_size"] for stage in stages),
+            ),
+            course=Course(**settings["course"]),
+            kind=settings["kind"],
+            classes=tuple(settings["classes"]),
+            long=settings["long"],
+            lora_rank=settings["lora_rank"],
+            # A pretrained model brings its own; one from scratch reads as the target does.
+            tokenizer=tokenizer if settings["model"] in entries("models") else None,
+            settings=dict(settings["model_settings"]),
+        )
+    except (KeyError, TypeError, ZeroDivisionError):
+        raise BadInput("the run's config.json does not say how the model was trained") from None
+
+
+def draw_halves(candidates: int, count: int, randomness: Randomness) -> Halves:
+    """Random halves and their complements; every candidate is in half of them."""
+    if at_least("shadows", count, 2) % 2:
+        raise InvalidArgument(f"shadows={count} must be even: they come in pairs")
+    if candidates < 4:
+        raise BadInput(f"{candidates} candidates are too few to train shadows on halves of them")
+    inside = np.zeros((count, candidates), dtype=np.bool_)
+    for pair in range(0, count, 2):
+        inside[pair, randomness.choose(candidates, candidates // 2)] = True
+        inside[pair + 1] = ~inside[pair]
+    if randomness.for_release:
+        return Halves(inside, np.full(count, UNSEEDED, dtype=np.int64))
+    return Halves(inside, randomness.integers(2**31, count))
+
+
+def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, and how to look
+    recipe: Request,
+    documents: Sequence[Document],
+    count: int,
+    folder: Path,
+    measure: Measure,
+    randomness: Randomness,
+    done: Done | None = None,
+) -> OtherModels:
+    """Train what is not trained yet, and measure the candidates under every shadow."""
+    place = _place(folder / "shadows", recipe, documents, count)
+    halves = _kept_halves(place, len(documents), count, randomness)
+    tables = []
+    for number in range(count):
+        chosen = [documents[one] for one in np.flatnonzero(halves.inside[number]).tolist()]
+        tables.append(measure(_trained(recipe, chosen, place, number, int(halves.seeds[number]))))
+        if done:
+            done(number + 1, count)
+    return OtherModels(tuple(tables), halves.inside)
+
+
+def _trained(
+    recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
+) -> ModelTarget:
+    from sfumato.training.request import train
+    from sfumato.training.run_folder import RunFolder
+
+    run = RunFolder(place / f"shadow-{number:03d}")
+    asked = replace(recipe, corpus={"shadow": number}, seed=None if seed == UNSEEDED else seed)
+    if not run.finished:
+        train(asked, documents, run, resume=run.config.is_file())
+    return open_model(run.path)
+
+
+def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: int) -> Path:
+    """A folder for these candidates under this recipe, and no others."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (folder / "key").is_file():
+            write_whole(folder / "README", _README.encode())
+            write_whole(folder / "key", secrets.token_hex(32).encode())
+    except OSError as error:
+        raise StorageFailed(f"cannot use the cache {folder}: {error.strerror}") from None
+    described = {
+        "model": recipe.model,
+        "privacy": asdict(recipe.privacy),
+        "course": dict(recipe.course.as_dict()),
+        "kind": recipe.kind,
+        "long": recipe.long,
+        "lora_rank": recipe.lora_rank,
+        "settings": recipe.settings,
+        "count": count,
+    }
+    labels = ("\0".join(document.labels) for document in documents)
+    code = Key.from_file(folder / "key").code(
+        json.dumps(described, sort_keys=True, default=str),
+        *(document.text for document in documents),
+        *labels,
+    )
+    place = folder / code[:24]
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+def _kept_halves(place: Path, candidates: int, count: int, randomness: Randomness) -> Halves:
+    """The halves that were drawn when the first shadow was trained."""
+    path = place / "halves.npz"
+    if not path.is_file():
+        drawn = draw_halves(candidates, count, randomness)
+        with replacing(path) as stream:
+            np.savez(stream, inside=drawn.inside, seeds=drawn.seeds)
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            kept = Halves(content["inside"], content["seeds"])
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        raise StorageFailed(f"{path} is damaged; delete {place} to train again") from None
+    if kept.inside.shape != (count, candidates):
+        raise StorageFailed(f"{path} belongs to other candidates; delete {place} to train again")
+    return kept

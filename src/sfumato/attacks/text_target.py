@@ -1,0 +1,238 @@
+"""A privatized text as a target: what was written, and how, as far as that is public.
+
+Policy, mechanism, level and vectors stand in the side file because they are no secret: a guarantee
+that needed them hidden would be none. So an attacker has them, and the mechanism is built again
+from there. Not in the side file is what may be private: a pattern, a word list. Whoever evaluates
+an attack gives those anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import (
+    BadInput,
+    InvalidArgument,
+    MissingInput,
+    SfumatoError,
+    StorageFailed,
+    UnknownName,
+)
+from sfumato.corpora.documents import Document
+from sfumato.mechanisms.building import is_baseline
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.combine import Minus, Union
+from sfumato.policies.parsing import parse_policy
+from sfumato.policies.policy import Policy
+from sfumato.releases.privatizer import Privatizer
+from sfumato.vectors.embedded import NAME, default_space
+from sfumato.vectors.loading import load
+from sfumato.vectors.space import Space
+
+PLUS, MINUS = " + ", " − "
+_COMPARED = ("mechanism_settings", "epsilon", "vectors", "unknown", "case")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextTarget:
+    """Privatized documents and the release that made them.
+
+    ``selected`` is how many words went through the mechanism, if the side file says so;
+    ``seeded`` whether a seed was used, with which everything could be undone.
+    """
+
+    documents: tuple[Document, ...]
+    release: Selective | Levels
+    selected: int | None = None
+    seeded: bool = False
+
+    @property
+    def mechanisms(self) -> tuple[OverVocabulary, ...]:
+        """The word mechanism, or that of each level, the strictest first."""
+        release = self.release
+        inner = (
+            [level.mechanism for level in release.levels]
+            if isinstance(release, Levels)
+            else [release.mechanism]
+        )
+        found = tuple(one for one in inner if isinstance(one, OverVocabulary))
+        if len(found) != len(inner):
+            raise InvalidArgument(
+                "this text was not privatized word by word over public vectors, so there is no "
+                "word to infer from each replacement"
+            )
+        return found
+
+    def __repr__(self) -> str:
+        # What the policy did not select stands here in the clear.
+        return f"TextTarget({len(self.documents)} documents)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What whoever evaluates an attack knows besides the side file.
+
+    ``policy`` is written as on the command line, several with ' + ' between and what is excepted
+    after ' − ' (or ' - '); ``vectors`` is a file.
+    """
+
+    policy: str = ""
+    vectors: str = ""
+
+
+def side_path(path: Path) -> Path:
+    """Where the guarantee of a privatized file stands."""
+    return path.with_name(path.name + ".guarantee.json")
+
+
+def not_privatized(path: Path) -> str | None:
+    """Why a path cannot be attacked as a privatized file, with what to do; None if it can."""
+    make = "sfumato privatize IN --epsilon 5 -o OUT writes one; then attack OUT"
+    if path.is_dir():
+        return f"{path} is a folder; this attack is on a privatized file: {make}"
+    if not path.is_file():
+        return f"there is no file {path}: {make}"
+    if not side_path(path).is_file():
+        return (
+            f"{side_path(path)} is missing, which says how {path} was privatized; it is written "
+            f"beside every privatized file ({make})"
+        )
+    return None
+
+
+def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTarget:
+    """A privatized file and, from its side file, the release that made it."""
+    settings, content = _read(side_path(path))
+    name = str(settings.get("mechanism"))
+    try:
+        baseline = is_baseline(name)
+    except UnknownName:
+        raise MissingInput(
+            f"{side_path(path)} names the mechanism {name!r}, which is none of the catalog; build "
+            "a TextTarget in Python, with the mechanism itself"
+        ) from None
+    if baseline:
+        raise MissingInput(
+            f"{path} was made by {name!r}, which puts one mask in the place of a whole stretch: "
+            "there is no replacement for each word. Privatize with a word mechanism: "
+            "sfumato privatize IN --mechanism exponential --epsilon 5 -o OUT"
+        )
+    privatizer = _privatizer(name, settings, known)
+    _check_same(privatizer, settings, content, side_path(path))
+    counts = content.get("counts") or {}
+    counted = [counts.get(name) for name in ("privatized_words", "uncovered_words")]
+    known_counts = [one for one in counted if isinstance(one, int)]
+    return TextTarget(
+        tuple(documents),
+        privatizer.selective,
+        selected=sum(known_counts) if len(known_counts) == 2 else None,
+        seeded=settings.get("reproducible") is True,
+    )
+
+
+def policy_of(written: str) -> Policy:
+    """A policy from its spec, or from the name that a side file shows.
+
+    >>> policy_of("digits + pii − everything").name
+    '(digits + pii) − everything'
+    """
+    chosen, *without = written.replace(" - ", MINUS).split(MINUS)
+    if len(without) > 1:
+        raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
+    found = _union(chosen)
+    return Minus(found, _union(without[0])) if without else found
+
+
+def _union(written: str) -> Policy:
+    stripped = written.strip()
+    if stripped.startswith("(") and stripped.endswith(")"):
+        stripped = stripped[1:-1]
+    policies = [parse_policy(one.strip()) for one in stripped.split(PLUS)]
+    return policies[0] if len(policies) == 1 else Union(tuple(policies))
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    try:
+        content = json.loads(path.read_bytes())
+        settings = content["settings"]
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
+    except (ValueError, KeyError, TypeError):
+        settings = None
+    if not isinstance(settings, dict):
+        raise BadInput(f"{path} is not the side file of a privatized text")
+    return settings, content
+
+
+def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privatizer:
+    levels: Any = [(one["epsilon"], one["policy"]) for one in settings.get("levels") or ()]
+    recorded = known.policy or str(settings.get("policy"))
+    chosen: dict[str, Any] = {"policy": "pii", "epsilon": None}
+    if levels and known.policy:
+        raise InvalidArgument("the side file gives a policy for each level; policy cannot be set")
+    if levels:
+        levels = [(epsilon, _stated(str(policy))) for epsilon, policy in levels]
+    else:
+        chosen = {"policy": _stated(recorded), "epsilon": settings.get("epsilon")}
+    return Privatizer(
+        mechanism=name,
+        levels=levels,
+        vectors=_space(str(settings.get("vectors")), known.vectors),
+        unknown=str(settings.get("unknown")),
+        case=str(settings.get("case")),
+        search=str(settings.get("search")),
+        settings=settings.get("mechanism_settings") or {},
+        **chosen,
+    )
+
+
+def _stated(written: str) -> Policy:
+    try:
+        return policy_of(written)
+    except SfumatoError:
+        # What was written may hold a pattern: it is not repeated.
+        pass
+    raise MissingInput(
+        "the side file does not show the policy in full (patterns and word lists may be private), "
+        "or what was given is none; which words went through the mechanism is needed: "
+        "--set 'policy=regex:PATTERN', --set 'policy=pii:email,phone', --set 'policy=A + B − C'"
+    )
+
+
+def _space(recorded: str, given: str) -> Space:
+    if not given and recorded == NAME:
+        return default_space()
+    if not given:
+        raise MissingInput(
+            f"the text was privatized over the vectors {recorded!r}; say where they are: "
+            "--set vectors=FILE"
+        )
+    space = default_space() if given == NAME else load(given)
+    if space.name != recorded:
+        raise BadInput(f"the text was privatized over {recorded!r}, not over {space.name!r}")
+    return space
+
+
+def _check_same(
+    privatizer: Privatizer, settings: Mapping[str, Any], content: Mapping[str, Any], path: Path
+) -> None:
+    """Whether what was built is what the side file speaks of; a wrong attacker looks harmless."""
+    built = privatizer.public_settings()
+    differing = [name for name in _COMPARED if built.get(name) != settings.get(name)]
+    stated = (content.get("guarantee") or {}).get("uncovered") or []
+    target = TextTarget((), privatizer.selective)
+    for mechanism in target.mechanisms:
+        own = mechanism.points.guarantee().uncovered
+        differing += ["what is not covered"] if not set(own) <= set(stated) else []
+    if differing:
+        raise MissingInput(
+            f"the mechanism cannot be built again from {path}, which does not hold all of its "
+            f"settings (it differs in {', '.join(dict.fromkeys(differing))}); build a TextTarget "
+            "in Python, with the mechanism itself"
+        )

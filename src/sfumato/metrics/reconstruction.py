@@ -1,0 +1,132 @@
+"""How much of a text was got back: scores of a reconstruction against its reference.
+
+=================  =====================================================================
+``rouge_l``        the longest common subsequence of words, as precision, recall and F1
+``jaccard``        words in both among words in either, as sets (both empty: 1)
+``token_accuracy`` the share of the reference's tokens that stand in the same place
+=================  =====================================================================
+
+An empty reconstruction scores 0 against anything but an empty reference. Special tokens that a
+model adds are not part of a text: ``without_special`` takes them out first. A batch that was
+reconstructed in an unknown order is put in order by ``assigned`` before it is scored.
+
+Reference
+    Lin 2004, "ROUGE" (ROUGE-L with words cut at everything but letters and digits, lower-cased,
+    not stemmed; the same numbers as the ``rouge-score`` package gives).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput
+
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+
+Score = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Precision, recall and their harmonic mean."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def rouge_l(reconstruction: str, reference: str) -> Overlap:
+    """ROUGE-L of one text against another.
+
+    >>> rouge_l("the cat lay on a mat", "The cat sat on the mat.").f1
+    0.6666666666666666
+    """
+    found, wanted = _words(reconstruction), _words(reference)
+    if not found or not wanted:
+        # Nothing was wanted and nothing was given: nothing is wrong.
+        both = float(not found and not wanted)
+        return Overlap(both, both, both)
+    common = longest_common(found, wanted)
+    precision, recall = common / len(found), common / len(wanted)
+    return Overlap(precision, recall, _harmonic(precision, recall))
+
+
+def longest_common(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """The length of the longest common subsequence, by rapidfuzz's bit-parallel algorithm."""
+    extra("rapidfuzz", needed_for="ROUGE-L", extra="attack")
+    from rapidfuzz.distance import LCSseq
+
+    return int(LCSseq.similarity(first, second))
+
+
+def jaccard(reconstruction: str, reference: str) -> float:
+    """The overlap of the sets of words.
+
+    >>> jaccard("a b c", "b c d"), jaccard("", ""), jaccard("", "a")
+    (0.5, 1.0, 0.0)
+    """
+    found, wanted = set(_words(reconstruction)), set(_words(reference))
+    either = found | wanted
+    return len(found & wanted) / len(either) if either else 1.0
+
+
+def token_accuracy(reconstruction: Sequence[int], reference: Sequence[int]) -> float:
+    """The share of the reference's tokens that were put in their places.
+
+    >>> token_accuracy([5, 7, 9], [5, 8, 9, 2])
+    0.5
+    """
+    if not len(reference):
+        return float(not len(reconstruction))
+    right = sum(one == other for one, other in zip(reconstruction, reference, strict=False))
+    return right / len(reference)
+
+
+def without_special(tokens: Iterable[int], special: Iterable[int]) -> list[int]:
+    """Tokens without those that are no text, such as padding and the end of a document."""
+    left_out = set(special)
+    return [int(token) for token in tokens if int(token) not in left_out]
+
+
+def assigned(
+    reconstructions: Sequence[str], references: Sequence[str], score: Score | None = None
+) -> list[str]:
+    """The reconstructions in the order of the references, so that the scores add up to the most.
+
+    Whoever reconstructs a batch does not learn the order of its rows. A reference for which no
+    reconstruction is left gets an empty one. ``score`` is ROUGE-L's F1 unless told.
+
+    >>> assigned(["a dog ran"], ["it rained", "the dog ran"])
+    ['', 'a dog ran']
+    """
+    if len(reconstructions) > len(references):
+        raise BadInput(
+            f"{len(reconstructions)} reconstructions are more than the {len(references)} "
+            "references: a batch has as many rows as it has"
+        )
+    extra("scipy", needed_for="putting a batch in order", extra="attack")
+    from scipy.optimize import linear_sum_assignment
+
+    by = score or (lambda one, other: rouge_l(one, other).f1)
+    table: NDArray[np.float64] = np.array(
+        [[by(one, other) for other in references] for one in reconstructions]
+    ).reshape(len(reconstructions), len(references))
+    ordered = [""] * len(references)
+    for row, column in zip(*linear_sum_assignment(table, maximize=True), strict=True):
+        ordered[column] = reconstructions[row]
+    return ordered
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _SEPARATORS.split(text.lower()) if word]
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    together = precision + recall
+    return 2 * precision * recall / together if together else 0.0

@@ -1,0 +1,72 @@
+"""Cosines with their floor: what strangers score is said, and it is the floor that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.core.errors import BadInput, MissingModel
+from sfumato.core.randomness import Randomness
+from sfumato.metrics.sentence_similarity import Vectors, mean_pooled, sentence_similarity
+from sfumato.vectors.space import Space
+from unit.attacks.inference.tiny_masked import trained_masked
+
+SEED = Randomness.reproducible
+TEXTS = [f"{letter} {letter}{letter}" for letter in "abcdefgh"]
+
+
+def letters(texts: Sequence[str]) -> Vectors:
+    """An encoder that knows letters, with a part that all texts share."""
+    rows = np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], np.float64)
+    return np.hstack([rows, np.full((len(texts), 1), 3.0)])
+
+
+def test_the_same_texts_are_near_and_strangers_are_not() -> None:
+    found = sentence_similarity(TEXTS, TEXTS, letters, SEED(1))
+    assert found.cosine.value == pytest.approx(1)
+    # The shared part alone: 9 of 18.
+    assert found.floor.value == pytest.approx(0.5)
+    assert found.floor.low == pytest.approx(0.5)
+    assert found.cosine.n == 8
+
+
+def test_wrong_answers_score_the_floor() -> None:
+    wrong = [*TEXTS[1:], TEXTS[0]]
+    found = sentence_similarity(wrong, TEXTS, letters, SEED(1))
+    assert found.cosine.value == pytest.approx(0.5)
+
+
+def test_empty_answers_score_nothing() -> None:
+    found = sentence_similarity([" "] * 8, TEXTS, letters, SEED(1))
+    assert found.cosine.value == found.floor.value == 0
+
+
+def test_bad_encoders_and_numbers() -> None:
+    with pytest.raises(BadInput, match="7 reconstructions"):
+        sentence_similarity(TEXTS[1:], TEXTS, letters, SEED(1))
+    with pytest.raises(BadInput, match="at least two"):
+        sentence_similarity(["a"], ["a"], letters, SEED(1))
+    with pytest.raises(BadInput, match=r"shape \(8,\)"):
+        sentence_similarity(TEXTS, TEXTS, lambda texts: np.ones(len(texts)), SEED(1))
+    with pytest.raises(BadInput, match="not finite"):
+        sentence_similarity(TEXTS, TEXTS, lambda texts: letters(texts) * np.nan, SEED(1))
+
+
+def test_a_folder_is_an_encoder(small_space: Space, tmp_path: Path) -> None:
+    """The mean of the last hidden states over the tokens of each text, padding left out."""
+    folder = trained_masked(tmp_path / "model", small_space, [("cat", "dog")], steps=0)
+    encoder = mean_pooled(folder)
+    together = encoder(["cat", "paris rome berlin cat dog", ""])
+    alone = encoder(["cat"])
+    assert together[0] == pytest.approx(alone[0], abs=1e-5)
+    assert (together[2] == 0).all()
+    texts = ["cat dog", "paris rome", "12 7", "quark"]
+    assert sentence_similarity(texts, texts, encoder, SEED(1)).cosine.value == pytest.approx(1)
+    with pytest.raises(MissingModel, match="holds no model"):
+        mean_pooled(tmp_path)
+    (folder / "config.json").write_text('{"model_type": "nonsense"}')
+    with pytest.raises(BadInput, match="cannot be loaded"):
+        mean_pooled(folder)
