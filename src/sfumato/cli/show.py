@@ -39,8 +39,8 @@ def _described(entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "name": entry.name,
         "summary": entry.summary,
-        "settings": _settings(component),
-        "description": inspect.getdoc(module if entry.kind == "mechanisms" else component) or "",
+        "settings": _settings(component, _GIVEN if entry.kind == "mechanisms" else ()),
+        "description": inspect.getdoc(module if entry.kind in ("attacks", "mechanisms") else component) or "",
     }
 
 
@@ -48,7 +48,7 @@ def _described(entry: Entry) -> dict[str, Any]:
 _GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 
 
-def _settings(component: Any) -> list[dict[str, Any]]:
+def _settings(component: Any, given: tuple[str, ...]) -> list[dict[str, Any]]:
     if not is_dataclass(component):
         return []
     return [
@@ -58,5 +58,5 @@ def _settings(component: Any) -> list[dict[str, Any]]:
             "default": None if field.default is MISSING else field.default,
         }
         for field in fields(component)
-        if field.init and field.name not in _GIVEN
+        if field.init and field.name not in given
     ]
