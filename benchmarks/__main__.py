@@ -25,6 +25,8 @@ NAMES = (
     "policies",
     "memory",
     "training_step",
+    "interleaved",
+    "exposure",
 )
 RESULTS = Path(__file__).parent / "results"
 
