@@ -75,12 +75,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
     ] = [],  # noqa: B006
     cache: CacheOption = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no scores.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="CHART", help="A chart: .svg, .png, .html or .json."
-        ),
-    ] = None,
+    output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
     field: options.FieldOption = "text",
     author_field: options.AuthorFieldOption = None,

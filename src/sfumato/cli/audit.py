@@ -40,12 +40,7 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
     confidence: Annotated[
         float, typer.Option("--confidence", help="How surely each bound speaks the truth.")
     ] = 0.95,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="CHART", help="A chart: .svg, .png, .html or .json."
-        ),
-    ] = None,
+    output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Split the documents the same way again.")

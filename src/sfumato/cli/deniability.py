@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,12 +37,7 @@ def deniability(  # noqa: PLR0913  # a command's options are its parameters
     eta: Annotated[
         float, typer.Option("--eta", help="S is the fewest outputs that hold 1 − eta.")
     ] = 0.1,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="CHART", help="A chart: .svg, .png, .html or .json."
-        ),
-    ] = None,
+    output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
     seed: measuring.SeedOption = None,
     json: options.JsonOption = False,

@@ -121,6 +121,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable outpu
 OutputOption = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
 ]
+ChartOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="CHART", help="A chart: .svg, .png, .html or .json."),
+]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output that exists.")
 ]
