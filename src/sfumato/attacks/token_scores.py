@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from sfumato.models.loading import LoadedModel
 
-TOKENS_AT_ONCE = 4096
 DOCUMENTS_AT_ONCE = 256
 
 Floats = NDArray[np.float32]
@@ -79,9 +78,7 @@ def token_scores(
 
 
 def _measured(model: LoadedModel, texts: Sequence[str]) -> list[tuple[Floats, Floats, Floats]]:
-    import torch
-
-    from sfumato.training.batches import physical_batches
+    from sfumato.training.evaluation import each_row
     from sfumato.training.records import Cut, language_records
 
     if not any(model.tokenizer.places(text) for text in reversed(texts)):
@@ -89,18 +86,8 @@ def _measured(model: LoadedModel, texts: Sequence[str]) -> list[tuple[Floats, Fl
     documents = [Document(text) for text in texts]
     records = language_records(documents, model.tokenizer, Cut(context=model.context))
     found: dict[int, list[tuple[Floats, Floats, Floats]]] = {}
-    model.network.eval()
-    with torch.no_grad():
-        for group in physical_batches(
-            records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
-        ):
-            for rows in group:
-                logits = model.network(
-                    input_ids=rows.input_ids, attention_mask=rows.attention_mask
-                ).logits
-                for row, record in enumerate(rows.owner.tolist()):
-                    # Rows of one record come in their order.
-                    found.setdefault(record, []).append(of_row(logits[row], rows.labels[row]))
+    for record, logits, labels in each_row(model, records):
+        found.setdefault(record, []).append(of_row(logits, labels))
     return [_joined(found.get(record, [])) for record in range(len(records))]
 
 

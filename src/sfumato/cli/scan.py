@@ -32,13 +32,15 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     show: Annotated[int, typer.Option("--show", min=0, help="Documents to print.")] = 20,
     json: options.JsonOption = False,
 ) -> None:
-    """Highlight what a policy finds and count it by type.
+    """Highlight what a policy finds, count it by type and tell the share of words it selects.
 
     With --json one line per document: {"id", "spans": [{"start", "end", "label", "rule"}]},
     offsets in characters. This shows originals: it is for your own eyes.
     """
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
+    from sfumato.corpora.words import Words
+    from sfumato.policies.policy import found_in
 
     mechanism_settings, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(mechanism_settings)
@@ -47,20 +49,23 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     documents = Source.of(source, layout, file_format=file_format).documents()
     console = stdout()
     counts: Counter[tuple[str, str]] = Counter()
-    total = shown = 0
-    for document in documents:
+    total = shown = words_read = selected = 0
+    for document, spans in found_in(chosen, documents):
         total += 1
-        spans = chosen.find(document)
         if json:
             print_json({"id": document.id, "spans": [span.as_dict() for span in spans]})
             continue
         counts.update((span.label, span.rule) for span in spans)
+        words = Words.of(document.text)
+        words_read, selected = words_read + len(words), selected + len(spans.select(words))
         if len(spans) and shown < show:
             shown += 1
             console.print(f"[dim]─── {total}[/dim]")
             console.print(_highlighted(document, spans))
     if not json:
         _print_counts(counts, total)
+        share = f" ({selected / words_read:.1%})" if words_read else ""
+        console.print(f"{selected:,} of {words_read:,} words selected{share}", highlight=False)
 
 
 def _highlighted(document: Document, spans: Spans) -> Text:

@@ -40,10 +40,12 @@ def _described(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "summary": entry.summary,
         "settings": _settings(component, _GIVEN if entry.kind == "mechanisms" else ()),
-        "description": inspect.getdoc(module if entry.kind in ("attacks", "mechanisms") else component) or "",
+        "description": inspect.getdoc(module if entry.kind in _TOLD_BY_MODULE else component) or "",
     }
 
 
+# Of these the module's own page says most.
+_TOLD_BY_MODULE = ("attacks", "mechanisms")
 # Given by --vectors, --epsilon, --policy and --level, not by --set.
 _GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 

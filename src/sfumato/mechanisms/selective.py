@@ -35,7 +35,7 @@ from sfumato.corpora.words import Words
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN
 from sfumato.policies.patterns import Everything, Nothing
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, find_each
 
 STRUCTURE_LEAK = (
     "how many words there are and all punctuation, symbols (also flags and Braille), white space "
@@ -110,8 +110,8 @@ class Selective:
             return self._replaced(documents, self.mechanism)
         segmented = [Words.of(document.text) for document in documents]
         chosen = [
-            self.policy.find(document).select(words)
-            for document, words in zip(documents, segmented, strict=True)
+            spans.select(words)
+            for spans, words in zip(find_each(self.policy, documents), segmented, strict=True)
         ]
         inputs = [
             words[index]
@@ -139,8 +139,8 @@ class Selective:
     ) -> list[Privatized]:
         """One edit for each stretch, so that nothing of what stood inside it shows."""
         results: list[Privatized] = []
-        for document in documents:
-            words, spans = Words.of(document.text), self.policy.find(document)
+        for document, spans in zip(documents, find_each(self.policy, documents), strict=True):
+            words = Words.of(document.text)
             found = stretches(spans, words)
             edits = [
                 Edit(one.start, one.end, replacement)

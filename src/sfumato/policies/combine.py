@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, find_each
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,11 @@ class Union:
 
     def find(self, document: Document) -> Spans:
         """All spans of all policies; they may overlap."""
-        return Spans.of(span for policy in self.policies for span in policy.find(document))
+        return self.find_many([document])[0]
+
+    def find_many(self, documents: Sequence[Document]) -> list[Spans]:
+        """The same for several documents at once."""
+        return [Spans.of(chain(*found)) for found in _found_by(self.policies, documents)]
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,12 @@ class Minus:
 
     def find(self, document: Document) -> Spans:
         """The first policy's spans, cut where whole words are taken out."""
-        kept, removed = self.policy.find(document), self.without.find(document)
-        if not len(kept) or not len(removed):
-            return kept
-        words, taken = Words.of(document.text), _Stretches.of(removed)
-        return Spans.of(part for span in kept for part in _without(span, words, taken))
+        return self.find_many([document])[0]
+
+    def find_many(self, documents: Sequence[Document]) -> list[Spans]:
+        """The same for several documents at once."""
+        kept, removed = find_each(self.policy, documents), find_each(self.without, documents)
+        return [_taken_out(*one) for one in zip(kept, removed, documents, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -91,12 +97,11 @@ class Priority:
 
         The same characters are covered as by ``Union``.
         """
-        found = Spans()
-        for policy in self.policies:
-            claimed = _Stretches.of(found)
-            rest = [part for span in policy.find(document) for part in claimed.outside(span)]
-            found = Spans.of((*found, *rest))
-        return found
+        return self.find_many([document])[0]
+
+    def find_many(self, documents: Sequence[Document]) -> list[Spans]:
+        """The same for several documents at once."""
+        return [_ranked(found) for found in _found_by(self.policies, documents)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,28 @@ class _Stretches:
             reached = self.ends[index]
         if reached < span.end:
             yield replace(span, start=reached)
+
+
+def _found_by(policies: Sequence[Policy], documents: Sequence[Document]) -> list[tuple[Spans, ...]]:
+    """For each document what each policy finds in it."""
+    found = [find_each(policy, documents) for policy in policies]
+    return list(zip(*found, strict=True))
+
+
+def _taken_out(kept: Spans, removed: Spans, document: Document) -> Spans:
+    if not len(kept) or not len(removed):
+        return kept
+    words, taken = Words.of(document.text), _Stretches.of(removed)
+    return Spans.of(part for span in kept for part in _without(span, words, taken))
+
+
+def _ranked(by_rank: Sequence[Spans]) -> Spans:
+    found = Spans()
+    for spans in by_rank:
+        claimed = _Stretches.of(found)
+        rest = [part for span in spans for part in claimed.outside(span)]
+        found = Spans.of((*found, *rest))
+    return found
 
 
 def _without(span: Span, words: Words, taken: _Stretches) -> Iterator[Span]:

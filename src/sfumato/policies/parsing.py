@@ -22,7 +22,14 @@ from sfumato.policies.policy import Policy
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 
 # The setting that the argument stands for.
-_ARGUMENTS = {"imperfect": "policy", "lexicon": "path", "pii": "types", "regex": "pattern"}
+_ARGUMENTS = {
+    "entities": "types",
+    "imperfect": "policy",
+    "lexicon": "path",
+    "pii": "types",
+    "presidio": "types",
+    "regex": "pattern",
+}
 _HOLDERS = ("imperfect",)  # their argument is a policy again
 
 

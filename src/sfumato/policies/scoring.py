@@ -11,13 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, tee
 
 from sfumato.core.intervals import wilson
 from sfumato.corpora.labelled import Labelled
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, found_in
 
 OVERALL = "overall"
 
@@ -101,10 +101,10 @@ def score(policy: Policy, documents: Iterable[Labelled]) -> Report:
     predicted_counts: Counter[str] = Counter()
     right: Counter[str] = Counter()
     texts = words_read = words_selected = 0
-    for labelled in documents:
-        document, gold = labelled.document, labelled.spans
-        words = Words.of(document.text)
-        predicted = policy.find(document)
+    read, compared = tee(documents)
+    found_spans = found_in(policy, (labelled.document for labelled in read))
+    for labelled, (document, predicted) in zip(compared, found_spans, strict=True):
+        gold, words = labelled.spans, Words.of(document.text)
         selected = predicted.select(words)
         texts, words_read = texts + 1, words_read + len(words)
         words_selected += len(selected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -12,10 +12,11 @@ from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.metrics.prediction import Measured, Predicted, accuracy, perplexity
 from sfumato.models.loading import LoadedModel
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, found_in
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
 from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.selective.alignment import inside
 
 TOKENS_AT_ONCE = 4096
 
@@ -58,14 +59,9 @@ def selected_tokens(
 ) -> list[NDArray[np.bool_]]:
     """For each document, which of its predicted tokens hold a character that a policy selects."""
     chosen = []
-    for document in documents:
-        places = model.tokenizer.places(document.text)
-        covered = np.zeros(len(document.text) + 1, dtype=np.int64)
-        for span in policy.find(document):
-            covered[span.start] += 1
-            covered[span.end] -= 1
-        inside = np.concatenate([[0], np.cumsum(np.cumsum(covered)[:-1] > 0)])
-        flags = [bool(inside[end] > inside[start]) for start, end in places]
+    for document, spans in found_in(policy, documents):
+        places = [(span.start, span.end) for span in spans]
+        flags = inside(document.text, places, model.tokenizer).tolist()
         if flags and model.tokenizer.end is not None:
             flags.append(False)  # the end of a document is nobody's secret
         if model.tokenizer.begin is None:
@@ -76,6 +72,17 @@ def selected_tokens(
 
 def _predicted(model: LoadedModel, records: TokenRecords, done: Done | None) -> list[Predicted]:
     found: dict[int, list[Predicted]] = {}
+    for record, logits, labels in each_row(model, records):
+        found.setdefault(record, []).append(_of_row(logits, labels))
+        if done:
+            done(len(found))
+    return [_joined(found.get(record, [])) for record in range(len(records))]
+
+
+def each_row(
+    model: LoadedModel, records: TokenRecords
+) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+    """The record, the logits and the labels of every row; rows of one record come in order."""
     model.network.eval()
     with torch.no_grad():
         for group in physical_batches(
@@ -85,12 +92,7 @@ def _predicted(model: LoadedModel, records: TokenRecords, done: Done | None) -> 
                 logits = model.network(
                     input_ids=rows.input_ids, attention_mask=rows.attention_mask
                 ).logits
-                for row, record in enumerate(rows.owner.tolist()):
-                    # Rows of one record come in their order.
-                    found.setdefault(record, []).append(_of_row(logits[row], rows.labels[row]))
-            if done:
-                done(len(found))
-    return [_joined(found.get(record, [])) for record in range(len(records))]
+                yield from zip(rows.owner.tolist(), logits, rows.labels, strict=True)
 
 
 def _of_row(logits: torch.Tensor, labels: torch.Tensor) -> Predicted:

@@ -11,13 +11,15 @@ Why it holds
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sfumato.corpora.documents import Document
+from sfumato.corpora.spans import Spans
 from sfumato.corpora.stretches import stretches
 from sfumato.corpora.words import Words
 from sfumato.mechanisms.redact import Redact
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, found_in
 
 Place = tuple[int, int]
 
@@ -38,7 +40,16 @@ class Split:
 
 def split(document: Document, policy: Policy) -> Split:
     """Put a mask over every stretch that the policy finds."""
-    found = stretches(policy.find(document), Words.of(document.text))
+    return _masked(document, policy.find(document))
+
+
+def split_each(documents: Iterable[Document], policy: Policy) -> list[Split]:
+    """The same for many documents."""
+    return [_masked(document, spans) for document, spans in found_in(policy, documents)]
+
+
+def _masked(document: Document, spans: Spans) -> Split:
+    found = stretches(spans, Words.of(document.text))
     pieces: list[str] = []
     masks: list[Place] = []
     copied = length = 0

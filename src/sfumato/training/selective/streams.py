@@ -27,7 +27,7 @@ from sfumato.policies.policy import Policy
 from sfumato.tokenizers.tokenizer import Tokenizer
 from sfumato.training.records import Cut, TokenRecords, language_records
 from sfumato.training.selective.alignment import Place, inside
-from sfumato.training.selective.splitting import Split, split
+from sfumato.training.selective.splitting import Split, split_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def selective_streams(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> Streams:
     """Split every document by the policy and make records of both sides."""
-    splits = [split(document, policy) for document in documents]
+    splits = split_each(documents, policy)
     secret = [one for one in splits if one.private]
     if not secret:
         raise BadInput(
@@ -71,7 +71,7 @@ def redacted_records(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> TokenRecords:
     """Records of the documents with masks over what the policy finds; masks are not predicted."""
-    splits = [split(document, policy) for document in documents]
+    splits = split_each(documents, policy)
     return marked_records(
         [replace(one.original, text=one.public) for one in splits],
         [_not_masks(one, tokenizer) for one in splits],

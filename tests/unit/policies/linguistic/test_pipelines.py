@@ -1,0 +1,134 @@
+"""Pipelines are found by path, package or variable, loaded once, and forget what they read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sfumato.core.errors import MissingExtra, MissingModel
+from sfumato.corpora.documents import Document
+from sfumato.policies.linguistic import pipelines
+from sfumato.policies.linguistic.entities import Entities
+
+if TYPE_CHECKING:
+    from spacy.lookups import Lookups
+
+ANN = Document("Ann went home.")
+
+
+def test_a_pipeline_is_loaded_once_and_shared(entity_pipeline: Path) -> None:
+    first = pipelines.load(str(entity_pipeline), policy="entities")
+    assert pipelines.load(str(entity_pipeline), policy="contextual") is first
+
+
+def test_the_variable_names_the_pipeline(
+    entity_pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(pipelines.VARIABLE, str(entity_pipeline))
+    assert len(Entities().find(ANN)) == 1
+
+
+def test_an_installed_package_is_found_by_its_name(
+    entity_pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "en_sfumato_rules"
+    meta = (entity_pipeline / "meta.json").read_text(encoding="utf-8")
+    version = json.loads(meta)["version"]
+    shutil.copytree(entity_pipeline, package / f"en_sfumato_rules-{version}")
+    named = json.loads(meta) | {"lang": "en", "name": "sfumato_rules"}
+    (package / "meta.json").write_text(json.dumps(named), encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "from spacy.util import load_model_from_init_py\n"
+        "def load(**overrides):\n    return load_model_from_init_py(__file__, **overrides)\n"
+    )
+    installed_as = tmp_path / f"en_sfumato_rules-{version}.dist-info"
+    installed_as.mkdir()
+    (installed_as / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: en_sfumato_rules\nVersion: {version}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert len(Entities(model="en_sfumato_rules").find(ANN)) == 1
+    pipeline = pipelines.load("en_sfumato_rules", policy="entities")
+    assert pipeline.source.is_relative_to(package)
+    assert len(pipeline.identity) == 32
+
+
+def test_rules_that_look_at_lemmas_still_see_them(installed: None, tmp_path: Path) -> None:
+    import spacy
+
+    language = spacy.blank("en")
+    language.add_pipe("lemmatizer", config={"mode": "lookup"}).initialize(  # type: ignore[attr-defined]
+        list, nlp=language, lookups=_lookups()
+    )
+    ruler = language.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "EVENT", "pattern": [{"LEMMA": "war"}]}])  # type: ignore[attr-defined]
+    language.to_disk(tmp_path / "lemmas")
+    spans = Entities(model=str(tmp_path / "lemmas")).find(Document("two wars"))
+    assert [span.label for span in spans] == ["EVENT"]
+
+
+def _lookups() -> Lookups:
+    from spacy.lookups import Lookups
+
+    lookups = Lookups()
+    lookups.add_table("lemma_lookup", {"wars": "war"})
+    return lookups
+
+
+def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtra, match=r"'entities' needs an extra: .*sfumato\[nlp\]"):
+        Entities().find(ANN)
+
+
+def test_without_a_pipeline_the_ways_to_one_are_named(
+    installed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(pipelines.VARIABLE, "no_such_pipeline")
+    with pytest.raises(MissingModel, match=r"spacy download en_core_web_sm.*SFUMATO_SPACY_MODEL"):
+        Entities().find(ANN)
+    with pytest.raises(MissingModel, match=r"no config\.cfg"):
+        Entities(model=str(tmp_path)).find(ANN)
+
+
+def test_a_pipeline_without_entities_is_refused(installed: None, tmp_path: Path) -> None:
+    import spacy
+
+    spacy.blank("en").to_disk(tmp_path / "bare")
+    with pytest.raises(MissingModel, match="bare lacks named entities"):
+        Entities(model=str(tmp_path / "bare")).find(ANN)
+
+
+def test_words_of_a_text_are_forgotten(entity_pipeline: Path) -> None:
+    strings = pipelines.load(str(entity_pipeline), policy="entities").language.vocab.strings
+    Entities(model=str(entity_pipeline)).find(Document("Ann has the secret xyzzyplugh"))
+    assert "xyzzyplugh" not in strings
+
+
+def test_twin_without_a_memory_zone_remembers(entity_pipeline: Path) -> None:
+    import spacy
+
+    language = spacy.load(entity_pipeline)
+    language("Ann has the secret xyzzyplugh")
+    assert "xyzzyplugh" in language.vocab.strings
+
+
+def test_the_identity_follows_the_files(entity_pipeline: Path, tmp_path: Path) -> None:
+    import spacy
+
+    one = pipelines.load(str(entity_pipeline), policy="entities")
+    changed = spacy.load(entity_pipeline)
+    changed.get_pipe("entity_ruler").add_patterns(  # type: ignore[attr-defined]
+        [{"label": "ORG", "pattern": "Acme"}]
+    )
+    changed.to_disk(tmp_path / "changed")
+    spacy.load(entity_pipeline).to_disk(tmp_path / "same")
+    other = pipelines.load(str(tmp_path / "changed"), policy="entities")
+    assert len(one.identity) == 32
+    assert other.identity != one.identity
+    assert pipelines.load(str(tmp_path / "same"), policy="entities").identity == one.identity
