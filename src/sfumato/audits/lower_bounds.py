@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.empirical import EmpiricalBound
+from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.intervals import lower_limit, upper_limit
@@ -156,15 +157,6 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
     return low
-
-
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    """δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
-    near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    tail = math.erfc(-far / math.sqrt(2)) / 2
-    # Beyond float64's reach the tail, and with it the product, is nothing.
-    second = math.exp(epsilon + math.log(tail)) if tail > 0 else 0.0
-    return math.erfc(-near / math.sqrt(2)) / 2 - second
 
 
 def _ratio(likelier: float, rarer: float) -> float:

@@ -16,10 +16,10 @@ MethodOption = Annotated[
     str,
     typer.Option(
         "--method",
-        metavar="private|selective|twice|redacted|plain",
+        metavar="private|selective|interleaved|twice|redacted|plain",
         help="DP-SGD on everything; DP-SGD only where --policy finds something, plain steps on the "
-        "masked rest; first on masked text, then DP-SGD on what was masked; on masked text alone; "
-        "no privacy.",
+        "masked rest; both in turns along each document (lstm only); first on masked text, then "
+        "DP-SGD on what was masked; on masked text alone; no privacy.",
     ),
 ]
 EpsilonOption = Annotated[
@@ -34,21 +34,38 @@ PublicEpochsOption = Annotated[
     float | None,
     typer.Option(
         "--public-epochs",
-        help="Passes over the masked text (selective, twice). [default: as --epochs]",
+        help="Passes over the masked text (selective, twice; as --epochs unless given).",
     ),
 ]
 PublicRateOption = Annotated[
     float | None,
     typer.Option(
-        "--public-learning-rate", help="Step size on the masked text. [default: --learning-rate]"
+        "--public-learning-rate", help="Step size on public text (--learning-rate unless given)."
     ),
 ]
 LeadOption = Annotated[
     float | None,
     typer.Option(
         "--lead",
-        help="Share of the public steps taken before the first private one. [default: 0.5 for "
-        "selective, 1 for twice]",
+        help="Share of the public steps taken before the first private one (0.5 for selective, 1 "
+        "for twice, unless given).",
+    ),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="noise|reset",
+        help="What becomes of a state that leaves a private stretch (interleaved): clipped and "
+        "noised (unless given), or forgotten, which costs nothing.",
+    ),
+]
+StateClipOption = Annotated[
+    float | None,
+    typer.Option(
+        "--state-clip-norm",
+        help="Longer states are shortened to this; their noise grows with it (interleaved; 0.01 "
+        "unless given).",
     ),
 ]
 
@@ -68,17 +85,26 @@ def level_for(method: str, epsilon: float | None) -> float:
 
 
 def method_from(
-    name: str, policy: Policy | None, course: Sequence[float | None], batch_size: int
+    name: str,
+    policy: Policy | None,
+    course: Sequence[float | None],
+    batch_size: int,
+    states: tuple[str | None, float | None] = (None, None),
 ) -> Method:
     """The method; ``course`` are public epochs, public learning rate and lead, as far as given.
 
-    The defaults of the first two come after the given ones.
+    The defaults of the first two come after the given ones. ``states`` is what becomes of states,
+    and their bound.
     """
     from sfumato.core.errors import InvalidArgument
     from sfumato.training.methods import WITH_PUBLIC_STEPS, Method
     from sfumato.training.selective.public_steps import PublicCourse
 
     epochs, rate, lead, usual_epochs, usual_rate = course
+    if name == "interleaved":
+        return _interleaved(policy, (epochs, rate, lead), states)
+    if states != (None, None):
+        raise InvalidArgument("--state and --state-clip-norm are for the method interleaved")
     if name not in WITH_PUBLIC_STEPS:
         if any(one is not None for one in (epochs, rate, lead)):
             raise InvalidArgument(
@@ -96,6 +122,30 @@ def method_from(
         lead=_first(lead, usual_lead),
     )
     return Method(name, policy, public)
+
+
+def _interleaved(
+    policy: Policy | None,
+    course: tuple[float | None, float | None, float | None],
+    states: tuple[str | None, float | None],
+) -> Method:
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.training.methods import Method
+    from sfumato.training.selective.interleaved_plan import Interleaving
+
+    epochs, rate, lead = course
+    if epochs is not None or lead is not None:
+        raise InvalidArgument(
+            "interleaved reads public and private stretches in turns; leave --public-epochs and "
+            "--lead out"
+        )
+    usual = Interleaving()
+    interleaving = Interleaving(
+        state=states[0] or usual.state,
+        state_clip_norm=_first(states[1], usual.state_clip_norm),
+        public_learning_rate=rate,
+    )
+    return Method("interleaved", policy, interleaving=interleaving)
 
 
 def _first(*values: float | None) -> float:

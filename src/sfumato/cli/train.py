@@ -105,6 +105,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     public_epochs: method_options.PublicEpochsOption = None,
     public_learning_rate: method_options.PublicRateOption = None,
     lead: method_options.LeadOption = None,
+    state: method_options.StateOption = None,
+    state_clip_norm: method_options.StateClipOption = None,
     field: options.FieldOption = "text",
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
@@ -183,7 +185,11 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     chosen = options.policy_from(policy, exclude, of_policies) if policy else None
     _refuse_half_a_policy(chosen, of_policies, exclude)
     how = method_options.method_from(
-        method, chosen, (public_epochs, public_learning_rate, lead, epochs, learning_rate), sizes[0]
+        method,
+        chosen,
+        (public_epochs, public_learning_rate, lead, epochs, learning_rate),
+        sizes[0],
+        (state, state_clip_norm),
     )
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)

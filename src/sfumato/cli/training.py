@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sfumato.metrics.prediction import Measured
     from sfumato.training.loop import Progress
     from sfumato.training.methods import Material
-    from sfumato.training.plan import Plan
-    from sfumato.training.request import Trained
+    from sfumato.training.request import AnyPlan, Trained
+    from sfumato.training.selective.stretch_records import StretchRecords
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def noted_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def training_bar() -> Iterator[Callable[[Plan, Material], Any]]:
+def training_bar() -> Iterator[Callable[[AnyPlan, Material | StretchRecords], Any]]:
     """A bar with loss, speed and the level so far, when a person is watching.
 
     The loss is private: it is drawn on a terminal, and the bar is wiped out at the end.
@@ -48,15 +48,18 @@ def training_bar() -> Iterator[Callable[[Plan, Material], Any]]:
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
 
-        def announce(plan: Plan, material: Material) -> Callable[[Progress], None]:
+        def announce(
+            plan: AnyPlan, material: Material | StretchRecords
+        ) -> Callable[[Progress], None]:
+            from sfumato.training.plan import Plan
             from sfumato.training.spending import Spending
 
             announced(plan, material)
             task = bars.add_task("", total=plan.steps)
-            spending = Spending(plan=plan)
+            so_far = Spending(plan=plan).so_far if isinstance(plan, Plan) else plan.epsilon
 
             def watch(now: Progress) -> None:
-                level = spending.so_far(now.step) if plan.private else float("inf")
+                level = so_far(now.step) if plan.private else float("inf")
                 bars.update(task, completed=now.step, description=described(now, level))
 
             return watch
@@ -64,19 +67,26 @@ def training_bar() -> Iterator[Callable[[Plan, Material], Any]]:
         yield announce
 
 
-def announced(plan: Plan, material: Material) -> None:
+def announced(plan: AnyPlan, material: Material | StretchRecords) -> None:
     """What is about to be done, for the owner of the text."""
-    if material.public is not None and material.selected is not None:
+    from sfumato.training.methods import Material
+    from sfumato.training.plan import Plan
+
+    if not isinstance(material, Material):
+        note(material.summary())
+    elif material.public is not None and material.selected is not None:
         note(f"public stream: {material.public.counts.summary()}")
         note(f"private stream: {material.records.counts.summary()}")
         note(f"{material.selected:.1%} of all tokens are private")
     else:
         note(material.records.counts.summary())
     if plan.private:
-        noise = dict.fromkeys(f"{stage.noise_multiplier:.4g}" for stage in plan.stages)
+        stages = plan.stages if isinstance(plan, Plan) else (plan,)
+        noise = dict.fromkeys(f"{stage.noise_multiplier:.4g}" for stage in stages)
         note(f"{plan.steps:,} steps with noise multiplier {', then '.join(noise)}")
     else:
-        note(f"{plan.steps:,} steps without noise or clipping: nothing will be guaranteed")
+        lacking = "noise or clipping" if isinstance(plan, Plan) else "noise"
+        note(f"{plan.steps:,} steps without {lacking}: nothing will be guaranteed")
 
 
 def described(now: Progress, level: float) -> str:
@@ -97,6 +107,7 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
     if trained.already_finished:
         note("finished already: nothing was trained")
     plan, guarantee = trained.plan, trained.guarantee
+    beside = as_in_the_paper(plan)
     if as_json:
         print_json(
             {
@@ -106,7 +117,8 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
                 "guarantee": guarantee.as_dict(),
                 "sentence": guarantee.sentence(),
                 "results": [asdict(one) for one in measured],
-            },
+            }
+            | ({"as_in_the_paper": beside} if beside else {}),
             indent=2,
         )
         return
@@ -117,8 +129,18 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
             f"{one.metric} {one.value:.4g}{interval(one)} on {one.n:,} {counted}", markup=False
         )
     console.print(guarantee.sentence(), markup=False)
+    if beside and plan.private:
+        level = f"epsilon {beside['epsilon']:.4g} at delta {beside['delta']:g}"
+        console.print(f"As in the paper: {level}, {beside['why']}.", markup=False)
     if not guarantee.for_release and plan.private:
         console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
+
+
+def as_in_the_paper(plan: AnyPlan) -> dict[str, Any]:
+    """The level of another accounting, where a paper has one; empty otherwise."""
+    from sfumato.training.selective.interleaved_plan import InterleavedPlan
+
+    return plan.as_in_the_paper() if isinstance(plan, InterleavedPlan) else {}
 
 
 def interval(one: Measured) -> str:

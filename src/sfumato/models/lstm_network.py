@@ -69,17 +69,18 @@ class LstmForCausalLM(PreTrainedModel):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        state: State | None = None,
         **_: Any,
     ) -> CausalLMOutput:
         """Logits at every place of every row.
 
         ``labels`` are the input once more, as everywhere in Hugging Face's library, and the loss
         is the mean over all tokens of the batch. That mean couples the examples of a batch, so
-        private training does not use it.
+        private training does not use it. ``state`` is what was read before, zero if nothing was.
         """
         if attention_mask is not None and (attention_mask[:, 1:] > attention_mask[:, :-1]).any():
             raise InvalidArgument("attention_mask must have its padding on the right")
-        logits, _state = self.step(input_ids)
+        logits, _state = self.step(input_ids, state)
         loss = None
         if labels is not None:
             shifted = labels[:, 1:].reshape(-1)

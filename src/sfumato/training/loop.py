@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -41,6 +40,7 @@ from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
+from sfumato.training.failures import naming_nobody, refuse_diverged
 from sfumato.training.optimisers import make_optimiser, rate_factor, set_rate, tell_noise
 from sfumato.training.plain_step import PlainStep
 from sfumato.training.plan import Batch, Plan
@@ -162,7 +162,7 @@ def _train(
         with paid_if_undefined(ledger, unsaved):
             done = _one_step(run, records, batch)
             if due:
-                _refuse_diverged(run)
+                refuse_diverged(run.model.network)
         if ledger and due:
             _save(run, ledger, folder, unsaved)
             unsaved = 0
@@ -182,7 +182,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    with _naming_nobody(), drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+    with naming_nobody(), drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
         for group in groups:
             if len(group) > 1:
                 with run.step.one_record():
@@ -227,39 +227,6 @@ def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> No
         kept = Checkpoint.of(charged, run.model.network, run.optimiser, run.clip_norm)
         state = run.between.state() if run.between else {}
         replace(kept, between=state).save(folder.checkpoint)
-
-
-@contextmanager
-def _naming_nobody() -> Iterator[None]:
-    """Who is in a batch is secret, and how many they are: no error may tell."""
-    try:
-        yield
-    except UndefinedGradient:
-        raise _diverged("a loss or gradient is not a finite number any more") from None
-    except (MemoryError, RuntimeError) as error:
-        if not _is_about_memory(error):
-            raise
-        # Torch says how much it wanted, which is how long the longest document of a batch is.
-        raise MemoryError(
-            "not enough memory for a batch; take fewer tokens_at_once, or cut documents off"
-        ) from None
-
-
-def _is_about_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "alloc" in str(error)
-
-
-def _refuse_diverged(run: _Run) -> None:
-    """Weights that are not numbers must not take the place of a good checkpoint."""
-    if not all(bool(one.isfinite().all()) for one in run.model.network.parameters()):
-        raise _diverged("a weight is not a finite number any more")
-
-
-def _diverged(problem: str) -> UndefinedGradient:
-    return UndefinedGradient(
-        f"{problem}: training has diverged. A new run with a lower learning rate may not; the "
-        "last checkpoint of this one is kept, and what it has spent stays spent"
-    )
 
 
 def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:

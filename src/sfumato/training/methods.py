@@ -1,19 +1,21 @@
 """What is trained on, and what is promised: the methods of ``sfumato train``.
 
-=============  ===========================================  ================================
-method         private steps                                public steps
-=============  ===========================================  ================================
-``private``    DP-SGD on all documents                      none
-``plain``      ordinary steps on all documents              none
-``redacted``   ordinary steps on text with masks            none (all of it counts as public)
-``selective``  DP-SGD where a policy finds something        on text with masks, in between
-``twice``      DP-SGD on documents with something private   on text with masks, all before
-=============  ===========================================  ================================
+===============  ===========================================  ================================
+method           private steps                                public steps
+===============  ===========================================  ================================
+``private``      DP-SGD on all documents                      none
+``plain``        ordinary steps on all documents              none
+``redacted``     ordinary steps on text with masks            none (all of it counts as public)
+``selective``    DP-SGD where a policy finds something        on text with masks, in between
+``twice``        DP-SGD on documents with something private   on text with masks, all before
+``interleaved``  DP-SGD on private stretches                  on public stretches, in turns
+===============  ===========================================  ================================
 
-*Selective* is Selective-DPSGD with decoupled streams; *twice* is "fine-tune twice". Both promise
-selective DP: see ``selective.promise``. In both a document in which the policy finds nothing never
-takes a private step; so what a record adds to the private sums vanishes with its private part, and
-the sensitivity is the clipping norm.
+*Selective* is Selective-DPSGD with decoupled streams; *twice* is "fine-tune twice"; *interleaved*
+is Selective-DPSGD as published, for recurrent models (``selective.interleaved``). All three promise
+selective DP: see ``selective.promise``. In the first two a document in which the policy finds
+nothing never takes a private step; so what a record adds to the private sums vanishes with its
+private part, and the sensitivity is the clipping norm.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling"; Shi et al. 2022, "Just
@@ -34,24 +36,30 @@ from sfumato.policies.policy import Policy
 from sfumato.training.records import Cut, TokenRecords, language_records
 from sfumato.training.selective import promise
 from sfumato.training.selective.streams import redacted_records, selective_streams
+from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
 
 if TYPE_CHECKING:
     from sfumato.models.loading import LoadedModel
+    from sfumato.training.selective.interleaved_plan import Interleaving
     from sfumato.training.selective.public_steps import PublicCourse
 
-METHODS = ("private", "plain", "redacted", "selective", "twice")
-WITH_POLICY = ("redacted", "selective", "twice")
+METHODS = ("private", "plain", "redacted", "selective", "twice", "interleaved")
+WITH_POLICY = ("redacted", "selective", "twice", "interleaved")
 WITHOUT_NOISE = ("plain", "redacted")
 WITH_PUBLIC_STEPS = ("selective", "twice")
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method and what it needs; ``public`` says how much public training there is."""
+    """A method and what it needs.
+
+    ``public`` says how much public training there is, ``interleaving`` what becomes of states.
+    """
 
     name: str = "private"
     policy: Policy | None = None
     public: PublicCourse | None = None
+    interleaving: Interleaving | None = None
 
     def __post_init__(self) -> None:
         one_of("method", self.name, METHODS)
@@ -61,6 +69,9 @@ class Method:
         if (self.public is not None) != (self.name in WITH_PUBLIC_STEPS):
             needed = "needs" if self.public is None else "has no"
             raise InvalidArgument(f"the method {self.name} {needed} public steps")
+        if (self.interleaving is not None) != (self.name == "interleaved"):
+            needed = "needs to know" if self.interleaving is None else "has no use for"
+            raise InvalidArgument(f"the method {self.name} {needed} what becomes of states")
 
     def material(self, documents: Sequence[Document], model: LoadedModel, cut: Cut) -> Material:
         """The records of both streams; of the public one only where there is one."""
@@ -75,6 +86,15 @@ class Method:
             private = replace(private, wanted=None)
         return Material(private, streams.public, streams.selected)
 
+    def turns(self, documents: Sequence[Document], model: LoadedModel) -> StretchRecords:
+        """The documents in public and private stretches, for interleaved training."""
+        from sfumato.training.selective.interleaved_steps import require_recurrent
+
+        require_recurrent(model)
+        if self.policy is None:
+            raise InvalidArgument(f"the method {self.name} does not cut documents into stretches")
+        return stretch_records(documents, self.policy, model.tokenizer)
+
     def promised(self, guarantee: Guarantee) -> Guarantee:
         """The guarantee of the private steps, as one about this method."""
         if self.policy is None:
@@ -85,11 +105,12 @@ class Method:
 
     def as_dict(self) -> dict[str, object]:
         """For a run's settings; a policy is named, never spelled out."""
+        interleaving = None if self.interleaving is None else self.interleaving.as_dict()
         return {
             "method": self.name,
             "policy": None if self.policy is None else self.policy.name,
             "public": None if self.public is None else self.public.as_dict(),
-        }
+        } | ({} if interleaving is None else {"interleaving": interleaving})
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,9 +36,14 @@ from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
 from sfumato.training.records import LONG, Cut, labelled_records
 from sfumato.training.run_folder import RunFolder
+from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
+from sfumato.training.selective.stretch_records import StretchRecords
 
 if TYPE_CHECKING:
+    from sfumato.training.loop import Watch
     from sfumato.training.selective.public_steps import PublicSteps
+
+AnyPlan = Plan | InterleavedPlan
 
 # Independent streams of one source; the loop has its own below TRAINING.
 INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
@@ -78,6 +83,11 @@ class Request:
             )
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
+        if self.method.interleaving is not None and (self.lora_rank or self.long != "split"):
+            raise InvalidArgument(
+                "the method interleaved reads whole documents with a recurrent model; leave "
+                "lora_rank out, and long at 'split'"
+            )
 
     def randomness(self) -> Randomness:
         """Secure, unless a seed was given."""
@@ -115,7 +125,7 @@ class Request:
             return Material(labelled_records(documents, model.tokenizer, cut, model.classes))
         return self.method.material(documents, model, cut)
 
-    def public(self, model: LoadedModel, plan: Plan) -> dict[str, Any]:
+    def public(self, model: LoadedModel, plan: AnyPlan) -> dict[str, Any]:
         """What the run folder may show, and what must be the same on resuming."""
         return {
             "model": self.model,
@@ -141,12 +151,22 @@ class Trained:
 
     folder: RunFolder
     model: LoadedModel
-    plan: Plan
+    plan: AnyPlan
     guarantee: Guarantee
     already_finished: bool = False
 
 
-Announce = Callable[[Plan, Material], Any]
+# Told the plan and the material, which is what a method makes of it.
+Announce = Callable[[AnyPlan, Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A plan, what it is about, and how to carry it out."""
+
+    plan: AnyPlan
+    material: Material | StretchRecords
+    fit: Callable[[Randomness, RunFolder, Watch | None], Guarantee]
 
 
 def train(
@@ -162,39 +182,75 @@ def train(
     ``announce`` is told plan and material before the first step, and may return a function that is
     told about every step.
     """
-    from sfumato.training.loop import fit
-
     folder.refuse(resume=resume)
     randomness = request.randomness()
     model = request.load(randomness)
-    material = request.material(model, documents)
-    plan = request.privacy.plan(len(material.records))
+    prepared = _prepared(request, model, documents)
+    plan = prepared.plan
     promised = request.method.promised(plan.guarantee())
     folder.begin(request.public(model, plan), resume=resume)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         return Trained(folder, trained, plan, _stamped(promised, randomness), True)
-    watch = announce(plan, material) if announce else None
-    proven = fit(
-        model,
-        material.records,
-        plan,
-        request.course,
-        randomness=randomness.stream(TRAINING),
-        folder=folder,
-        watch=watch,
-        between=_public_steps(request, model, material, randomness.stream(PUBLIC)),
-    )
+    watch = announce(plan, prepared.material) if announce else None
+    proven = prepared.fit(randomness, folder, watch)
     guarantee = request.method.promised(proven)
     if not folder.model.is_dir():
         save_model(model, folder.model)
     folder.add_results(_spent(plan))
     # From here on the run counts as finished.
     folder.write_guarantee(
-        guarantee, {"plan": plan.as_dict(), "epsilon_planned": _written(request.privacy.epsilon)}
+        guarantee,
+        {"plan": plan.as_dict(), "epsilon_planned": _written(request.privacy.epsilon)}
+        | _beside(plan),
     )
     folder.clear()
     return Trained(folder, model, plan, guarantee)
+
+
+def _prepared(request: Request, model: LoadedModel, documents: Sequence[Document]) -> Prepared:
+    if request.method.interleaving is not None:
+        return _prepared_in_turns(request, model, documents, request.method.interleaving)
+    from sfumato.training.loop import fit
+
+    material = request.material(model, documents)
+    plan = request.privacy.plan(len(material.records))
+
+    def run(randomness: Randomness, folder: RunFolder, watch: Watch | None) -> Guarantee:
+        return fit(
+            model,
+            material.records,
+            plan,
+            request.course,
+            randomness=randomness.stream(TRAINING),
+            folder=folder,
+            watch=watch,
+            between=_public_steps(request, model, material, randomness.stream(PUBLIC)),
+        )
+
+    return Prepared(plan, material, run)
+
+
+def _prepared_in_turns(
+    request: Request, model: LoadedModel, documents: Sequence[Document], how: Interleaving
+) -> Prepared:
+    from sfumato.training.selective.interleaved import fit_interleaved
+
+    records = request.method.turns(documents, model)
+    plan = InterleavedPlan.of(records, request.privacy, how)
+
+    def run(randomness: Randomness, folder: RunFolder, watch: Watch | None) -> Guarantee:
+        return fit_interleaved(
+            model,
+            records,
+            plan,
+            request.course,
+            randomness=randomness.stream(TRAINING),
+            folder=folder,
+            watch=watch,
+        )
+
+    return Prepared(plan, records, run)
 
 
 def _public_steps(
@@ -208,7 +264,14 @@ def _public_steps(
     return PublicSteps(model, material.public, public, request.course, randomness)
 
 
-def _spent(plan: Plan) -> list[dict[str, Any]]:
+def _beside(plan: AnyPlan) -> dict[str, Any]:
+    """Where a paper states another level for the same noise: that level, marked as such."""
+    if not isinstance(plan, InterleavedPlan):
+        return {}
+    return {"as_in_the_paper": plan.as_in_the_paper()}
+
+
+def _spent(plan: AnyPlan) -> list[dict[str, Any]]:
     """The cost of a run as rows; nothing in them depends on the text."""
     values: dict[str, float | str] = {"steps": plan.steps, "epsilon": _written(plan.epsilon())}
     if plan.private:

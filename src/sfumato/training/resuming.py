@@ -22,6 +22,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.plan import Plan
 from sfumato.training.run_folder import RunFolder
+from sfumato.training.selective.interleaved_plan import InterleavedPlan
 
 
 class StepsLost(UserWarning):
@@ -30,7 +31,7 @@ class StepsLost(UserWarning):
 
 @contextmanager
 def ledger_of(
-    folder: RunFolder | None, plan: Plan, randomness: Randomness
+    folder: RunFolder | None, plan: Plan | InterleavedPlan, randomness: Randomness
 ) -> Iterator[Ledger | None]:
     """The ledger of a run, begun or gone on with; without a folder there is none."""
     if folder is None:

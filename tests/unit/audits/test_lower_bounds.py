@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.audits.lower_bounds import (
     Guesses,
     gaussian_bound,
-    gaussian_delta,
     gaussian_epsilon,
     one_run_bound,
     two_run_bound,

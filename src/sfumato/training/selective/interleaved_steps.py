@@ -1,0 +1,222 @@
+"""One step of interleaved training: a plain update, a private one, and states that go on.
+
+Guarantee
+    A step releases the noisy sum of clipped gradients of its private stretches, and the noisy
+    clipped state of every document that goes on: Gaussian releases with the plan's noise
+    multiplier. A document contributes to the sum once and has one state released.
+
+Why it holds
+    The public update is computed from public tokens, the weights so far and states that were
+    released: post-processing. What else is computed in a private stretch ends with it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.randomness import Randomness
+from sfumato.models.initial import drawn_from
+from sfumato.models.loading import LoadedModel
+from sfumato.models.lstm_network import LstmForCausalLM
+from sfumato.training.clipping.losses import record_losses
+from sfumato.training.course import Course
+from sfumato.training.failures import naming_nobody
+from sfumato.training.loop import DROPOUT, NOISE, Progress, clipper
+from sfumato.training.optimisers import make_optimiser, rate_factor, set_rate, tell_noise
+from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.selective.interleaved_plan import InterleavedPlan
+from sfumato.training.selective.state_release import StateRelease
+from sfumato.training.selective.stretch_batches import Rows, chunks, row_batches, states_behind
+from sfumato.training.selective.stretch_records import Stretch, StretchRecords
+from sfumato.training.selective.turn_order import Step
+
+# An independent stream beside those of the loop.
+STATES = 4
+
+
+def require_recurrent(model: LoadedModel) -> LstmForCausalLM:
+    """The network, if it is one that interleaved training can carry a state through."""
+    if not isinstance(model.network, LstmForCausalLM):
+        raise InvalidArgument(
+            "the method interleaved carries the state of a recurrent network from stretch to "
+            "stretch, and is for the model lstm only; the method selective protects the same and "
+            "trains any model"
+        )
+    return model.network
+
+
+@dataclass
+class InterleavedRun:
+    """What is under way. ``waiting`` holds the released states of documents with turns left."""
+
+    network: LstmForCausalLM
+    records: StretchRecords
+    plan: InterleavedPlan
+    course: Course
+    randomness: Randomness
+    context: int
+    public: torch.optim.Optimizer
+    step: PrivateStep
+    waiting: dict[int, Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def begun(
+        cls,
+        model: LoadedModel,
+        records: StretchRecords,
+        plan: InterleavedPlan,
+        course: Course,
+        randomness: Randomness,
+    ) -> InterleavedRun:
+        """Before the first step."""
+        network = require_recurrent(model)
+        network.train()
+        rate = plan.interleaving.public_learning_rate or course.learning_rate
+        # Nothing is to be known about noise where there is none.
+        kind = "sgd" if course.optimiser == "sgd" else "adam"
+        step = make_private(
+            network,
+            make_optimiser(course.optimiser, network.parameters(), course.learning_rate),
+            clipper=clipper(plan.clipping),
+            noise_multiplier=plan.noise_multiplier,
+            expected_batch_size=plan.batch_size,
+            randomness=randomness.stream(NOISE),
+        )
+        public = make_optimiser(kind, network.parameters(), rate)
+        return cls(network, records, plan, course, randomness, model.context, public, step)
+
+    def take(self, step: Step) -> Progress:
+        """One step: the public stretches of all members, then their private ones."""
+        began = time.perf_counter()
+        self._set_rates(step.step)
+        turns = [
+            self.records.turn(*one)
+            for one in zip(step.documents.tolist(), step.numbers.tolist(), strict=True)
+        ]
+        public = {place: one.public for place, one in enumerate(turns) if one.begin < one.middle}
+        private = {place: one.private for place, one in enumerate(turns) if one.middle < one.end}
+        tokens = sum(one.end - one.begin for one in turns)
+        states = self._entering(step)
+        with naming_nobody(), drawn_from(self.randomness.stream(DROPOUT).stream(step.step)):
+            loss = self.public_update(public, states, needed=private.keys())
+            loss += self.private_update(private, states, step.step)
+            self._leave(step, states)
+        return Progress(step.step + 1, loss / tokens, tokens, time.perf_counter() - began)
+
+    def public_update(
+        self, stretches: Mapping[int, Stretch], states: Tensor, *, needed: Collection[int] = ()
+    ) -> float:
+        """The plain step on the mean loss of all public tokens; the sum of their losses.
+
+        Only members in ``needed`` will be asked for their state afterwards.
+        """
+        if not stretches:
+            return 0.0
+        tokens, total = sum(end - begin for begin, end in stretches.values()), 0.0
+        self.public.zero_grad(set_to_none=True)
+        pieces = {place: list(chunks(one, self.context)) for place, one in stretches.items()}
+        with self.step.pause():
+            for turn in range(max(map(len, pieces.values()))):
+                now = {place: some[turn] for place, some in pieces.items() if turn < len(some)}
+                for rows in row_batches(self.records, now, self._most_places):
+                    losses = self._losses(rows, states)
+                    (losses.sum() / tokens).backward()  # type: ignore[no-untyped-call]
+                    members = rows.members.tolist()
+                    if any(turn + 1 < len(pieces[one]) or one in needed for one in members):
+                        self._advance(rows, states)
+                    total += float(losses.detach().sum())
+            self.public.step()
+        self.public.zero_grad(set_to_none=True)
+        return total
+
+    def private_update(self, stretches: Mapping[int, Stretch], states: Tensor, step: int) -> float:
+        """The private step on private stretches, each document clipped; the sum of their losses.
+
+        If no member has one, which is public, there is nothing to protect and no step.
+        """
+        if not stretches:
+            return 0.0
+        short = {one: it for one, it in stretches.items() if it[1] - it[0] <= self.context}
+        total = 0.0
+        for rows in row_batches(self.records, short, self._most_places):
+            total += self._clip(rows, states, rows.lengths, rows.members)
+            if self.plan.interleaving.state == "noise":
+                self._advance(rows, states)
+        for member in stretches.keys() - short.keys():
+            begin, end = stretches[member]
+            with self.step.one_record():
+                for piece in chunks((begin, end), self.context):
+                    (rows,) = row_batches(self.records, {member: piece}, self._most_places)
+                    total += self._clip(rows, states, torch.tensor([end - begin]), None)
+                    self._advance(rows, states)
+        # The noise of a step belongs to its number: no two steps may ever share it.
+        self.step.steps = step
+        self.step.step()
+        return total
+
+    def _clip(self, rows: Rows, states: Tensor, lengths: Tensor, owner: Tensor | None) -> float:
+        losses = self._losses(rows, states)
+        # By its own length or by a constant: what others bring must not matter.
+        divisor = lengths if self.course.divisor is None else self.course.divisor
+        self.step.backward(losses / divisor, owner)
+        return float(losses.detach().sum())
+
+    def _losses(self, rows: Rows, states: Tensor) -> Tensor:
+        before = states[:, rows.members]
+        logits = self.network(input_ids=rows.input_ids, state=(before[:1], before[1:])).logits
+        losses = record_losses(logits, rows.labels, divisor=1.0)
+        if not math.isfinite(float(losses.detach().sum())):
+            raise UndefinedGradient("the loss of a batch is not a finite number")
+        return losses
+
+    def _advance(self, rows: Rows, states: Tensor) -> None:
+        before = states[:, rows.members]
+        after = states_behind(self.network, rows, (before[0], before[1]))
+        states[:, rows.members] = torch.stack(after)
+
+    def _entering(self, step: Step) -> Tensor:
+        """Hidden and cell state of all members: zero, or what was released of them."""
+        size = self.network.config.hidden_size
+        states = torch.zeros(2, len(step.documents), size)
+        for place, document in enumerate(step.documents.tolist()):
+            if document in self.waiting:
+                states[:, place] = self.waiting.pop(document)
+        return states
+
+    def _leave(self, step: Step, states: Tensor) -> None:
+        """Release the states of documents that go on; all of them leave a private stretch."""
+        if self.plan.interleaving.state == "reset":
+            return
+        going = (step.numbers + 1 < self.records.turns[step.documents]).nonzero()[0]
+        if not len(going):
+            return
+        release = StateRelease(
+            clip_norm=self.plan.interleaving.state_clip_norm,
+            noise_multiplier=self.plan.noise_multiplier,
+        )
+        private = states[:, torch.from_numpy(going)]
+        stream = self.randomness.stream(STATES).stream(step.step)
+        released = torch.stack(release.release((private[0], private[1]), stream))
+        for place, document in enumerate(step.documents[going].tolist()):
+            self.waiting[document] = released[:, place].clone()
+
+    def _set_rates(self, step: int) -> None:
+        course, plan = self.course, self.plan
+        factor = rate_factor(course.schedule, step, plan.steps, course.warm_up)
+        set_rate(self.step.optimizer, course.learning_rate * factor)
+        rate = plan.interleaving.public_learning_rate or course.learning_rate
+        set_rate(self.public, rate * factor)
+        if plan.private:
+            noise = plan.noise_multiplier * plan.clipping.norm / plan.batch_size
+            tell_noise(self.step.optimizer, noise**2)
+
+    @property
+    def _most_places(self) -> int:
+        return max(self.course.tokens_at_once, self.context)

@@ -1,0 +1,211 @@
+"""Documents as stretches: public and private ones in turn, each tokenized by itself.
+
+A place is where a token is read and the next one predicted. It is private if either of the two
+tokens is. The places of a document are cut into *turns*: a public stretch, which may be empty, and
+the private stretch behind it, which only the last turn may lack.
+
+Guarantee
+    What a policy finds in a document decides nothing but the tokens of its own private stretches:
+    not those of any other document, not the public tokens of its own, and not how many turns there
+    are. Neither does its length.
+
+Why it holds
+    Every stretch is tokenized on its own, so no token joins a public character to a private one,
+    and a private stretch has one token at least, whatever stands in it. Nothing is cut at a number
+    of tokens counted over private ones. Documents do not share a row.
+
+Care
+    One space before a private stretch is counted into it: subword tokenizers join a space to the
+    word behind it, and a model would else learn to read numbers that never occur in ordinary text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadInput
+from sfumato.corpora.documents import Document
+from sfumato.policies.policy import Policy
+from sfumato.tokenizers.tokenizer import Tokenizer, Tokens
+from sfumato.training.selective.splitting import Split, split_each
+
+_DOCUMENTS_AT_A_TIME = 512
+
+Stretch = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Places ``begin`` to ``middle`` are public, ``middle`` to ``end`` private; one may be empty.
+
+    At place p the token p is read and the token p + 1 predicted.
+    """
+
+    begin: int
+    middle: int
+    end: int
+
+    @property
+    def public(self) -> Stretch:
+        """The public places."""
+        return self.begin, self.middle
+
+    @property
+    def private(self) -> Stretch:
+        """The private places."""
+        return self.middle, self.end
+
+
+@dataclass(frozen=True, eq=False)
+class StretchRecords:
+    """Documents in turns, all tokens in one array.
+
+    Document d has the turns ``first[d]`` up to ``first[d + 1]``, each a line of ``cuts``.
+    """
+
+    tokens: Tokens = field(repr=False)
+    cuts: NDArray[np.int64] = field(repr=False)
+    first: NDArray[np.int64] = field(repr=False)
+    padding: int
+    without_text: int = field(default=0, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def turns(self) -> NDArray[np.int64]:
+        """How many turns each document has; public, as the places of private stretches are."""
+        counts: NDArray[np.int64] = np.diff(self.first)
+        return counts
+
+    @property
+    def private(self) -> NDArray[np.int64]:
+        """How many private stretches each document has; public as well."""
+        so_far = np.concatenate([[0], np.cumsum(self.cuts[:, 2] > self.cuts[:, 1])])
+        counts: NDArray[np.int64] = np.diff(so_far[self.first])
+        return counts
+
+    @property
+    def selected(self) -> float:
+        """The share of places that are private; itself private, for the owner's eyes."""
+        return float((self.cuts[:, 2] - self.cuts[:, 1]).sum()) / self.places
+
+    @property
+    def places(self) -> int:
+        """As many as there are tokens to predict."""
+        return int((self.cuts[:, 2] - self.cuts[:, 0]).sum())
+
+    def turn(self, document: int, number: int) -> Turn:
+        """A turn of a document."""
+        return Turn(*self.cuts[self.first[document] + number].tolist())
+
+    def summary(self) -> str:
+        """In one line, for the owner of the documents."""
+        secret = int((self.private > 0).sum())
+        empty = f", {self.without_text:,} without text" if self.without_text else ""
+        return (
+            f"{len(self):,} documents, {secret:,} with something private{empty}; "
+            f"{self.selected:.1%} of all places are private"
+        )
+
+
+def stretch_records(
+    documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer
+) -> StretchRecords:
+    """Cut every document where the policy says; documents without a token are left out."""
+    streams: list[Tokens] = []
+    cuts: list[Turn] = []
+    first, length, empty = [0], 0, 0
+    for tokens, bits in _tokenized(documents, policy, tokenizer):
+        turns = turns_of(bits, length)
+        if not turns:
+            empty += 1
+            continue
+        streams.append(tokens)
+        cuts += turns
+        length += len(tokens)
+        first.append(len(cuts))
+    if not any(turn.middle < turn.end for turn in cuts):
+        raise BadInput(
+            f"the policy {policy.name} finds nothing in the {len(documents):,} documents; there is "
+            "nothing to protect, and the method 'plain' trains on such text"
+        )
+    return StretchRecords(
+        tokens=np.concatenate(streams),
+        cuts=np.array([(one.begin, one.middle, one.end) for one in cuts], dtype=np.int64),
+        first=np.array(first, dtype=np.int64),
+        padding=tokenizer.padding,
+        without_text=empty,
+    )
+
+
+def turns_of(bits: NDArray[np.bool_], start: int = 0) -> list[Turn]:
+    """The turns of a document from the policy's bit for each of its tokens.
+
+    >>> bits = np.array([False, False, False, True, False, False])
+    >>> turns_of(bits)
+    [Turn(begin=0, middle=2, end=4), Turn(begin=4, middle=5, end=5)]
+    """
+    # What follows a secret tells of it, as does what is predicted to be one.
+    places = (bits[:-1] | bits[1:]).tolist()
+    turns, begin, middle = [], 0, 0
+    for place, private in enumerate(places):
+        if not private:
+            if middle < place:  # a private stretch has ended
+                turns.append(Turn(start + begin, start + middle, start + place))
+                begin = place
+            middle = place + 1
+    if begin < len(places):
+        turns.append(Turn(start + begin, start + middle, start + len(places)))
+    return turns
+
+
+def _tokenized(
+    documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer
+) -> Iterator[tuple[Tokens, NDArray[np.bool_]]]:
+    """The tokens of every document with the policy's bit for each; none for an empty one."""
+    for start in range(0, len(documents), _DOCUMENTS_AT_A_TIME):
+        some = split_each(documents[start : start + _DOCUMENTS_AT_A_TIME], policy)
+        pieces = [_pieces(one) for one in some]
+        encoded = iter(tokenizer.encode_many([text for one in pieces for text, _ in one]))
+        for one in pieces:
+            yield _joined([(next(encoded), private) for _, private in one], tokenizer)
+
+
+def _pieces(one: Split) -> list[tuple[str, bool]]:
+    """The text in stretches, and whether each is private."""
+    text, found = one.original.text, list(one.private)
+    edges = [0]
+    for start, end in found:
+        spaced = start - 1 if start > edges[-1] and text[start - 1] == " " else start
+        edges += (spaced, end)
+    edges.append(len(text))
+    cut = [
+        (text[start:end], number % 2 == 1) for number, (start, end) in enumerate(pairwise(edges))
+    ]
+    return [(piece, private) for piece, private in cut if piece]
+
+
+def _joined(
+    pieces: Sequence[tuple[Tokens, bool]], tokenizer: Tokenizer
+) -> tuple[Tokens, NDArray[np.bool_]]:
+    kind = tokenizer.number_type
+    tokens: list[Tokens] = []
+    bits: list[NDArray[np.bool_]] = []
+    for piece, private in pieces:
+        # A tokenizer that knows no token for a secret must not make its stretch vanish.
+        kept = piece if len(piece) or not private else np.array([tokenizer.padding], dtype=kind)
+        tokens.append(kept)
+        bits.append(np.full(len(kept), private))
+    if not sum(map(len, tokens)):
+        return np.empty(0, dtype=kind), np.empty(0, dtype=np.bool_)
+    for place, edge in ((0, tokenizer.begin), (len(tokens) + 1, tokenizer.end)):
+        if edge is not None:
+            tokens.insert(place, np.array([edge], dtype=kind))
+            bits.insert(place, np.array([False]))
+    return np.concatenate(tokens), np.concatenate(bits)
