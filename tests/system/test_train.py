@@ -354,7 +354,7 @@ def test_delta_of_one_in_n_warns_in_one_sentence(here: Run, tmp_path: Path) -> N
         (["--epsilon", "8", "--long", "splitt"], 2, "did you mean 'split'"),
         (["--epsilon", "8", "--seed", "-1"], 2, "seed=-1 must be at least 0"),
         (["--epsilon", "8", "--set", "hiden=3"], 2, "did you mean 'hidden'"),
-        (["--epsilon", "8", "--set", "pii.regions=DE"], 2, "settings of the model"),
+        (["--epsilon", "8", "--set", "pii.regions=DE"], 2, "speak of a policy"),
         (["--epsilon", "8", "--lora-rank", "2"], 2, "LoRA"),
         (["--epsilon", "8", "--lora-rank", "0"], 2, "lora_rank=0 must be at least 1"),
         (["--epsilon", "8", "--valid", "private.jsonl"], 2, "is the private corpus itself"),
