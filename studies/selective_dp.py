@@ -122,7 +122,7 @@ def compute(setting: Setting, cell: Cell) -> dict[str, Any]:
     return {
         "cell": cell.name,
         "guarantee": trained["guarantee"],
-        "as_in_the_paper": stated.get("epsilon_as_in_the_paper"),
+        "as_in_the_paper": stated.get("as_in_the_paper", {}).get("epsilon"),
         "measured": measured,
         "exposure": {one["metric"]: one for one in exposure["figures"]},
         "membership": {one["metric"]: one for one in membership["figures"]},

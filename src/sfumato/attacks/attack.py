@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sfumato.attacks.scores import Scores
-from sfumato.core.errors import BadInput, MissingInput
+from sfumato.core.errors import BadInput, MissingInput, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.formats.layout import Layout
@@ -53,6 +53,8 @@ class Inputs:
 
     def documents(self, path: Path) -> list[Document]:
         """The documents of one of the files."""
+        if not path.exists():
+            raise StorageFailed(f"there is no file {path}")
         found = list(Source.of(path, self.layout, file_format=self.file_format).documents())
         if not found:
             raise BadInput(f"{path} holds no document")

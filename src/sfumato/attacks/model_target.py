@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -20,13 +22,15 @@ class ModelTarget:
     """A model to attack.
 
     ``digest`` names the weights and the tokenizer, so that scores measured before can be found
-    again; ``epsilon`` and ``delta`` are what the run claims, if it claims anything.
+    again; ``epsilon`` and ``delta`` are what the run claims, if it claims anything, and ``notion``
+    is the definition of privacy the claim is about.
     """
 
     model: LoadedModel
     digest: str
     epsilon: float | None = None
     delta: float | None = None
+    notion: str | None = None
 
 
 def is_model(path: Path) -> bool:
@@ -71,17 +75,34 @@ def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
     folder = opened_run(path)
     known = str(folder.settings().get("kind", "causal"))
     model = load_model(str(folder.model), randomness=randomness, kind=known)
-    claimed = json.loads(folder.guarantee.read_bytes()).get("guarantee", {})
+    claimed = _claimed(folder.guarantee)
     return ModelTarget(
-        model, _digest(folder.model), _number(claimed, "epsilon"), _number(claimed, "delta")
+        model,
+        _digest(folder.model),
+        _number(claimed, "epsilon"),
+        _number(claimed, "delta"),
+        str(claimed["notion"]) if "notion" in claimed else None,
     )
+
+
+def _claimed(path: Path) -> dict[str, Any]:
+    try:
+        claimed = json.loads(path.read_bytes())["guarantee"]
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        claimed = None
+    if not isinstance(claimed, dict):
+        raise BadInput(f"{path} is damaged: it does not say what the run guarantees")
+    return claimed
 
 
 def _number(values: dict[str, Any], key: str) -> float | None:
     try:
-        return float(values[key])
+        found = float(values[key])
     except (KeyError, TypeError, ValueError):
         return None
+    return None if math.isnan(found) else found
 
 
 def _digest(folder: Path) -> str:

@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import StorageFailed
-from sfumato.core.files import replacing, write_whole
+from sfumato.attacks.model_target import is_run
+from sfumato.core.errors import InvalidArgument, StorageFailed
+from sfumato.core.files import replacing, write_first
 
 Arrays = tuple[NDArray[np.float32], ...]
 
 _KEY_BYTES = 32
+_OWNER_ONLY = 0o600
 _README = """Token scores that attacks have measured on private text.
 They are as private as that text: do not give this folder away with the model.
 It may be deleted at any time; scores are then measured again.
@@ -54,7 +56,10 @@ class ScoreStore:
                 self._open(self.folder)
             except OSError as error:
                 problem = error.strerror or "opening failed"
-                raise StorageFailed(f"cannot use the cache {self.folder}: {problem}") from None
+                raise StorageFailed(
+                    f"cannot use the cache {self.folder}: {problem}; --cache names another folder, "
+                    "--no-cache keeps nothing"
+                ) from None
 
     def has(self, model: str, text: str) -> bool:
         """Whether the scores of a text under a model are here."""
@@ -80,11 +85,22 @@ class ScoreStore:
         return hashlib.blake2b(content, key=self._key, digest_size=16).digest()
 
     def _open(self, folder: Path) -> None:
+        if run := run_around(folder):
+            raise InvalidArgument(
+                f"the cache {folder} would lie in the run {run}, which is meant to be given away; "
+                "choose a folder outside of it"
+            )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not (folder / "key").is_file():
-            write_whole(folder / "README", _README.encode())
-            write_whole(folder / "key", self._key)
-        self._key = (folder / "key").read_bytes()[:64]
+        key = folder / "key"
+        # Without all of its key, names would confirm a guess at a text.
+        if key.is_file() and key.stat().st_size != _KEY_BYTES:
+            key.unlink()
+        if not key.is_file():
+            write_first(folder / "README", _README.encode())
+            write_first(key, self._key)
+            # The folder may be one that others can look into.
+            key.chmod(_OWNER_ONLY)
+        self._key = key.read_bytes()
         for path in sorted(folder.glob("*.npz")):
             self._found.update(_loaded(path))
 
@@ -101,21 +117,34 @@ class ScoreStore:
                     lengths=np.array([len(one[0]) for one in new.values()], dtype=np.int64),
                     **columns,
                 )
+            path.chmod(_OWNER_ONLY)
         except OSError as error:
             problem = error.strerror or "writing failed"
             raise StorageFailed(f"cannot write {path}: {problem}") from None
 
 
+def run_around(folder: Path) -> Path | None:
+    """The run in whose folder a path lies, if it lies in one."""
+    whole = folder.resolve()
+    return next((one for one in (whole, *whole.parents) if is_run(one)), None)
+
+
 def _loaded(path: Path) -> dict[bytes, Arrays]:
     """The content of one file; a damaged one counts as missing and is measured again."""
     try:
-        with np.load(path, allow_pickle=False) as content:
-            names = content["names"].tobytes()
-            ends = np.cumsum(content["lengths"])[:-1]
-            columns = [
-                np.split(content[f"part{place}"], ends) for place in range(len(content.files) - 2)
-            ]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
+            return _taken_apart(content)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError):
         return {}
+    except zipfile.BadZipFile:
+        return {}
+
+
+def _taken_apart(content: Any) -> dict[bytes, Arrays]:
+    names, lengths = content["names"].tobytes(), content["lengths"]
+    parts = [content[f"part{place}"] for place in range(len(content.files) - 2)]
+    if not parts or (lengths < 0).any() or any(len(one) != lengths.sum() for one in parts):
+        raise ValueError  # as for any other damage
+    columns = [np.split(one, np.cumsum(lengths)[:-1]) for one in parts]
     keys = [names[start : start + 16] for start in range(0, len(names), 16)]
     return dict(zip(keys, zip(*columns, strict=True), strict=True))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.attack import Done
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.attacks.score_store import ScoreStore
+from sfumato.core.errors import BadInput
 from sfumato.corpora.documents import Document
 
 if TYPE_CHECKING:
@@ -98,6 +99,9 @@ def of_row(logits: Tensor, labels: Tensor) -> tuple[Floats, Floats, Floats]:
     real = labels != IGNORED
     logs = logits[real].float().log_softmax(1)
     chosen = logs.gather(1, labels[real][:, None])[:, 0]
+    if chosen.isnan().any():
+        # As a text without evidence it would look harmless.
+        raise BadInput("the model gives no finite numbers; its training may have diverged")
     shares = logs.exp()
     # An impossible token has ln p = −inf and weight 0; the product is 0, not NaN.
     finite = logs.clamp(min=-1e4)

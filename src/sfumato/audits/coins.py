@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.empirical import EmpiricalBound, written
+from sfumato.accounting.guarantee import Notion
 from sfumato.attacks.attack import Done
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.attacks.score_store import ScoreStore
@@ -41,6 +42,8 @@ from sfumato.corpora.coins import Coins
 from sfumato.corpora.documents import Document
 
 AS_IF_ALONE = ", as if each document had a run of its own"
+# What is claimed under these holds for a whole document that is added or removed.
+OF_DOCUMENTS = frozenset({Notion.PURE_DP, Notion.APPROXIMATE_DP, Notion.NONE})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,11 @@ class Guessing:
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """What guessing has shown, beside what is claimed."""
+    """What guessing has shown, beside what is claimed.
+
+    ``comparable`` says whether the claim speaks of whole documents. One under selective privacy
+    leaves all public text open, and coins are of public words: no bound here can refute it.
+    """
 
     claimed: float | None
     delta: float
@@ -74,17 +81,19 @@ class Audited:
     one_run: EmpiricalBound
     two_run: EmpiricalBound
     gaussian: EmpiricalBound
+    comparable: bool = True
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is shown to be false; only the bound without assumptions may say so."""
-        return self.claimed is not None and self.one_run.refutes(self.claimed)
+        return self.comparable and self.claimed is not None and self.one_run.refutes(self.claimed)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "claimed_epsilon": None if self.claimed is None else written(self.claimed),
             "delta": self.delta,
+            "comparable": self.comparable,
             "guesses": self.guesses,
             "right": self.right,
             "refuted": self.refuted,
@@ -134,6 +143,7 @@ def from_scores(
     _, gaussian = gaussian_bound(counted, delta=delta or 1e-5, confidence=confidence)
     return Audited(
         claimed=target.epsilon,
+        comparable=target.notion is None or target.notion in OF_DOCUMENTS,
         delta=delta,
         guesses=number,
         right=right,

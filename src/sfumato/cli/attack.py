@@ -154,8 +154,12 @@ def _cache(target: Path, chosen: Path | None) -> Path | None:
     """Beside the model and not in its folder, which is meant to be given away."""
     if chosen is not None or not target.is_dir():
         return chosen
+    from sfumato.attacks.score_store import run_around
+
     whole = target.resolve()
-    return whole.with_name(whole.name + ".attacks")
+    # Of a model inside a run it is the run that is given away.
+    given_away = run_around(whole) or whole
+    return given_away.with_name(given_away.name + ".attacks")
 
 
 def _configured(name: str, settings: dict[str, object]) -> Attack[Any, Any]:

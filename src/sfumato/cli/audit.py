@@ -114,7 +114,12 @@ def _chart(found: dict[str, Audited]) -> Any:
 
     return audit_chart(
         [
-            AuditRow(run=run, claimed=one.claimed, bound=name, measured=getattr(one, name).epsilon)
+            AuditRow(
+                run=run if one.comparable else f"{run} (claims something else)",
+                claimed=one.claimed if one.comparable else None,
+                bound=name,
+                measured=getattr(one, name).epsilon,
+            )
             for run, one in found.items()
             for name in ASSUMES
         ]
@@ -142,7 +147,13 @@ def _print(run: str, one: Audited) -> None:
         "the model and all made-up documents, and guesses which were in the corpus.",
         markup=False,
     )
-    if not nothing:
+    if not nothing and not one.comparable:
+        console.print(
+            "The claim is about what a policy finds in a document, not about whole documents: "
+            "these bounds cannot be compared with it.",
+            markup=False,
+        )
+    elif not nothing:
         told = "refuted" if one.refuted else "not refuted, which does not prove it"
         console.print(f"The claim is {told}.", markup=False)
     console.print()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,15 @@ EpsilonOption = Annotated[
         "--epsilon",
         "-e",
         help="The level to keep; inf trains without noise, as the method plain does.",
+    ),
+]
+GoldOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--gold",
+        metavar="FILE",
+        help="JSON lines with labelled spans: how much the policy misses is measured there, and "
+        "stated with the guarantee.",
     ),
 ]
 PublicEpochsOption = Annotated[
@@ -150,3 +160,22 @@ def _interleaved(
 
 def _first(*values: float | None) -> float:
     return next(float(value) for value in values if value is not None)
+
+
+def with_misses(method: Method, gold: Path | None) -> Method:
+    """The method with what its policy misses on labelled text."""
+    from dataclasses import replace
+
+    from sfumato.core.errors import BadInput, InvalidArgument
+    from sfumato.corpora.labelled import read_labelled
+    from sfumato.policies.scoring import score
+    from sfumato.training.selective.promise import Misses
+
+    if gold is None:
+        return method
+    if method.policy is None:
+        raise InvalidArgument("--gold measures a policy; give --policy, too")
+    recall = score(method.policy, read_labelled(gold)).overall_recall
+    if not recall.gold:
+        raise BadInput(f"{gold} has no labelled span to measure the policy on")
+    return replace(method, misses=Misses(recall.gold - recall.found, recall.gold))

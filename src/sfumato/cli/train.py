@@ -39,6 +39,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     method: method_options.MethodOption = "private",
     policy: options.PolicyOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
+    gold: method_options.GoldOption = None,
     delta: privacy_options.DeltaOption = "auto",
     unit: Annotated[
         str,
@@ -191,6 +192,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         sizes[0],
         (state, state_clip_norm),
     )
+    how = method_options.with_misses(how, gold)
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)
     layout = Layout(

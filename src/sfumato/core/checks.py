@@ -21,7 +21,11 @@ def number(name: str, value: object) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidArgument(f"{name}={value!r} must be a number")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond all others
+        finite = False
+    if not finite:
         raise InvalidArgument(f"{name}={value} must be a finite number")
     return float(value)
 

@@ -76,7 +76,7 @@ class MalformedVectors(BadInput):
 
 
 class UndefinedGradient(BadInput):
-    """A record whose gradient is not a finite vector; named by its place in the batch."""
+    """A record whose gradient is not a finite vector; which one is secret, and not said."""
 
 
 class UndecodableText(BadInput):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,25 @@ def write_whole(path: Path, content: bytes) -> None:
     """Whoever looks sees the old file or the new one."""
     with replacing(path) as stream:
         stream.write(content)
+
+
+def write_first(path: Path, content: bytes) -> None:
+    """Write a file unless there is one: of several processes at once the first wins, for all."""
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.unfinished")
+    try:
+        with beside.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not path.exists():
+                beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 @contextmanager

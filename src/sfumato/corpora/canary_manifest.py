@@ -34,7 +34,7 @@ def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
         content = json.loads(path.read_bytes())
     except OSError as error:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadInput(f"{path} is not a manifest of canaries: it is not JSON") from None
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(

@@ -135,18 +135,34 @@ def read_classifier_canaries(path: Path) -> ClassifierCanaries:
     try:
         content = json.loads(path.read_bytes())
         found = ClassifierCanaries(
-            tuple(tuple(map(str, words)) for words in content["originals"]),
-            str(content["label"]),
-            int(content["last"]),
-            int(content["repetitions"]),
-            tuple(map(str, content["candidates"])),
+            tuple(map(tuple, content["originals"])),
+            content["label"],
+            content["last"],
+            content["repetitions"],
+            tuple(content["candidates"]),
         )
+        _check(found)
     except OSError as error:
         problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         problem = "it is not what 'sfumato data classifier-canaries' writes"
     else:
         if found.originals and content.get("schema") == SCHEMA:
             return found
         problem = "another version wrote it, or it is empty"
     raise BadInput(f"cannot read {path}: {problem}")
+
+
+def _check(found: ClassifierCanaries) -> None:
+    """Refuse what cannot have been written: a figure measured on it would look like any other."""
+    at_least("last", found.last, 1)
+    at_least("repetitions", found.repetitions, 1)
+    words = {word for one in found.originals for word in one} | {found.label, *found.candidates}
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError
+    if any(len(one) <= found.last for one in found.originals):
+        raise ValueError
+    if len(set(found.candidates)) != len(found.candidates) or not set(found.candidates).issuperset(
+        word for one in found.originals for word in one
+    ):
+        raise ValueError

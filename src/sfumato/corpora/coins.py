@@ -85,12 +85,17 @@ def read_coins(path: Path) -> Coins:
         content = json.loads(path.read_bytes())
         documents = content["documents"]
         coins = Coins(
-            tuple(str(one["text"]) for one in documents),
-            tuple(bool(one["included"]) for one in documents),
+            tuple(one["text"] for one in documents),
+            tuple(one["included"] for one in documents),
         )
+        # "false" written as text would count as true, and every bound would be wrong.
+        if {type(one) for one in coins.texts} - {str} or {type(one) for one in coins.included} - {
+            bool
+        }:
+            raise TypeError
     except OSError as error:
         problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         problem = "it is not what 'sfumato data coins' writes"
     else:
         if coins.texts and content.get("schema") == SCHEMA:

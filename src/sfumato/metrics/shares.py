@@ -33,6 +33,43 @@ def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
     return Measured(metric, float(hits.mean()), low, high, len(hits))
 
 
+def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
+    """The mean of independent numbers between 0 and 1, with its 95 % interval.
+
+    Each number is taken for the chance of a hit, and the exact interval is that of as many hits.
+    Resampling would promise too much where all numbers are alike: they may be so by luck.
+
+    >>> low = mean_share("met", np.array([0.0] * 8))
+    >>> low.value, low.low, round(low.high or 0, 3)
+    (0.0, 0.0, 0.369)
+    """
+    if not len(values):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    share = float(values.mean())
+    low, high = _limits(share, len(values))
+    return Measured(metric, share, low, high, len(values))
+
+
+def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Measured:
+    """By how much the share of hits is larger in the first of two trials of the same cases.
+
+    Only cases where the two differ count; the shares of those that were won and lost are both
+    within their limits with 95 %, and so is the difference.
+
+    >>> paired_difference("more", np.array([True] * 5), np.array([False] * 5)).value
+    1.0
+    """
+    if not len(first):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    won, lost = int((first & ~second).sum()), int((second & ~first).sum())
+    confidence = 1 - (1 - CONFIDENCE) / 2
+    (least, most), (few, many) = (
+        clopper_pearson(count, len(first), confidence) for count in (won, lost)
+    )
+    value = (won - lost) / len(first)
+    return Measured(metric, value, max(-1.0, least - many), min(1.0, most - few), len(first))
+
+
 def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Measured:
     """The share of hits, each in a cluster, with its 95 % interval.
 
@@ -44,11 +81,17 @@ def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.i
         raise BadInput(f"there is nothing to measure {metric!r} on")
     share = float(hits.mean())
     count = _worth(hits, clusters, share)
+    low, high = _limits(share, count)
+    return Measured(metric, share, low, high, len(hits))
+
+
+def _limits(share: float, count: float) -> tuple[float, float]:
+    """Clopper and Pearson's limits for a number of cases that need not be whole."""
     alpha = (1 - CONFIDENCE) / 2
     most, rest = share * count, (1 - share) * count
     low = beta_quantile(alpha, most, rest + 1) if most > 0 else 0.0
     high = 1 - beta_quantile(alpha, rest, most + 1) if rest > 0 else 1.0
-    return Measured(metric, share, min(low, share), max(high, share), len(hits))
+    return min(low, share), max(high, share)
 
 
 def _worth(hits: NDArray[np.bool_], clusters: NDArray[np.int64], share: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.errors import BadInput
 from sfumato.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -47,4 +48,6 @@ def is_causal(model: PreTrainedModel) -> bool:
             before, after = (model(input_ids=one).logits[0, :-1] for one in (tokens, changed))
     finally:
         model.train(was_training)
+    if before.isnan().any():
+        raise BadInput("the model gives no finite numbers; its training may have diverged")
     return bool((before - after).abs().max() <= 1e-6 * before.abs().max())

@@ -53,13 +53,15 @@ WITH_PUBLIC_STEPS = ("selective", "twice")
 class Method:
     """A method and what it needs.
 
-    ``public`` says how much public training there is, ``interleaving`` what becomes of states.
+    ``public`` says how much public training there is, ``interleaving`` what becomes of states,
+    ``misses`` what the policy was seen to miss on labelled text.
     """
 
     name: str = "private"
     policy: Policy | None = None
     public: PublicCourse | None = None
     interleaving: Interleaving | None = None
+    misses: promise.Misses | None = None
 
     def __post_init__(self) -> None:
         one_of("method", self.name, METHODS)
@@ -100,8 +102,8 @@ class Method:
         if self.policy is None:
             return guarantee
         if self.name == "redacted":
-            return promise.redacted(self.policy.name, guarantee.unit)
-        return promise.selective(guarantee, self.policy.name)
+            return promise.redacted(self.policy.name, guarantee.unit, self.misses)
+        return promise.selective(guarantee, self.policy.name, self.misses)
 
     def as_dict(self) -> dict[str, object]:
         """For a run's settings; a policy is named, never spelled out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +164,28 @@ def test_one_class_is_none() -> None:
 def test_a_damaged_list_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.classifier-canaries.json"
     path.write_text(content)
+    with pytest.raises(BadInput, match=r"x\.classifier-canaries"):
+        read_classifier_canaries(path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"last": 0},
+        {"last": -1},
+        {"last": 50},
+        {"last": float("inf")},
+        {"repetitions": 0},
+        {"originals": [[]]},
+        {"originals": "abc"},
+        {"originals": [["never", "listed", "anywhere", "words"]]},
+        {"candidates": []},
+        {"label": 7},
+    ],
+)
+def test_a_list_edited_by_hand_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    path = tmp_path / "x.classifier-canaries.json"
+    path.write_text(json.dumps(canaries(last=1).as_dict() | changed))
     with pytest.raises(BadInput, match=r"x\.classifier-canaries"):
         read_classifier_canaries(path)
 

@@ -12,7 +12,7 @@ from sfumato.attacks import token_scores as module
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.attacks.score_store import ScoreStore
 from sfumato.attacks.token_scores import TokenScores, of_row, token_scores
-from sfumato.core.errors import StorageFailed
+from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.metrics.prediction import perplexity
@@ -157,3 +157,11 @@ def test_scores_know_their_sum_and_mean() -> None:
     scores = TokenScores(logs, logs, logs)
     assert scores.total == -4.0
     assert scores.loss == 2.0
+
+
+def test_a_model_without_numbers_is_refused() -> None:
+    """As a text without evidence it would look harmless."""
+    logits = torch.zeros(2, 5)
+    logits[1] = float("nan")
+    with pytest.raises(BadInput, match="diverged"):
+        of_row(logits, torch.tensor([1, 2]))

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from sfumato.accounting.guarantee import Notion
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.audits.coins import Audited, Guessing, _best_threshold, audited, from_scores
 from sfumato.core.errors import InvalidArgument
@@ -47,6 +48,26 @@ def test_the_wrong_way_round_shows_nothing() -> None:
     assert found.right == 0
     assert found.one_run.epsilon == 0
     assert not found.refuted
+
+
+@pytest.mark.parametrize(
+    ("notion", "refuted"),
+    [
+        (Notion.APPROXIMATE_DP, True),
+        (Notion.PURE_DP, True),
+        (Notion.SELECTIVE_DP, False),
+        (Notion.ZCDP, False),
+    ],
+)
+def test_a_claim_about_something_else_is_not_accused(notion: Notion, refuted: bool) -> None:
+    """Selective training learns public words without noise, and never said otherwise."""
+    coins = tossed(500)
+    scores = np.asarray(coins.included, float)
+    target = replace(TARGET, notion=str(notion))
+    found = from_scores(scores, coins, target, Guessing(), Randomness.reproducible(2))
+    assert found.one_run.epsilon > 1
+    assert found.refuted is refuted
+    assert found.as_dict()["comparable"] is refuted
 
 
 def test_only_the_bound_without_assumptions_refutes() -> None:

@@ -82,6 +82,9 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
         "{}",
         '{"schema": 1, "documents": []}',
         '{"schema": 9, "documents": [{"text": "a", "included": true}]}',
+        '{"schema": 1, "documents": [{"text": "a", "included": "false"}]}',
+        '{"schema": 1, "documents": [{"text": 7, "included": true}]}',
+        "[" * 100_000,
     ],
 )
 def test_a_damaged_list_is_refused_by_its_name(tmp_path: Path, content: str) -> None:

@@ -42,7 +42,7 @@ from sfumato.attacks.exposure.remarks import remarks
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
 from sfumato.attacks.scores import Control, Scores, timed
-from sfumato.core.checks import at_least, one_of
+from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import InvalidArgument, MissingExtra, MissingInput, SfumatoError
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canary_manifest import PlantedCanary, read_manifest
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "exact", "sampled", "extrapolated")
 MOST_EXACT = 10**6
+# More would not fit into memory.
+MOST_DRAWN = 10**7
 
 HOW = (
     "sfumato data canaries CORPUS -o PLANTED -k 0,1,10,100; sfumato train PLANTED -o RUN …; "
@@ -84,6 +86,8 @@ class Exposure:
         one_of("method", self.method, METHODS)
         at_least("samples", self.samples, extrapolated.FEWEST)
         at_least("controls", self.controls, 2)
+        for name in ("samples", "controls"):
+            between(name, getattr(self, name), 2, MOST_DRAWN)
         if self.pattern:
             SecretSpace(self.pattern)
 

@@ -66,4 +66,6 @@ def mean_by_chance(places: int) -> float:
     >>> round(mean_by_chance(10**6), 3), round(mean_by_chance(2), 3)
     (1.443, 0.5)
     """
+    if places > 2**53:  # beyond, a number has no digits left for the difference
+        return 1 / math.log(2)
     return math.log2(places) - math.lgamma(places + 1) / (places * math.log(2))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 YEOM, RULE = "yeom", "reference-rule"
 ALONE = "auc references alone"
 FEW_SECRETS = 50
+MOST_NEIGHBOURS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ class Membership:
         if at_least("shadows", self.shadows, 0) % 2:
             raise InvalidArgument(f"shadows={self.shadows} must be even: they come in pairs")
         at_least("most", self.most, FEWEST)
-        at_least("neighbours", self.neighbours, 1)
+        between("neighbours", at_least("neighbours", self.neighbours, 1), 1, MOST_NEIGHBOURS)
         between("share", positive("share", self.share), 0, 1)
         between("alpha", self.alpha, 0, 1)
         between("offset", self.offset, 0, 1)
@@ -113,6 +114,11 @@ class Membership:
         references = tuple(open_model(path, kind=kind) for path in inputs.references)
         if any(one.digest == target.digest for one in references):
             raise InvalidArgument("a reference is the target itself; it has seen the members")
+        if any(one.model.classes != target.model.classes for one in references):
+            raise InvalidArgument(
+                "a reference must be of the target's kind: language models beside language models, "
+                "classifiers beside classifiers of the same classes"
+            )
         return target, Suspects(
             candidates=candidates,
             secrets=planted(inputs.canaries) if inputs.canaries else (),
@@ -257,6 +263,11 @@ def _score_secrets(
     half = random_halves(len(made_up), randomness)
     findings.add_signal(SECRETS, sums(data.secrets), sums(made_up), half)
     said = f"{count:,} planted secrets against {len(made_up):,} decoys of the same format"
+    if any(canary.secret_space is None for canary in data.secrets):
+        said += (
+            "; decoys are drawn at random, so a secret that is a word or a name would be likelier "
+            "than they are on any model"
+        )
     if count < FEW_SECRETS:
         return [f"{said}: too few for a sharp figure; the Selective-DPSGD paper plants 500"]
     few = too_few(count)

@@ -30,7 +30,7 @@ from sfumato.attacks.membership.evidence import OtherModels, Table
 from sfumato.attacks.model_target import ModelTarget, open_model
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
-from sfumato.core.files import replacing, write_whole
+from sfumato.core.files import replacing, write_first
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
@@ -140,8 +140,8 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / "key").is_file():
-            write_whole(folder / "README", _README.encode())
-            write_whole(folder / "key", secrets.token_hex(32).encode())
+            write_first(folder / "README", _README.encode())
+            write_first(folder / "key", secrets.token_hex(32).encode())
     except OSError as error:
         raise StorageFailed(f"cannot use the cache {folder}: {error.strerror}") from None
     described = {

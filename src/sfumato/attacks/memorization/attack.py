@@ -20,6 +20,7 @@ Reference
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.attack import Done, Inputs
 from sfumato.attacks.memorization.recalling import Recalled, recalled
 from sfumato.attacks.memorization.windows import Cutting, Windows, cut
-from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
+from sfumato.attacks.model_target import ModelTarget, is_model, not_a_model, open_model
 from sfumato.attacks.scores import Control, Scores, timed
 from sfumato.attacks.twins import untrained
 from sfumato.core.checks import at_least, between
@@ -37,10 +38,12 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.metrics.prediction import Measured
-from sfumato.metrics.resampling import mean_over
-from sfumato.metrics.shares import share_of
+from sfumato.metrics.shares import mean_share, paired_difference, share_of
 
 COPIES = ((1, 1), (2, 9), (10, None))
+MOST_TRIES = 10**12
+# Documents on which two tokenizers are compared.
+TOKENIZED = 200
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Memorization:
     def __post_init__(self) -> None:
         for name in ("prefix", "suffix", "tries", "most"):
             at_least(name, getattr(self, name), 1)
+        between("tries", self.tries, 1, MOST_TRIES)
         between("near", self.near, 0.0, 1.0)
 
     def missing(self, inputs: Inputs) -> str | None:
@@ -78,6 +82,13 @@ class Memorization:
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.members is None:
             lacking = "--members FILE is missing, the text the model was trained on"
+        # A name that is no folder would be looked for elsewhere.
+        strange = [path for path in inputs.references[:1] if not is_model(path)]
+        if lacking is None and strange:
+            lacking = (
+                f"the reference {strange[0]} is neither the folder of a run nor of a model; train "
+                "one on other text: sfumato train OTHER-TEXT --epsilon inf -o RUN"
+            )
         return lacking
 
     def opened(self, inputs: Inputs) -> tuple[ModelTarget, TrainedOn]:
@@ -86,6 +97,8 @@ class Memorization:
             raise InvalidArgument("members are missing")
         target = _causal(open_model(inputs.target))
         twin = _causal(open_model(inputs.references[0])) if inputs.references else None
+        if twin is not None and twin.digest == target.digest:
+            raise InvalidArgument("the reference is the target itself; it has seen the members")
         return target, TrainedOn(tuple(inputs.documents(inputs.members)), twin)
 
     def score(
@@ -97,26 +110,21 @@ class Memorization:
             mine = recalled(target.model, windows, _half(done, 0))
             twin = data.reference or untrained(target, randomness.stream(1))
             theirs = recalled(twin.model, windows, _half(done, 1))
-            scores = self._scores(windows, mine, theirs, data.reference, randomness.stream(2))
+            scores = self._scores(windows, mine, theirs, data.reference)
         return watch.stamp(scores)
 
     def _windows(self, target: ModelTarget, data: TrainedOn, randomness: Randomness) -> Windows:
-        room = target.model.context - (target.model.tokenizer.begin is not None)
+        asked = [target] if data.reference is None else [target, data.reference]
+        room = min(one.model.context - (one.model.tokenizer.begin is not None) for one in asked)
         if self.prefix + self.suffix > room:
             raise InvalidArgument(
                 f"prefix={self.prefix} and suffix={self.suffix} do not fit into the model's "
                 f"context of {room} tokens; set them lower"
             )
         cutting = Cutting(prefix=self.prefix, suffix=self.suffix, most=self.most)
-        windows = cut(data.members, target.model.tokenizer, cutting, randomness)
         if data.reference is not None:
-            # Token numbers must mean the same to both.
-            theirs = cut(data.members, data.reference.model.tokenizer, cutting, randomness)
-            if not np.array_equal(np.unique(theirs.copies), np.unique(windows.copies)) or (
-                data.reference.model.tokenizer.size != target.model.tokenizer.size
-            ):
-                raise InvalidArgument("the reference has another tokenizer than the model")
-        return windows
+            _same_tokens(target, data.reference, data.members)
+        return cut(data.members, target.model.tokenizer, cutting, randomness)
 
     def _scores(
         self,
@@ -124,12 +132,9 @@ class Memorization:
         mine: Recalled,
         theirs: Recalled,
         reference: ModelTarget | None,
-        randomness: Randomness,
     ) -> Scores:
-        figures = self._figures(mine, randomness.stream(0))
-        null = self._figures(theirs, randomness.stream(1))
-        more = mine.exact.astype(float) - theirs.exact.astype(float)
-        above = mean_over("exact above the twin", more, randomness.stream(2))
+        figures, null = self._figures(mine), self._figures(theirs)
+        above = paired_difference("exact above the twin", mine.exact, theirs.exact)
         return Scores(
             attack=self.name,
             knowledge=(
@@ -150,11 +155,11 @@ class Memorization:
             },
         )
 
-    def _figures(self, found: Recalled, randomness: Randomness) -> tuple[Measured, ...]:
+    def _figures(self, found: Recalled) -> tuple[Measured, ...]:
         return (
             share_of("exact", found.exact),
             share_of("near", found.alike >= self.near),
-            mean_over(f"met in {self.tries} tries", found.within(self.tries), randomness),
+            mean_share(f"met in {self.tries} tries", found.within(self.tries)),
         )
 
     def _notes(self, windows: Windows) -> tuple[str, ...]:
@@ -180,6 +185,17 @@ def _by_copies(copies: NDArray[np.int64], exact: NDArray[np.bool_]) -> list[Meas
             plural = "copy" if name == "1" else "copies"
             found.append(share_of(f"exact, {name} {plural}", exact[chosen]))
     return found
+
+
+def _same_tokens(target: ModelTarget, reference: ModelTarget, members: Sequence[Document]) -> None:
+    """Token numbers must mean the same to both."""
+    texts = [document.text for document in members[:TOKENIZED]]
+    mine, theirs = target.model.tokenizer, reference.model.tokenizer
+    pairs = zip(mine.encode_many(texts), theirs.encode_many(texts), strict=True)
+    if (mine.size, mine.begin) != (theirs.size, theirs.begin) or not all(
+        np.array_equal(*pair) for pair in pairs
+    ):
+        raise InvalidArgument("the reference has another tokenizer than the model")
 
 
 def _kind(reference: ModelTarget | None) -> str:

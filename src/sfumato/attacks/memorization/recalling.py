@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done
 from sfumato.attacks.memorization.windows import Windows
+from sfumato.core.errors import BadInput
 from sfumato.metrics.reconstruction import longest_common
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def _of_some(
     with torch.no_grad():
         logits = model.network(input_ids=rows[:, :-1]).logits[:, -suffix:, : model.tokenizer.size]
     logs = logits.double().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].sum(1)
+    if logs.isnan().any():
+        raise BadInput("the model gives no finite numbers; its training may have diverged")
     exact = (logits.argmax(2) == wanted).all(1)
     alike = np.ones(len(rows))
     missed = (~exact).nonzero()[:, 0]

@@ -18,7 +18,7 @@ Reference
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 
@@ -34,9 +34,25 @@ VISIBLE = (
 )
 
 
-def selective(guarantee: Guarantee, policy: str) -> Guarantee:
+@dataclass(frozen=True)
+class Misses:
+    """What a policy was seen to miss where the truth is known: a measurement, no promise."""
+
+    missed: int
+    of: int
+
+    def __str__(self) -> str:
+        return f" (measured on labelled text: {self.missed:,} of {self.of:,} spans missed)"
+
+
+def not_found(policy: str, misses: Misses | None) -> str:
+    """What is not covered because the policy does not find it."""
+    return MISSED.format(policy=policy) + ("" if misses is None else str(misses))
+
+
+def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
     """The promise of the private stream, as one about what a policy finds."""
-    missed = MISSED.format(policy=policy)
+    missed = not_found(policy, misses)
     if guarantee.notion is Notion.NONE:
         return guarantee.not_covering(missed)
     stated = replace(
@@ -48,10 +64,10 @@ def selective(guarantee: Guarantee, policy: str) -> Guarantee:
     return stated.leaking(*VISIBLE)
 
 
-def redacted(policy: str, unit: str) -> Guarantee:
+def redacted(policy: str, unit: str, misses: Misses | None = None) -> Guarantee:
     """Redaction proves nothing: what the policy misses was trained on in the clear."""
     return (
         no_guarantee(unit=unit, scope=SCOPE)
-        .not_covering(MISSED.format(policy=policy))
+        .not_covering(not_found(policy, misses))
         .leaking(*VISIBLE)
     )

@@ -106,3 +106,7 @@ def test_scores_of_another_shape_fail_the_test() -> None:
 def test_no_law_is_made_up(scores: np.ndarray[tuple[int], np.dtype[np.float64]], said: str) -> None:
     with pytest.raises(NoLaw, match=said):
         fitted(scores)
+
+
+def test_chance_in_a_space_beyond_all_numbers() -> None:
+    assert ranks.mean_by_chance(10**400) == pytest.approx(ranks.mean_by_chance(10**12), abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,33 @@ def test_a_twin_that_knows_the_text_leaves_nothing_above_it(target: ModelTarget)
     data = TrainedOn(tuple(documents(LEARNT)), target)
     scores = SMALL.score(target, data, Randomness.reproducible(2))
     assert scores.figure("exact above the twin").value == 0.0
+
+
+def test_a_few_documents_promise_little(target: ModelTarget) -> None:
+    """Resampling three documents that all came back would give an interval of no width."""
+    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNT))), Randomness.reproducible(2))
+    for metric in ("exact", "met in 50 tries", "exact above the twin"):
+        figure = scores.figure(metric)
+        assert figure.low is not None
+        assert figure.low < 0.5
+
+
+def test_a_reference_may_be_given_with_more_documents_than_are_looked_at(
+    target: ModelTarget,
+) -> None:
+    """Which documents are drawn must not decide whether two tokenizers are held for the same."""
+    repeated = [text for number, text in enumerate(LEARNT, start=1) for _ in range(number)]
+    data = TrainedOn(tuple(documents(repeated)), target)
+    for seed in range(8):
+        few = replace(SMALL, most=1)
+        assert few.score(target, data, Randomness.reproducible(seed)).figure("exact").n == 1
+
+
+def test_a_reference_that_reads_less_is_refused_with_a_reason(target: ModelTarget) -> None:
+    short = replace(target, model=replace(target.model, context=8))
+    data = TrainedOn(tuple(documents(LEARNT)), short)
+    with pytest.raises(InvalidArgument, match="context of 7 tokens"):
+        SMALL.score(target, data, Randomness.reproducible(1))
 
 
 def test_exact_and_greedy_agree_with_writing_token_by_token(target: ModelTarget) -> None:

@@ -26,6 +26,7 @@ from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
 from sfumato.training.request import Request, Trained, train
 from sfumato.training.run_folder import RunFolder
+from sfumato.training.selective.promise import Misses
 from sfumato.training.selective.public_steps import PublicCourse, PublicSteps
 from sfumato.training.selective.streams import selective_streams
 
@@ -194,6 +195,14 @@ def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path)
     assert found[0].guarantee.notion is Notion.NONE
     assert "what the policy digits does not find" in found[0].guarantee.uncovered
     assert same(weights(found[0].model), weights(found[1].model))
+
+
+def test_misses_are_stated_where_they_were_measured() -> None:
+    plan = Plan.for_epsilon(epsilon=8, delta=1e-2, units=3, batch_size=1, epochs=4)
+    method = replace(request("selective").method, misses=Misses(3, 40))
+    said = method.promised(plan.guarantee()).sentence()
+    assert "measured on labelled text: 3 of 40 spans missed" in said
+    assert "measured" not in request("selective").method.promised(plan.guarantee()).sentence()
 
 
 def test_twice_takes_all_public_steps_first(tmp_path: Path) -> None:
