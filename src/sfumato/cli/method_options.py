@@ -37,7 +37,7 @@ GoldOption = Annotated[
         "--gold",
         metavar="FILE",
         help="JSON lines with labelled spans: how much the policy misses is measured there, and "
-        "stated with the guarantee.",
+        "stated with the guarantee, which does not cover these figures.",
     ),
 ]
 PublicEpochsOption = Annotated[
@@ -82,9 +82,11 @@ StateClipOption = Annotated[
 
 def level_for(method: str, epsilon: float | None) -> float:
     """The level, which some methods do not have."""
+    from sfumato.core.checks import one_of
     from sfumato.core.errors import InvalidArgument
-    from sfumato.training.methods import WITHOUT_NOISE
+    from sfumato.training.methods import METHODS, WITHOUT_NOISE
 
+    one_of("method", method, METHODS)
     if epsilon is None and method in WITHOUT_NOISE:
         return math.inf
     if epsilon is None:
@@ -151,7 +153,7 @@ def _interleaved(
         )
     usual = Interleaving()
     interleaving = Interleaving(
-        state=states[0] or usual.state,
+        state=usual.state if states[0] is None else states[0],
         state_clip_norm=_first(states[1], usual.state_clip_norm),
         public_learning_rate=rate,
     )

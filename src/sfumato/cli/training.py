@@ -104,6 +104,8 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
     """What came of it."""
     from dataclasses import asdict
 
+    from sfumato.accounting.guarantee import SEED_LEAK
+
     if trained.already_finished:
         note("finished already: nothing was trained")
     plan, guarantee = trained.plan, trained.guarantee
@@ -132,8 +134,10 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
     if beside and plan.private:
         level = f"epsilon {beside['epsilon']:.4g} at delta {beside['delta']:g}"
         console.print(f"As in the paper: {level}, {beside['why']}.", markup=False)
-    if not guarantee.for_release and plan.private:
+    if plan.private and SEED_LEAK in guarantee.leaks:
         console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
+    elif plan.private and not guarantee.for_release:
+        console.print("AN EXPERIMENT: NOT FOR RELEASE (the policy drops what it finds on purpose)")
 
 
 def as_in_the_paper(plan: AnyPlan) -> dict[str, Any]:

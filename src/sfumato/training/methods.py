@@ -26,12 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.documents import Document
+from sfumato.mechanisms.selective import EXPERIMENT_LEAK
 from sfumato.policies.policy import Policy
 from sfumato.training.records import Cut, TokenRecords, language_records
 from sfumato.training.selective import promise
@@ -102,8 +106,12 @@ class Method:
         if self.policy is None:
             return guarantee
         if self.name == "redacted":
-            return promise.redacted(self.policy.name, guarantee.unit, self.misses)
-        return promise.selective(guarantee, self.policy.name, self.misses)
+            stated = promise.redacted(self.policy.name, guarantee.unit, self.misses)
+        else:
+            stated = promise.selective(guarantee, self.policy.name, self.misses)
+        if getattr(self.policy, "for_release", True):
+            return stated
+        return replace(stated.leaking(EXPERIMENT_LEAK), for_release=False)
 
     def as_dict(self) -> dict[str, object]:
         """For a run's settings; a policy is named, never spelled out."""
@@ -125,3 +133,25 @@ class Material:
     records: TokenRecords
     public: TokenRecords | None = None
     selected: float | None = None
+
+
+def private_places(material: Material | StretchRecords) -> dict[str, str]:
+    """Tells apart what policies find, for a run's settings; empty without a policy.
+
+    A policy's name does not say all: a pattern, or a list of names, is not in it. A run that went
+    on with another one would take for public what it had promised to protect. So this is a digest
+    of the policy's bits, which are public: of where masks stand in the public text, or of how much
+    public text stands before each private stretch, and of nothing that is private.
+    """
+    if isinstance(material, StretchRecords):
+        cuts, first = material.cuts, material.first
+        bits = [first, cuts[:, 1] - cuts[:, 0], (cuts[:, 2] > cuts[:, 1]).astype(np.int64)]
+    else:
+        masked = material.records if material.public is None else material.public
+        if masked.wanted is None:
+            return {}
+        bits = [masked.first, masked.lengths, masked.wanted.astype(np.int64)]
+    digest = sha256()
+    for one in bits:
+        digest.update(len(one).to_bytes(8, "big") + np.ascontiguousarray(one).tobytes())
+    return {"private_places": digest.hexdigest()[:16]}

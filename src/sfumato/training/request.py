@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import at_least, one_of
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.models.loading import KINDS, LoadedModel, load_model
@@ -31,7 +31,7 @@ from sfumato.models.saving import save_model
 from sfumato.tokenizers.loading import load_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
 from sfumato.training.course import Course
-from sfumato.training.methods import WITHOUT_NOISE, Material, Method
+from sfumato.training.methods import WITHOUT_NOISE, Material, Method, private_places
 from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
 from sfumato.training.records import LONG, Cut, labelled_records
@@ -188,7 +188,8 @@ def train(
     prepared = _prepared(request, model, documents)
     plan = prepared.plan
     promised = request.method.promised(plan.guarantee())
-    folder.begin(request.public(model, plan), resume=resume)
+    settings = request.public(model, plan) | private_places(prepared.material)
+    folder.begin(settings, resume=resume)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         return Trained(folder, trained, plan, _stamped(promised, randomness), True)
@@ -214,6 +215,10 @@ def _prepared(request: Request, model: LoadedModel, documents: Sequence[Document
     from sfumato.training.loop import fit
 
     material = request.material(model, documents)
+    if material.public is not None:
+        _refuse_a_single_unit(request, len(material.records))
+        if request.method.public is not None:
+            request.method.public.steps(len(material.public))  # refused before anything is begun
     plan = request.privacy.plan(len(material.records))
 
     def run(randomness: Randomness, folder: RunFolder, watch: Watch | None) -> Guarantee:
@@ -237,6 +242,7 @@ def _prepared_in_turns(
     from sfumato.training.selective.interleaved import fit_interleaved
 
     records = request.method.turns(documents, model)
+    _refuse_a_single_unit(request, int((records.private > 0).sum()))
     plan = InterleavedPlan.of(records, request.privacy, how)
 
     def run(randomness: Randomness, folder: RunFolder, watch: Watch | None) -> Guarantee:
@@ -251,6 +257,15 @@ def _prepared_in_turns(
         )
 
     return Prepared(plan, records, run)
+
+
+def _refuse_a_single_unit(request: Request, units: int) -> None:
+    policy, unit = request.method.policy, request.privacy.unit
+    if policy is not None and units < 2:
+        raise BadInput(
+            f"the policy {policy.name} finds something in one {unit} only; noise hides one among "
+            "others, so two are needed at least. The method redacted trains without what is found"
+        )
 
 
 def _public_steps(

@@ -122,14 +122,13 @@ def load(model: str, *, policy: str) -> Pipeline:
 
 @cache
 def _loaded(model: str) -> Pipeline:
-    import spacy
     from spacy.util import get_package_path, is_package
 
     given = Path(model).expanduser()
     if (given / "config.cfg").is_file():
-        return Pipeline(spacy.load(given), given.resolve())
+        return Pipeline(_language(given), given.resolve())
     if is_package(model):
-        language = spacy.load(model)
+        language = _language(model)
         return Pipeline(language, language.path or get_package_path(model))
     if given.is_dir():
         raise MissingModel(f"{model} holds no spaCy pipeline: there is no config.cfg in it")
@@ -137,4 +136,17 @@ def _loaded(model: str) -> Pipeline:
         f"there is no spaCy pipeline {model}: it is neither an installed package nor a folder. "
         f"'python -m spacy download {DEFAULT}' installs the usual one; a folder is named by the "
         f"setting 'model' of the policy or by the variable {VARIABLE}"
+    )
+
+
+def _language(source: str | Path) -> Language:
+    import spacy
+
+    try:
+        return spacy.load(source)
+    except Exception as error:  # what is damaged, or no pipeline at all, fails in many ways
+        problem = type(error).__name__
+    raise MissingModel(
+        f"{source} cannot be read as a spaCy pipeline ({problem}): it is damaged, needs a package "
+        "that is not installed, or is something else; install it anew or name another"
     )

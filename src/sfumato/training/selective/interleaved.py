@@ -59,6 +59,7 @@ def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defau
     watch: Watch | None = None,
 ) -> Guarantee:
     """Train a recurrent model on documents in turns; the promise about the trained model."""
+    plan.require(records)
     course, randomness = course or Course(), randomness or Randomness.secure()
     run = InterleavedRun.begun(model, records, plan, course, randomness)
     try:

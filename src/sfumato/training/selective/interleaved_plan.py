@@ -13,19 +13,22 @@ Care
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from sfumato.accounting.deltas import resolved_delta
+from sfumato.accounting.deltas import caution, resolved_delta
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.bounds import COMPUTABLE_NORM, Clipping
+from sfumato.training.plan import PrivacyCaution
 from sfumato.training.privacy import Privacy
 from sfumato.training.sampling import Sampling, Shuffled
 from sfumato.training.selective.interleaved_accounting import Visits, paper_epsilon
 from sfumato.training.selective.stretch_records import StretchRecords
 from sfumato.training.selective.turn_order import steps_per_epoch
+from sfumato.training.stages import countable
 
 STATES = ("noise", "reset")
 _SCOPE = "{what}, over {epochs} with at most {stretches} per document"
@@ -36,6 +39,7 @@ _WHAT = {
 }
 _PLAN = "the plan, the number of documents included"
 _BITS = "how many private stretches every document has"
+_TOGETHER = "what several documents of one person show together"
 _NOT_PROVEN = {
     "noise": "not proven: it counts gradients alone, as if batches were secret; the states that "
     "are passed on are left out, and the public steps show who is in a batch",
@@ -98,6 +102,10 @@ class InterleavedPlan:
         delta = resolved_delta(privacy.delta, units)
         visits = Visits(epochs=epochs, stretches=stretches, state=interleaving.state)
         steps = steps_per_epoch(records.turns, size)
+        countable(privacy.epochs * steps)
+        said = caution(delta, units) if privacy.epsilon != math.inf else None
+        if said is not None:
+            warnings.warn(said, PrivacyCaution, stacklevel=2)
         return cls(
             documents=len(records),
             units=units,
@@ -111,6 +119,19 @@ class InterleavedPlan:
             clipping=privacy.clipping,
             interleaving=interleaving,
         )
+
+    def require(self, records: StretchRecords) -> None:
+        """Refuse records that the plan was not made for: more stretches would cost more."""
+        private = records.private
+        has = (len(records), int((private > 0).sum()), int(private.max()))
+        planned = (self.documents, self.units, self.stretches)
+        each = steps_per_epoch(records.turns, self.batch_size)
+        if has != planned or each != self.steps_per_epoch:
+            raise InvalidArgument(
+                "the plan is for {:,} documents, {:,} of them with something private in up to {:,} "
+                "stretches; the records are others. Plan for the records that are trained "
+                "on".format(*planned)
+            )
 
     @property
     def steps(self) -> int:
@@ -157,6 +178,7 @@ class InterleavedPlan:
             delta=self.delta,
             scope=scope,
             leaks=(_PLAN, _BITS),
+            uncovered=(_TOGETHER,),
         )
 
     def as_in_the_paper(self) -> dict[str, Any]:

@@ -24,9 +24,13 @@ from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 
 SCOPE = "the weights of the model after every step"
 NEIGHBOURS = (
-    "two corpora with the same public tokens, of which one lacks what the policy {policy} finds "
-    "in one {unit}"
+    "two corpora with the same public text and the same private places, of which one lacks what "
+    "the policy {policy} finds in {one}"
 )
+# A unit, and several of them, as what holds a secret.
+_HOLDERS = {
+    "author": ("all documents of one author", "documents of several authors"),
+}
 MISSED = "what the policy {policy} does not find"
 VISIBLE = (
     "all public text",
@@ -55,11 +59,13 @@ def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -
     missed = not_found(policy, misses)
     if guarantee.notion is Notion.NONE:
         return guarantee.not_covering(missed)
+    unit = guarantee.unit
+    one, several = _HOLDERS.get(unit, (f"one {unit}", f"several {unit}s"))
     stated = replace(
         guarantee,
         notion=Notion.SELECTIVE_DP,
-        neighbours=NEIGHBOURS.format(policy=policy, unit=guarantee.unit),
-        uncovered=(missed, f"a secret that stands in several {guarantee.unit}s"),
+        neighbours=NEIGHBOURS.format(policy=policy, one=one),
+        uncovered=(missed, f"a secret that stands in {several}", *guarantee.uncovered),
     )
     return stated.leaking(*VISIBLE)
 

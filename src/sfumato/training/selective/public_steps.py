@@ -29,6 +29,7 @@ from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
 from sfumato.training.optimisers import make_optimiser
 from sfumato.training.records import TokenRecords
+from sfumato.training.stages import countable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,9 @@ class PublicCourse:
 
     def steps(self, records: int) -> int:
         """All public steps."""
-        return round(self.epochs * records / min(self.batch_size, records))
+        wanted = self.epochs * records / min(self.batch_size, records)
+        countable(wanted)
+        return round(wanted)
 
     def before(self, step: int, of: int, records: int) -> int:
         """How many public steps are taken in all before private step ``step`` (from 0).
@@ -68,7 +71,9 @@ class PublicCourse:
         """
         whole = self.steps(records)
         first = round(self.lead * whole)
-        return first + round((whole - first) * step / max(1, of - 1))
+        if step == of - 1:
+            return whole  # there is no later one to wait for, even if it is the only one
+        return first + round((whole - first) * step / (of - 1))
 
 
 class PublicSteps:

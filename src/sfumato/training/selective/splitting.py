@@ -12,7 +12,7 @@ Why it holds
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Spans
@@ -33,7 +33,7 @@ class Split:
     """
 
     original: Document
-    public: str
+    public: str = field(repr=False)
     private: tuple[Place, ...]
     masks: tuple[Place, ...]
 

@@ -50,15 +50,11 @@ def selective_streams(
             f"the policy {policy.name} finds nothing in the {len(documents):,} documents; there is "
             "nothing to protect, and the method 'plain' trains on such text"
         )
+    # First all documents: a complaint about one of them then names it by its place in the corpus.
+    public = _with_masks(splits, tokenizer, cut)
     private = marked_records(
         [one.original for one in secret],
         [_private_places(one, tokenizer) for one in secret],
-        tokenizer,
-        cut,
-    )
-    public = marked_records(
-        [replace(one.original, text=one.public) for one in splits],
-        [_not_masks(one, tokenizer) for one in splits],
         tokenizer,
         cut,
     )
@@ -71,13 +67,7 @@ def redacted_records(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> TokenRecords:
     """Records of the documents with masks over what the policy finds; masks are not predicted."""
-    splits = split_each(documents, policy)
-    return marked_records(
-        [replace(one.original, text=one.public) for one in splits],
-        [_not_masks(one, tokenizer) for one in splits],
-        tokenizer,
-        cut,
-    )
+    return _with_masks(split_each(documents, policy), tokenizer, cut)
 
 
 def marked_records(
@@ -92,9 +82,21 @@ def marked_records(
     flags say so (one flag more than there are tokens).
     """
     records = language_records(documents, tokenizer, cut)
-    # A document without a token has no row; its only flag is that of its end.
-    flags = [_kept(_framed(one, tokenizer), cut) for one in marks if len(one) > 1]
+    # A document without a token has no row; its only flag is that of its end. Neither has a token
+    # that nothing stands before or behind: there is nothing to predict it from.
+    framed = [_framed(one, tokenizer) for one in marks if len(one) > 1]
+    flags = [_kept(one, cut) for one in framed if len(one) > 1]
     return replace(records, wanted=np.concatenate(flags))
+
+
+def _with_masks(splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:
+    """Records of the public text; masks are read, and not predicted."""
+    return marked_records(
+        [replace(one.original, text=one.public) for one in splits],
+        [_not_masks(one, tokenizer) for one in splits],
+        tokenizer,
+        cut,
+    )
 
 
 def _kept(flags: NDArray[np.bool_], cut: Cut) -> NDArray[np.bool_]:

@@ -204,6 +204,10 @@ def _joined(
         bits.append(np.full(len(kept), private))
     if not sum(map(len, tokens)):
         return np.empty(0, dtype=kind), np.empty(0, dtype=np.bool_)
+    if tokenizer.begin is None and tokenizer.end is None and all(map(np.all, bits)):
+        # A secret alone in its document has a place, however few tokens it takes.
+        tokens.append(np.array([tokenizer.padding], dtype=kind))
+        bits.append(np.array([True]))
     for place, edge in ((0, tokenizer.begin), (len(tokens) + 1, tokenizer.end)):
         if edge is not None:
             tokens.insert(place, np.array([edge], dtype=kind))

@@ -132,3 +132,14 @@ def test_the_identity_follows_the_files(entity_pipeline: Path, tmp_path: Path) -
     assert len(one.identity) == 32
     assert other.identity != one.identity
     assert pipelines.load(str(tmp_path / "same"), policy="entities").identity == one.identity
+
+
+@pytest.mark.parametrize("content", ["", "no configuration", "[nlp]\nlang = 'en'\npipeline = 7\n"])
+def test_a_damaged_pipeline_is_named_and_no_mistake_of_ours(
+    installed: None, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "config.cfg").write_text(content)
+    with pytest.raises(MissingModel, match="cannot be read as a spaCy pipeline"):
+        Entities(model=str(tmp_path)).find(Document("Ada"))
+    with pytest.raises(MissingModel, match="numpy cannot be read"):
+        Entities(model="numpy").find(Document("Ada"))
