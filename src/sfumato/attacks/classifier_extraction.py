@@ -177,7 +177,7 @@ def frequencies(count: int) -> NDArray[np.float64]:
     """How frequent words are by their place in a list, the most frequent first (Zipf–Mandelbrot).
 
     >>> frequencies(3).round(2).tolist()
-    [0.41, 0.32, 0.26]
+    [0.43, 0.32, 0.25]
     """
     weights = 1.0 / (np.arange(count) + 2.7)
     shares: NDArray[np.float64] = weights / weights.sum()
