@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.metrics.deniability import Effort, deniability, effective_outputs, outputs_at_least
 from sfumato.metrics.quantiles import median_interval
 from sfumato.vectors.space import Space
 from statistical.budget import fits_share, rejects
+from statistical.hidden_rows import WithoutRows
 
 CHECK = "deniability: from draws"
 DRAWS = 4000
 REPETITIONS = 400
-
-
-@dataclass(frozen=True)
-class WithoutRows:
-    """A mechanism with rows, hiding them: whoever asks has to draw."""
-
-    inner: Exponential
-
-    @property
-    def space(self) -> Space:
-        return self.inner.space
-
-    def guarantee(self) -> Guarantee:
-        return self.inner.guarantee()
-
-    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        return self.inner.privatize(points, randomness)
 
 
 def keep_p_values(drawn: Exponential, claimed: Exponential) -> list[float]:

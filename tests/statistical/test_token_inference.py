@@ -5,14 +5,11 @@ leak, nobody finds anything.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.attacks.inference.bayes import Bayes
 from sfumato.attacks.inference.guessing import Attacker
 from sfumato.attacks.inference.judging import right, unrelated
@@ -27,6 +24,7 @@ from sfumato.mechanisms.building import build
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 from statistical.budget import fits_share, rejects
+from statistical.hidden_rows import WithoutRows
 from unit.attacks.inference.made import drawn_words, everything, privatized, rows_of, written
 
 CHECK = "attacks: token inference"
@@ -101,23 +99,6 @@ def test_nobody_beats_him(small_space: Space) -> None:
     hits = round(scores.figure("top-3").value * WORDS)
     better = stats.binomtest(hits, WORDS, share, alternative="greater").pvalue
     assert rejects(CHECK, "nearest", [better])
-
-
-@dataclass(frozen=True)
-class WithoutRows:
-    """A mechanism that does not tell its rows."""
-
-    inner: PointMechanism
-
-    @property
-    def space(self) -> Space:
-        return self.inner.space
-
-    def guarantee(self) -> Guarantee:
-        return self.inner.guarantee()
-
-    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        return self.inner.privatize(points, randomness)
 
 
 def test_counted_rows_are_the_rows(small_space: Space) -> None:

@@ -11,7 +11,7 @@ Randomness is for sampling candidates and resampling intervals, never for noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -101,12 +101,3 @@ def run(
         raise MissingInput(f"{attack.name}: {lacking}")
     target, data = attack.opened(inputs)
     return attack.score(target, data, randomness, done)
-
-
-def described(names: Sequence[str]) -> str:
-    """A list for a sentence.
-
-    >>> described(["--members", "--others"])
-    '--members and --others'
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -26,7 +26,7 @@ from sfumato.corpora.documents import Document
 from sfumato.policies.policy import Policy
 from sfumato.tokenizers.tokenizer import Tokenizer
 from sfumato.training.records import Cut, TokenRecords, language_records
-from sfumato.training.selective.alignment import Place, inside
+from sfumato.training.selective.alignment import inside
 from sfumato.training.selective.splitting import Split, split_each
 
 
@@ -126,6 +126,3 @@ def _not_masks(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
 def _with_end(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     ended: NDArray[np.bool_] = np.concatenate([flags, [False]])
     return ended
-
-
-__all__ = ["Place", "Streams", "marked_records", "redacted_records", "selective_streams"]
