@@ -1,11 +1,15 @@
-"""The Selective-DPSGD paper's table 2 and figures 3b and 3c, on parts of its corpora.
+"""The Selective-DPSGD paper's table 2 and figures 3b, 3c and 6, on parts of its corpora.
 
 Trains one-layer LSTMs without privacy, with DP-SGD, and with interleaved and decoupled
 Selective-DPSGD at the same proven epsilon, over several seeds, on dialogues of CustomerSim and on
 paragraphs of WikiText-2 with planted canaries; measures perplexity, top-1 accuracy, exposure and
-membership of the planted secrets, and prints a table beside the published figures.
+membership of the planted secrets, and prints a table beside the published figures. A second table
+is about an imperfect policy: what becomes of planted secrets that it misses, in text with masks and
+in Selective-DPSGD.
 
 A finished cell is never computed again, and a stopped one goes on: run the same command once more.
+The same command in a second window takes the cells that the first one is not at.
+With ``--finished`` nothing is computed, and what there is so far is printed.
 
     python studies/selective_dp.py RESOURCES --output selective-dp
 
@@ -19,55 +23,20 @@ import contextlib
 import gzip
 import io
 import json
-import platform
 import sys
 import time
-from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from selective_dp_cells import POLICIES, Cell, Setting, cells_of
+from selective_dp_report import commit, report
 from sfumato.cli.main import main as sfumato
 from sfumato.core.files import write_whole
+from sfumato.studies.locking import held
 
-POLICIES = {"customersim": "pii", "wikitext-2": "digits"}
-METHODS = ("plain", "private", "interleaved", "selective")
 # How often each canary is planted: five for exposure, the rest for membership.
 REPETITIONS = (10,) * 5 + (1,) * 100
-PUBLISHED = {
-    ("customersim", "plain"): (3.06, 0.75, None),
-    ("customersim", "private"): (11.82, 0.70, 2.51),
-    ("customersim", "interleaved"): (10.42, 0.69, 2.74),
-    ("wikitext-2", "plain"): (60.98, 0.36, None),
-    ("wikitext-2", "private"): (305.86, 0.27, 4.89),
-    ("wikitext-2", "interleaved"): (160.04, 0.31, 4.91),
-}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What all cells share."""
-
-    resources: Path
-    output: Path
-    sizes: dict[str, int]
-    tested: int
-    epochs: int
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One model."""
-
-    corpus: str
-    method: str
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """For files."""
-        return f"{self.corpus}-{self.method}-{self.seed}"
 
 
 def run(*arguments: str | Path) -> Any:
@@ -109,7 +78,8 @@ def prepare(setting: Setting, corpus: str) -> tuple[Path, Path]:
 
 def compute(setting: Setting, cell: Cell) -> dict[str, Any]:
     """Train a model, measure it, attack it."""
-    planted, test = prepare(setting, cell.corpus)
+    with held(setting.output / "locks" / cell.corpus, wait=True):
+        planted, test = prepare(setting, cell.corpus)
     folder = setting.output / "runs" / cell.name
     began = time.perf_counter()
     trained = run(*train_command(setting, cell, planted, folder))
@@ -127,81 +97,29 @@ def compute(setting: Setting, cell: Cell) -> dict[str, Any]:
         "exposure": {one["metric"]: one for one in exposure["figures"]},
         "membership": {one["metric"]: one for one in membership["figures"]},
         "seconds": time.perf_counter() - began,
+        "commit": commit(),
     }
 
 
 def train_command(setting: Setting, cell: Cell, planted: Path, folder: Path) -> list[str | Path]:
     """The command that trains the model of a cell."""
+    method = cell.method.removesuffix("-missing")
+    # Text with masks costs no privacy, so it is read twice as often, and before what costs some.
+    epochs = 2 * setting.epochs if method == "redacted" else setting.epochs
     command: list[str | Path] = ["train", planted, "-o", folder, "--model", "lstm", "--json"]
-    command += ["--epochs", str(setting.epochs), "--batch-size", "32", "--learning-rate", "0.003"]
-    command += ["--method", cell.method, "--seed", str(cell.seed), "--clip-norm", "0.1"]
-    if cell.method != "plain":
+    command += ["--epochs", str(epochs), "--batch-size", "32", "--learning-rate", "0.003"]
+    command += ["--method", method, "--seed", str(cell.seed), "--clip-norm", "0.1", *cell.policy]
+    if method not in ("plain", "redacted"):
         command += ["--epsilon", str(setting.epsilon)]
-    if cell.method in ("interleaved", "selective"):
-        command += ["--policy", POLICIES[cell.corpus]]
+    if method == "selective":
+        command += ["--lead", "1", "--public-epochs", str(2 * setting.epochs)]
     if folder.exists():
         command.append("--resume")
     return command
 
 
-def table(setting: Setting, found: dict[str, dict[str, Any]], seeds: int) -> str:
-    """What was found, in Markdown, with the mean and the range over seeds."""
-    lines = [
-        f"ε = {setting.epsilon:g}, {setting.epochs} epochs, {seeds} seeds; mean (ends).",
-        "",
-        "| corpus | method | perplexity | top-1 | ε proven | ε as in the paper | exposure, 10 × | "
-        "AUC of planted secrets | perplexity, top-1, ε published |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for corpus, method in product(POLICIES, METHODS):
-        cells = [found.get(Cell(corpus, method, seed).name) for seed in range(1, seeds + 1)]
-        done = [cell for cell in cells if cell is not None]
-        if not done:
-            continue
-        columns = [
-            spread([_measured(cell, "perplexity") for cell in done]),
-            spread([_measured(cell, "accuracy") for cell in done]),
-            level(done[0]["guarantee"]["epsilon"]),
-            level(done[0]["as_in_the_paper"]),
-            spread([cell["exposure"]["exposure at 10 repetitions"]["value"] for cell in done]),
-            spread([cell["membership"]["auc secrets"]["value"] for cell in done]),
-            published(corpus, method),
-        ]
-        lines.append(f"| {corpus} | {method} | " + " | ".join(columns) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _measured(cell: dict[str, Any], metric: str) -> float:
-    return next(
-        float(row["value"])
-        for row in cell["measured"]
-        if row["metric"] == metric and row["tokens"] == "all"
-    )
-
-
-def spread(values: list[float]) -> str:
-    """The mean, and the ends if they differ."""
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return f"{mean:.3g}"
-    return f"{mean:.3g} ({min(values):.3g}–{max(values):.3g})"
-
-
-def level(value: Any) -> str:
-    """An epsilon, if there is one."""
-    return "–" if value in (None, "inf") else f"{float(value):.3g}"
-
-
-def published(corpus: str, method: str) -> str:
-    """The paper's figures, if it has any."""
-    figures = PUBLISHED.get((corpus, method))
-    return (
-        "–" if figures is None else ", ".join("–" if one is None else str(one) for one in figures)
-    )
-
-
 def main() -> None:
-    """Compute what is missing, then print the table."""
+    """Compute what is missing, then print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("resources", type=Path, help="the folder with data/customersim and so on")
     parser.add_argument("--output", type=Path, default=Path("selective-dp"))
@@ -211,6 +129,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--epsilon", type=float, default=3.0)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--missing-seeds", type=int, default=1, help="seeds of the second table")
+    parser.add_argument("--finished", action="store_true", help="compute nothing, print")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file, too")
     given = parser.parse_args()
     sizes = {"customersim": given.dialogues, "wikitext-2": given.paragraphs}
     setting = Setting(
@@ -218,19 +139,22 @@ def main() -> None:
     )
     (given.output / "cells").mkdir(parents=True, exist_ok=True)
     found: dict[str, dict[str, Any]] = {}
-    cells = [
-        Cell(corpus, method, seed)
-        for seed, corpus, method in product(range(1, given.seeds + 1), POLICIES, METHODS)
-    ]
+    cells = cells_of(given.seeds, given.missing_seeds)
     for number, cell in enumerate(cells, start=1):
         path = given.output / "cells" / f"{cell.name}.json"
         if not path.exists():
-            print(f"{number} of {len(cells)}: {cell.name}", file=sys.stderr, flush=True)
-            write_whole(path, json.dumps(compute(setting, cell), indent=2).encode())
-        found[cell.name] = json.loads(path.read_bytes())
-    total = sum(cell["seconds"] for cell in found.values())
-    print(table(setting, found, given.seeds))
-    print(f"{total / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()}")
+            if given.finished:
+                continue
+            with held(given.output / "locks" / cell.name) as mine:
+                if mine and not path.exists():
+                    print(f"{number} of {len(cells)}: {cell.name}", file=sys.stderr, flush=True)
+                    write_whole(path, json.dumps(compute(setting, cell), indent=2).encode())
+        if path.exists():
+            found[cell.name] = json.loads(path.read_bytes())
+    said = report(setting, found, (given.seeds, given.missing_seeds))
+    print(said, end="")
+    if given.markdown is not None:
+        write_whole(given.markdown, said.encode())
 
 
 if __name__ == "__main__":

@@ -40,8 +40,9 @@ class Guarantee:
     """A proven statement. ``leaks`` and ``uncovered`` belong to it as much as ``epsilon``.
 
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
-    lists the words the statement says nothing about. ``about`` holds the very space and policy the
-    statement speaks of; names are not enough to tell two of them apart, and it is never written.
+    lists the words the statement says nothing about. ``record`` says what one unit is, where its
+    owner has named it. ``about`` holds the very space and policy the statement speaks of; names are
+    not enough to tell two of them apart, and it is never written.
     """
 
     notion: Notion
@@ -49,6 +50,7 @@ class Guarantee:
     neighbours: str
     epsilon: float
     delta: float = 0.0
+    record: str = ""
     metric: str = ""
     scope: str = "every word"
     leaks: tuple[str, ...] = ()
@@ -82,11 +84,12 @@ class Guarantee:
 
         Statements about different things do not: that raises ``IncomparableGuarantees``.
         """
-        for name in ("notion", "unit", "neighbours", "metric", "scope"):
+        for name in ("notion", "unit", "record", "neighbours", "metric", "scope"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise IncomparableGuarantees(
-                    f"guarantees with different {name} do not add up: {mine!s} and {theirs!s}"
+                    f"guarantees with different {name} do not add up: {mine or 'none'} and "
+                    f"{theirs or 'none'}"
                 )
         speaks_of_vectors = self.metric or self.notion is Notion.LDP_WITHIN_GROUPS
         if self.about != other.about or (speaks_of_vectors and not self.about):
@@ -106,6 +109,8 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite level is written as the text "inf"."""
         values = {name: getattr(self, name) for name in _WRITTEN}
+        if not self.record:
+            del values["record"]
         values["notion"] = self.notion.value
         values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}

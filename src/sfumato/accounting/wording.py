@@ -110,7 +110,7 @@ def _promise(guarantee: Guarantee) -> str:
     if template is None:
         template = _METRIC if guarantee.metric else _DIFFERENTIAL
     delta = f" (up to a probability of {guarantee.delta:g})" if guarantee.delta else ""
-    return template.format(
+    stated = template.format(
         scope=guarantee.scope,
         unit=guarantee.unit,
         epsilon=exact(guarantee.epsilon),
@@ -118,6 +118,9 @@ def _promise(guarantee: Guarantee) -> str:
         delta=delta,
         neighbours=guarantee.neighbours,
     )
+    if not guarantee.record:
+        return stated
+    return f"{stated}, one {guarantee.unit} being one {guarantee.record}"
 
 
 def _listed(items: tuple[str, ...]) -> str:

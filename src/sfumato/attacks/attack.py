@@ -39,6 +39,7 @@ class Inputs:
     seen, ``originals`` what a privatized file was made from, ``canaries`` the manifest that
     ``sfumato data canaries`` wrote, ``references`` models of the same kind trained without the
     members. ``cache`` is a folder for token scores, as private as the text they were measured on.
+    With ``label`` only documents of that label count, which the layout must name a field for.
     """
 
     target: Path
@@ -50,27 +51,35 @@ class Inputs:
     cache: Path | None = None
     layout: Layout = field(default_factory=Layout)
     file_format: str | None = None
+    label: str | None = None
 
     def documents(self, path: Path) -> list[Document]:
         """The documents of one of the files."""
         if not path.exists():
             raise StorageFailed(f"there is no file {path}")
         found = list(Source.of(path, self.layout, file_format=self.file_format).documents())
+        if self.label is not None:
+            found = [one for one in found if one.labels == (self.label,)]
         if not found:
-            raise BadInput(f"{path} holds no document")
+            raise BadInput(f"{path} holds no document" + (" of that label" if self.label else ""))
         return found
 
 
 class Attack(Protocol[Target_contra, Data_contra]):
     """One way to learn what should not be learnt.
 
-    ``name`` is the catalog's. ``missing`` gives a sentence about what is lacking, and how to make
+    ``name`` is the catalog's; ``target`` says what is attacked, a ``model`` or a ``text``. ``missing`` gives a sentence about what is lacking, and how to make
     it, or None; it looks at which paths are given and what kind of thing they are, and is quick.
     """
 
     @property
     def name(self) -> str:
         """As in the catalog."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """What is attacked: a model, or a privatized text."""
         ...
 
     def missing(self, inputs: Inputs) -> str | None:

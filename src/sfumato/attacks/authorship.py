@@ -67,6 +67,7 @@ class Authorship:
     words: int = 2
 
     name: ClassVar[str] = "authorship"
+    target: ClassVar[str] = "text"
 
     def __post_init__(self) -> None:
         at_least("folds", self.folds, 2)

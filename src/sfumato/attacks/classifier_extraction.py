@@ -56,6 +56,7 @@ class ClassifierExtraction:
     """
 
     name: ClassVar[str] = "classifier-extraction"
+    target: ClassVar[str] = "model"
 
     beam: int = 100
     lambda_: float = 0.01

@@ -124,9 +124,10 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.corpora.coins import SUFFIX, mix_in, toss
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
+    from sfumato.vectors.embedded import public_words
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    tossed = toss(count, _public_words(15_000), randomness)
+    tossed = toss(count, public_words(15_000), randomness)
     layout = Layout(field=field, author_field=author_field)
     given = Source.of(source, layout, file_format=file_format)
     mix_in(given, output, tossed, overwrite=overwrite)
@@ -170,12 +171,13 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
     from sfumato.corpora import classifier_canaries as planting
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
+    from sfumato.vectors.embedded import public_words
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     given = Source.of(source, Layout(field=field, label_field=label_field), file_format="jsonl")
     shape = planting.Shape(count=count, repetitions=repetitions, words=words, last=last)
     chosen = label or planting.rarest_label(list(given.documents()))
-    drawn = planting.draw(chosen, _public_words(candidates), shape, randomness.stream(0))
+    drawn = planting.draw(chosen, public_words(candidates), shape, randomness.stream(0))
     planting.plant(given, output, drawn, randomness.stream(1), overwrite=overwrite)
     if json:
         print_json(drawn.as_dict())
@@ -217,6 +219,7 @@ def wikitext(
         print_json({"documents": written_so_far, "record": record, "output": str(output)})
     else:
         note(f"{written_so_far:,} documents written to {output}")
+        note(f"'sfumato train --record {record}' names what is protected in the guarantee")
 
 
 @app.command("vectors")
@@ -240,15 +243,6 @@ def vectors(
         print_json({"words": len(space), "dimensions": space.dimension, "output": str(output)})
     else:
         note(f"{len(space):,} words of {space.dimension} dimensions written to {output}")
-
-
-def _public_words(count: int) -> list[str]:
-    """The most frequent words of the embedded vectors that are of letters only."""
-    from itertools import islice
-
-    from sfumato.vectors.embedded import default_space
-
-    return list(islice((word for word in default_space().words if word.isalpha()), count))
 
 
 def _counts(text: str) -> list[int]:

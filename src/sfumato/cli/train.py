@@ -50,6 +50,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             "--author-field).",
         ),
     ] = "example",
+    record: Annotated[
+        str,
+        typer.Option(
+            "--record",
+            metavar="NAME",
+            help="What an example is, for the guarantee: paragraph, article, support ticket. "
+            "The name is public.",
+        ),
+    ] = "",
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")] = 3.0,
     batch_size: privacy_options.BatchSizeOption = "64",
     noise_schedule: privacy_options.NoiseScheduleOption = "1",
@@ -171,6 +180,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         batch_sizes=sizes,
         noise_schedule=privacy_options.noise_from(noise_schedule),
         unit=unit,
+        record=record,
         sampling=sampling,
         clipping=privacy_options.clipping_from(clipping, clip_norm, sizes),
         accountant=accountant,

@@ -115,7 +115,8 @@ class _Transcript:
 
     def labelled(self, identity: str) -> Labelled:
         """The dialogue as it stands."""
-        return Labelled(Document("".join(self._pieces), identity), Spans(tuple(self._spans)))
+        document = Document("".join(self._pieces), identity, labels=(self._customer.country,))
+        return Labelled(document, Spans(tuple(self._spans)))
 
     def _mention(self, field: str) -> None:
         start = self._length
@@ -141,6 +142,11 @@ class _Customer:
             "last": draws.pick(self._lists["last"]),
         }
         self._values["name"] = f"{self._values['first']} {self._values['last']}"
+
+    @property
+    def country(self) -> str:
+        """Where the customer lives; most live in one country, and names differ by it."""
+        return self._lists["country"][0]
 
     def value(self, field: str) -> str:
         """What this field is for this customer."""
@@ -222,11 +228,11 @@ def _script() -> dict[str, Any]:
 def _countries() -> list[tuple[int, dict[str, list[str]]]]:
     """The lists of each country with those that all share, and the running total of weights."""
     script = _script()
-    countries = script["countries"].values()
-    totals = accumulate(country["weight"] for country in countries)
+    countries = script["countries"]
+    totals = accumulate(country["weight"] for country in countries.values())
     return [
-        (total, script["values"] | country)
-        for total, country in zip(totals, countries, strict=True)
+        (total, script["values"] | country | {"country": [name]})
+        for total, (name, country) in zip(totals, countries.items(), strict=True)
     ]
 
 

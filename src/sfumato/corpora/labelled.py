@@ -28,14 +28,16 @@ class Labelled:
             raise InvalidArgument(f"a span ends after the end of the text, at {length} characters")
 
     def as_record(self) -> dict[str, Any]:
-        """What stands on one line of a file: id, text and spans.
+        """What stands on one line of a file: id, text, the label if there is one, and spans.
 
         >>> Labelled(Document("Ask Zoë", "7"), Spans((gold(4, 7, "PERSON"),))).as_record()
         {'id': '7', 'text': 'Ask Zoë', 'spans': [{'start': 4, 'end': 7, 'label': 'PERSON'}]}
         """
+        label = {"label": self.document.labels[0]} if self.document.labels else {}
         return {
             "id": self.document.id,
             "text": self.document.text,
+            **label,
             "spans": [
                 {"start": span.start, "end": span.end, "label": span.label} for span in self.spans
             ],
@@ -58,7 +60,11 @@ def from_record(record: Mapping[str, Any], where: str = "the record") -> Labelle
         raise MalformedRecord(f"{where}: the field id must be a string, a whole number or null")
     if not isinstance(spans, list | tuple):
         raise MalformedRecord(f"{where}: the field spans must be a list")
-    document = Document(text, None if identity is None else str(identity))
+    label = record.get("label")
+    if label is not None and not isinstance(label, str):
+        raise MalformedRecord(f"{where}: the field label must be a string")
+    labels = () if label is None else (label,)
+    document = Document(text, None if identity is None else str(identity), labels=labels)
     found = (
         _span(span, len(text), f"{where}, span {number}")
         for number, span in enumerate(spans, start=1)

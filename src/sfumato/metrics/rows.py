@@ -1,8 +1,8 @@
 """One figure of a study as a flat row: what was measured, of what, how sure, at what price.
 
 Rows are what studies write (``results.jsonl``), what calibration fits curves to and what reports
-draw. A row says of itself whether it is about leakage or about use, and which way is better, so
-that nobody downstream has to know every metric by name.
+draw. A row says of itself whether it is about leakage, use or cost, and which way is better, so that
+nobody downstream has to know every metric by name.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from sfumato.accounting.empirical import written
 from sfumato.core.checks import one_of
 from sfumato.core.errors import BadInput
 
-LEAKAGE, UTILITY = "leakage", "utility"
-ROLES = (LEAKAGE, UTILITY)
+LEAKAGE, UTILITY, COST = "leakage", "utility", "cost"
+ROLES = (LEAKAGE, UTILITY, COST)
 LOWER, HIGHER = "lower", "higher"
 NO_PRIVACY, RANDOM_OUTPUT = "no privacy", "random output"
 ANCHORS = (NO_PRIVACY, RANDOM_OUTPUT)
@@ -70,7 +71,7 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, which has no infinity."""
-        return {key: _written(value) for key, value in asdict(self).items()}
+        return {key: _plain(value) for key, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
@@ -88,10 +89,8 @@ _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be called "nan"
 
 
-def _written(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+def _plain(value: Any) -> Any:
+    return written(value) if isinstance(value, float) else value
 
 
 def _read(key: str, value: Any) -> Any:

@@ -21,16 +21,18 @@ Care
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, StorageFailed
-from sfumato.metrics.rows import Row
+from sfumato.metrics.rows import COST, LOWER, Row
 
 SCHEMA = 1
 DONE, FAILED, MISSING = "done", "failed", "missing"
+# Kinds of cells that make something rather than measure it; what they took is their figure.
+_MADE = ("release", "run")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,25 +104,49 @@ class StudyFolder:
 
     def cells(self) -> list[CellRecord]:
         """Every cell of the grid, in its order."""
-        return [self._record(entry) for entry in self.study()["cells"]]
+        entries = self.study()["cells"]
+        found = {key: self._written(key) for key in {str(entry["key"]) for entry in entries}}
+        return [self._cell(entry, found) for entry in entries]
 
     def rows(self) -> list[Row]:
         """The figures of all finished cells, in the order of the grid."""
         return [row for cell in self.cells() for row in cell.rows]
 
-    def _record(self, entry: Mapping[str, Any]) -> CellRecord:
-        known = dict(entry)
-        path = self.record(str(entry["key"]))
-        if path.is_file():
-            known |= _json(path)
+    def _written(self, key: str) -> dict[str, Any]:
+        path = self.record(key)
+        return _json(path) if path.is_file() else {}
+
+    def _cell(self, entry: Mapping[str, Any], found: Mapping[str, dict[str, Any]]) -> CellRecord:
+        # What a cell is called in this grid counts: another method may share the computation.
+        known = found[str(entry["key"])] | dict(entry)
+        # What is proven of a text or a model is what holds for everything measured on it.
+        of_target = [found.get(str(one), {}).get("sentence") for one in entry["inputs"][1:]]
         try:
-            return _cell_record(known)
+            return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
         except (KeyError, TypeError, ValueError):
-            raise BadInput(f"{path} was not written by this version, or is damaged") from None
+            raise BadInput(
+                f"{self.record(str(entry['key']))} was not written by this version, or is damaged"
+            ) from None
 
 
-def _cell_record(known: Mapping[str, Any]) -> CellRecord:
+def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
     level = known.get("level")
+    place = {
+        "cell": known["key"],
+        "method": known["method"],
+        "parameter": known.get("parameter"),
+        "level": level,
+        "seed": known.get("seed", 0),
+    }
+    cost = {name: known.get(name) for name in ("seconds", "cpu_seconds", "peak_memory")}
+    state = known.get("state", MISSING)
+    rows = [
+        Row.from_dict(row | place | cost | {"guarantee": sentence}) for row in known.get("rows", ())
+    ]
+    if state == DONE and known["kind"] in _MADE:
+        took = {"role": COST, "by": known["kind"], "metric": "seconds", "better": LOWER}
+        value = {"value": known.get("seconds"), "guarantee": sentence}
+        rows.append(Row.from_dict(took | value | place | cost))
     return CellRecord(
         key=known["key"],
         kind=known["kind"],
@@ -130,16 +156,14 @@ def _cell_record(known: Mapping[str, Any]) -> CellRecord:
         seed=known.get("seed", 0),
         name=known.get("name", ""),
         inputs=tuple(known.get("inputs", ())),
-        state=known.get("state", MISSING),
-        rows=tuple(Row.from_dict(row) for row in known.get("rows", ())),
+        state=state,
+        rows=tuple(rows),
         guarantee=known.get("guarantee"),
-        sentence=known.get("sentence"),
+        sentence=sentence,
         scores=known.get("scores"),
         details=known.get("details") or {},
         error=known.get("error"),
-        seconds=known.get("seconds"),
-        cpu_seconds=known.get("cpu_seconds"),
-        peak_memory=known.get("peak_memory"),
+        **cost,
     )
 
 
@@ -150,11 +174,3 @@ def _json(path: Path) -> Any:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except ValueError:
         raise BadInput(f"{path} is damaged: it is not JSON") from None
-
-
-def finished_keys(folder: StudyFolder) -> Iterator[str]:
-    """The keys of cells that are done or have failed, without reading what they found."""
-    cells = folder.path / "cells"
-    if cells.is_dir():
-        for path in cells.glob("*/cell.json"):
-            yield path.parent.name

@@ -106,7 +106,7 @@ class Method:
         if self.policy is None:
             return guarantee
         if self.name == "redacted":
-            stated = promise.redacted(self.policy.name, guarantee.unit, self.misses)
+            stated = promise.redacted(guarantee, self.policy.name, self.misses)
         else:
             stated = promise.selective(guarantee, self.policy.name, self.misses)
         if getattr(self.policy, "for_release", True):

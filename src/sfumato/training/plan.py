@@ -38,6 +38,7 @@ from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.bounds import Clipping
+from sfumato.training.record_name import check_record
 from sfumato.training.sampling import Poisson, Sampling, sampling
 from sfumato.training.schedules import Schedule
 from sfumato.training.stages import Stage, countable, each_step, first_steps, scaled
@@ -79,7 +80,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Sampling, clipping, noise, accountant and unit of privacy.
+    """Sampling, clipping, noise, accountant and unit of privacy; ``record`` says what a unit is.
 
     >>> plan = Plan.for_epsilon(epsilon=8, units=5056, batch_size=128, epochs=3)
     >>> plan.steps, plan.delta, plan.epsilon() <= 8, round(plan.noise_multiplier, 3)
@@ -94,9 +95,11 @@ class Plan:
     sampling: Sampling = field(default_factory=Poisson)
     clipping: Clipping = field(default_factory=Clipping)
     accountant: str = "pld"
+    record: str = ""
 
     def __post_init__(self) -> None:
         one_of("unit", self.unit, UNITS)
+        check_record(self.record, self.unit)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         one_of("accountant", self.accountant, ACCOUNTANTS)
         privacy_units("units", self.units)
@@ -162,13 +165,14 @@ class Plan:
         """The promise about the model after so many steps."""
         epsilon = self.epsilon(after_steps)
         if math.isinf(epsilon):
-            return no_guarantee(unit=self.unit, scope=_SCOPE)
+            return replace(no_guarantee(unit=self.unit, scope=_SCOPE), record=self.record)
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
             neighbours=NEIGHBOURS[self.neighbours].format(unit=self.unit),
             epsilon=max(epsilon, 1e-12),  # a level of 0 is none
             delta=float(self.delta),
+            record=self.record,
             scope=_SCOPE,
             leaks=tuple(leak.format(unit=self.unit) for leak in _LEAKS),
             uncovered=_UNCOVERED[self.unit],
@@ -234,6 +238,8 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         values = {name: getattr(self, name) for name in _PLAIN}
+        if self.record:
+            values["record"] = self.record
         return values | {
             "sampling": self.sampling.name,
             "clipping": asdict(self.clipping),
@@ -243,12 +249,13 @@ class Plan:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
         """The inverse of ``as_dict``."""
-        unknown = set(values) - {*_PLAIN, "sampling", "clipping", "stages"}
+        unknown = set(values) - {*_PLAIN, "record", "sampling", "clipping", "stages"}
         if unknown:
             raise InvalidArgument(f"not part of a plan: {', '.join(sorted(unknown))}")
         try:
             return cls(
                 **{name: values[name] for name in _PLAIN},
+                record=values.get("record", ""),
                 sampling=sampling(values["sampling"]),
                 clipping=Clipping(**values["clipping"]),
                 stages=tuple(Stage(**stage) for stage in values["stages"]),

@@ -10,6 +10,7 @@ from sfumato.accounting.deltas import resolved_delta
 from sfumato.core.checks import one_of, positive
 from sfumato.training.bounds import Clipping
 from sfumato.training.plan import UNITS, Plan, quietly
+from sfumato.training.record_name import check_record
 from sfumato.training.sampling import sampling
 from sfumato.training.schedules import Schedule
 
@@ -18,7 +19,8 @@ from sfumato.training.schedules import Schedule
 class Privacy:
     """Several batch sizes are stages of equal length, as are several amounts of noise.
 
-    ``noise_schedule`` holds the noise of each stage against that of the others.
+    ``noise_schedule`` holds the noise of each stage against that of the others, ``record`` what an
+    example is, in a public word or two.
     """
 
     epsilon: float
@@ -27,6 +29,7 @@ class Privacy:
     batch_sizes: tuple[int, ...] = (64,)
     noise_schedule: tuple[float, ...] = (1.0,)
     unit: str = "example"
+    record: str = ""
     sampling: str = "poisson"
     clipping: Clipping = field(default_factory=Clipping)
     accountant: str = "pld"
@@ -36,6 +39,7 @@ class Privacy:
             positive("epsilon", self.epsilon)
         # What is wrong is said before a model is loaded; the rest hangs on the number of units.
         one_of("unit", self.unit, UNITS)
+        check_record(self.record, self.unit)
         one_of("accountant", self.accountant, ACCOUNTANTS)
         sampling(self.sampling)
         if isinstance(self.delta, str):
@@ -53,6 +57,7 @@ class Privacy:
                 stages=self._schedule(sizes).stages(units, way),
                 delta=self.delta,
                 unit=self.unit,
+                record=self.record,
                 sampling=way,
                 clipping=self.clipping,
                 accountant=self.accountant,

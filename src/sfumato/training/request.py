@@ -142,6 +142,7 @@ class Request:
             "course": dict(self.course.as_dict()),
             # With a seed nothing is for release anyway; going on with another would be no run.
             "seed": self.seed,
+            **({"record": self.privacy.record} if self.privacy.record else {}),
         } | self.method.as_dict()
 
 

@@ -286,6 +286,7 @@ def test_one_stream_used_twice_goes_on() -> None:
 def test_seed_seven_gives_the_dialogues_it_always_gave() -> None:
     # Studies name their corpus by its seed. Editing a sentence changes this on purpose.
     records = [example.as_record() for example in generate(50, Randomness.reproducible(7))]
+    assert {record.pop("label") for record in records} == {"US", "GB", "DE", "FR", "IN"}
     digest = hashlib.sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
     assert digest == "8134ad5a66fe39d2d351c26758958a9f0165b7abb7055c6ec876e912ffa15993"
 

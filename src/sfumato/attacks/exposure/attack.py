@@ -75,6 +75,7 @@ class Exposure:
     """
 
     name: ClassVar[str] = "exposure"
+    target: ClassVar[str] = "model"
 
     method: str = "auto"
     samples: int = 10_000

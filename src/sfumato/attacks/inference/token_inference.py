@@ -86,6 +86,7 @@ class TokenInference:
     vectors: str = ""
 
     name: ClassVar[str] = "token-inference"
+    target: ClassVar[str] = "text"
 
     def __post_init__(self) -> None:
         one_of("attacker", self.attacker, ATTACKERS)

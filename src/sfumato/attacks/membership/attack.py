@@ -55,6 +55,7 @@ class Membership:
     """
 
     name: ClassVar[str] = "membership"
+    target: ClassVar[str] = "model"
 
     signals: tuple[str, ...] = ()
     most: int = 5000

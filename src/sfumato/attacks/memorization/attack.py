@@ -64,6 +64,7 @@ class Memorization:
     """
 
     name: ClassVar[str] = "memorization"
+    target: ClassVar[str] = "model"
 
     prefix: int = 50
     suffix: int = 50

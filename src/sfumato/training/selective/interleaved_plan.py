@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from sfumato.accounting.deltas import caution, resolved_delta
@@ -24,6 +24,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.training.bounds import COMPUTABLE_NORM, Clipping
 from sfumato.training.plan import PrivacyCaution
 from sfumato.training.privacy import Privacy
+from sfumato.training.record_name import check_record
 from sfumato.training.sampling import Sampling, Shuffled
 from sfumato.training.selective.interleaved_accounting import Visits, paper_epsilon
 from sfumato.training.selective.stretch_records import StretchRecords
@@ -74,7 +75,8 @@ class Interleaving:
 class InterleavedPlan:
     """``units`` of the ``documents`` hold something private, in up to ``stretches`` stretches each.
 
-    ``updates`` is how many private steps there are at most in an epoch.
+    ``updates`` is how many private steps there are at most in an epoch, ``record`` what a document
+    is.
     """
 
     unit: ClassVar[str] = "document"
@@ -90,6 +92,10 @@ class InterleavedPlan:
     delta: float
     clipping: Clipping = field(default_factory=Clipping)
     interleaving: Interleaving = field(default_factory=Interleaving)
+    record: str = ""
+
+    def __post_init__(self) -> None:
+        check_record(self.record, self.unit)
 
     @classmethod
     def of(
@@ -118,6 +124,7 @@ class InterleavedPlan:
             delta=delta,
             clipping=privacy.clipping,
             interleaving=interleaving,
+            record=privacy.record,
         )
 
     def require(self, records: StretchRecords) -> None:
@@ -169,13 +176,14 @@ class InterleavedPlan:
             stretches=_counted(self.stretches, "private stretch", "private stretches"),
         )
         if not self.private:
-            return no_guarantee(unit=self.unit, scope=scope)
+            return replace(no_guarantee(unit=self.unit, scope=scope), record=self.record)
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
             neighbours="two corpora of which one lacks the private part of one document",
             epsilon=max(self.epsilon(), 1e-12),
             delta=self.delta,
+            record=self.record,
             scope=scope,
             leaks=(_PLAN, _BITS),
             uncovered=(_TOGETHER,),
@@ -195,7 +203,10 @@ class InterleavedPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {"kind": "interleaved", "unit": self.unit, "steps": self.steps}
+        values = asdict(self)
+        if not self.record:
+            del values["record"]
+        return values | {"kind": "interleaved", "unit": self.unit, "steps": self.steps}
 
 
 def _refuse_what_is_not_planned(privacy: Privacy) -> int:

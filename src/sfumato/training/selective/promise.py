@@ -70,10 +70,7 @@ def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -
     return stated.leaking(*VISIBLE)
 
 
-def redacted(policy: str, unit: str, misses: Misses | None = None) -> Guarantee:
+def redacted(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
     """Redaction proves nothing: what the policy misses was trained on in the clear."""
-    return (
-        no_guarantee(unit=unit, scope=SCOPE)
-        .not_covering(not_found(policy, misses))
-        .leaking(*VISIBLE)
-    )
+    nothing = replace(no_guarantee(unit=guarantee.unit, scope=SCOPE), record=guarantee.record)
+    return nothing.not_covering(not_found(policy, misses)).leaking(*VISIBLE)

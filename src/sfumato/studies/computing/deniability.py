@@ -1,0 +1,52 @@
+"""How well a mechanism hides words at its level: exact or drawn, for frequent public words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.metrics.deniability import Effort
+from sfumato.metrics.population import frequent_words
+from sfumato.metrics.prediction import Measured
+from sfumato.metrics.protection import Watched, protection
+from sfumato.metrics.rows import LEAKAGE
+from sfumato.studies.computing.context import Context, Found, Meaning, rows
+from sfumato.studies.computing.release import privatizer
+from sfumato.studies.tables import table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """``words`` are measured, each drawn ``draws`` times where there are no rows."""
+
+    words: int = 200
+    draws: int = 100
+    eta: float = 0.1
+
+
+def compute(context: Context) -> Found:
+    """The chance that a word stays, over words."""
+    settings = table(Settings, context.cell.settings["settings"], "[measures.deniability]")
+    release = privatizer(context.study, context.target).selective
+    mechanism = release.mechanism if isinstance(release, Selective) else None
+    if not isinstance(mechanism, OverVocabulary):
+        return Found(details={"none": "this method does not replace words by words"})
+    points = mechanism.points
+    watched = Watched.of(frequent_words(points.space), settings.words, context.randomness)
+    effort = Effort(eta=settings.eta, draws=settings.draws)
+    found = protection(points, watched, effort, context.randomness.stream(1))
+    median = found.median
+    figure = Measured("chance to stay", median.value, median.low, median.high, found.words)
+    return Found(
+        rows=tuple(rows([figure], Meaning(by="deniability", role=LEAKAGE))),
+        details={
+            "keep": asdict(found.keep),
+            "keep_worst": found.worst_keep,
+            "outputs": asdict(found.outputs),
+            "outputs_worst": found.worst_outputs,
+            "draws": found.draws,
+            "eta": settings.eta,
+            "space": points.space.name,
+        },
+    )

@@ -1,0 +1,102 @@
+"""A trained model: on the originals with a method of training, or on a privatized text.
+
+What is trained without noise on a privatized text keeps the text's guarantee, because training is
+then post-processing: the originals are not looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.core.errors import CannotResume
+from sfumato.studies.computing.context import Context, Found
+from sfumato.studies.computing.corpus import texts
+from sfumato.studies.computing.release import policy_of
+from sfumato.studies.config import Study
+
+UNTRAINED = "This model was never trained on the corpus, so it tells nothing about it."
+
+
+def compute(context: Context) -> Found:
+    """Train, or go on where a killed process stopped."""
+    from sfumato.training.choices import Training
+    from sfumato.training.request import Request, train
+    from sfumato.training.run_folder import RunFolder
+
+    settings = context.cell.settings
+    model = settings["model"]
+    if settings["training"] is None:
+        return _untrained(context, model)
+    choices = Training(**settings["training"])
+    policy = None if settings["policy"] is None else policy_of(settings["policy"])
+    request = Request(
+        model=_name(context.study, model["name"]),
+        privacy=choices.privacy(),
+        method=choices.with_policy(policy),
+        course=choices.course(),
+        long=model["long"],
+        lora_rank=model["lora_rank"],
+        tokenizer=_tokenizer(context.study, model),
+        settings=dict(model["settings"]),
+        corpus={"study": context.cell.key},
+        seed=context.cell.seed,
+    )
+    folder = RunFolder(context.here / "run")
+    there = texts(context)
+    protected = len(context.cell.inputs) > 1
+    documents = there.documents(context.target_path if protected else there.train)
+    try:
+        trained = train(request, documents, folder, resume=folder.config.is_file())
+    except CannotResume:
+        # What another version began is of no use to this one.
+        shutil.rmtree(folder.path)
+        trained = train(request, documents, folder)
+    own = trained.guarantee
+    details = _beside(json.loads(folder.guarantee.read_bytes()))
+    if protected and not trained.plan.private:
+        before = json.loads(context.folder.record(context.target.key).read_bytes())
+        return Found(guarantee=before["guarantee"], sentence=before["sentence"], details=details)
+    return Found(guarantee=own.as_dict(), sentence=own.sentence(), details=details)
+
+
+def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("plan", "as_in_the_paper")
+    return {name: stated[name] for name in names if name in stated}
+
+
+def _untrained(context: Context, model: Mapping[str, Any]) -> Found:
+    from sfumato.models.loading import load_model
+    from sfumato.models.saving import save_model
+    from sfumato.training.request import INITIAL
+
+    loaded = load_model(
+        _name(context.study, model["name"]),
+        # The weights from which the runs of this seed start.
+        randomness=context.randomness.stream(INITIAL),
+        kind="causal",
+        tokenizer=_loaded_tokenizer(context.study, model),
+        settings=dict(model["settings"]),
+    )
+    shutil.rmtree(context.here / "model", ignore_errors=True)
+    save_model(loaded, context.here / "model")
+    return Found(sentence=UNTRAINED)
+
+
+def _name(study: Study, name: Any) -> str:
+    return name if isinstance(name, str) else str(study.path(name["path"]))
+
+
+def _tokenizer(study: Study, model: Mapping[str, Any]) -> str | None:
+    return None if model["tokenizer"] is None else str(study.path(model["tokenizer"]["path"]))
+
+
+def _loaded_tokenizer(study: Study, model: Mapping[str, Any]) -> Any:
+    from pathlib import Path
+
+    from sfumato.tokenizers.loading import load_tokenizer
+
+    folder = _tokenizer(study, model)
+    return None if folder is None else load_tokenizer(Path(folder))

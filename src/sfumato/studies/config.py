@@ -1,0 +1,205 @@
+"""A study as a TOML file describes it: a corpus, methods with grids, attacks, measures, seeds.
+
+Every key is checked before anything is computed: an unknown one is an error with the nearest one
+named, and what cannot go together is said with what to do. Paths are relative to the file;
+``${NAME}`` in one is an environment variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.catalog import entries
+from sfumato.core.checks import at_least, one_of
+from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
+from sfumato.corpora.wikitext import RECORDS
+from sfumato.metrics.rows import ANCHORS
+from sfumato.studies.tables import table
+
+GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
+CORPORA = (GENERATED, WIKITEXT, FILE)
+MEASURES = ("deniability", "perplexity", "text")
+# What a measure is taken on: a privatized text, or a model.
+OF_TEXT = ("deniability", "text")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Where documents come from; ``count`` is how many, the first ones of a file.
+
+    ``public`` declares that the text may be copied into the study's folder, shown in its report and
+    chosen by. What is generated is public, and so is WikiText.
+    """
+
+    kind: str = FILE
+    path: str | None = None
+    count: int | None = None
+    seed: int = 0
+    record: str = "paragraph"
+    field: str = "text"
+    author_field: str | None = None
+    label_field: str | None = None
+    format: str | None = None
+    public: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, CORPORA)
+        one_of("record", self.record, RECORDS)
+        if self.count is not None:
+            at_least("count", self.count, 1)
+        if self.kind == GENERATED and (self.path is not None or self.count is None):
+            raise InvalidArgument("a corpus of kind customersim has a count, and no path")
+        if self.kind != GENERATED and self.path is None:
+            raise InvalidArgument(f"a corpus of kind {self.kind} needs a path")
+        if self.kind == FILE and self.count is not None and not self.public:
+            raise InvalidArgument(
+                "count takes a part of a file, which is a copy of it; declare public = true, or "
+                "name a smaller file"
+            )
+
+    @property
+    def copied(self) -> bool:
+        """Whether the study's folder may hold a copy."""
+        return self.public or self.kind != FILE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canaries:
+    """Made-up secrets to plant, or the ``manifest`` of those that are planted already."""
+
+    template: str = "My ID is {}."
+    secrets: tuple[str, ...] = ()
+    digits: int = 6
+    repetitions: tuple[int, ...] = (10,)
+    seed: int = 0
+    manifest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coins:
+    """Made-up documents for an audit, in the corpus by fair coins."""
+
+    count: int = 200
+    guesses: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One way to protect: ``settings`` as given, of which lists are grids."""
+
+    name: str
+    settings: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """All of it."""
+
+    name: str
+    title: str = ""
+    seeds: tuple[int, ...] = (1,)
+    corpus: Corpus
+    test: Corpus | None = None
+    canaries: Canaries | None = None
+    coins: Coins | None = None
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] | None = None
+    methods: tuple[Method, ...] = ()
+    attacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    measures: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    groups: str | None = None
+    anchors: bool = True
+    folder: Path = Path()
+    text: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise InvalidArgument("seeds must be a list of different whole numbers")
+        names = [method.name for method in self.methods]
+        for name in ANCHORS:
+            if name in names:
+                raise InvalidArgument(f"{name!r} is an anchor, not a name for a method")
+        if len(set(names)) != len(names):
+            raise InvalidArgument("every method needs a name of its own")
+        for name in self.attacks:
+            _known("attack", name, entries("attacks"))
+        for name in self.measures:
+            _known("measure", name, MEASURES)
+        if "perplexity" in self.measures and (self.test is None or self.model is None):
+            raise InvalidArgument("the measure perplexity needs [test] and [model]")
+        if self.coins is not None and self.model is None:
+            raise InvalidArgument("[coins] are for auditing a model; [model] is missing")
+        planted = self.canaries is not None and self.canaries.manifest is None
+        if (planted or self.coins is not None) and not self.corpus.copied:
+            raise InvalidArgument(
+                "planting makes a copy of the corpus, and this one is private; plant with 'sfumato "
+                "data canaries', give that file as the corpus and canaries.manifest, or declare "
+                "public = true"
+            )
+
+    def path(self, written: str) -> Path:
+        """A path of the file, from where the file stands."""
+        return self.folder / _VARIABLE.sub(_value, written)
+
+
+_TABLES = {"corpus": Corpus, "test": Corpus, "canaries": Canaries, "coins": Coins}
+
+
+def read_study(path: Path) -> Study:
+    """The study that a file describes."""
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not in utf-8") from None
+    return study_from(text, path.resolve().parent, path.stem)
+
+
+def study_from(text: str, folder: Path, name: str) -> Study:
+    """The study that a text describes; its paths are relative to ``folder``."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"the study is no TOML: {error}") from None
+    for reserved in ("folder", "text"):
+        if reserved in given:
+            raise UnknownName("key in the study", reserved, _keys())
+    read: dict[str, Any] = {"name": name, **given, "folder": folder, "text": text}
+    for key, kind in _TABLES.items():
+        if key in given:
+            read[key] = table(kind, given[key], f"[{key}]")
+    read["methods"] = tuple(
+        _method(one, number) for number, one in enumerate(given.get("methods", ()), start=1)
+    )
+    return table(Study, read, "the study")
+
+
+def _keys() -> list[str]:
+    return sorted(set(Study.__dataclass_fields__) - {"folder", "text"})
+
+
+def _method(given: object, number: int) -> Method:
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        raise InvalidArgument(f"method {number} needs a name: [[methods]] with name = …")
+    return Method(name=given["name"], settings={key: given[key] for key in given if key != "name"})
+
+
+def _known(kind: str, name: str, names: Any) -> None:
+    if name not in names:
+        raise UnknownName(kind, name, names)
+
+
+def _value(match: re.Match[str]) -> str:
+    found = os.environ.get(match[1])
+    if found is None:
+        raise InvalidArgument(f"the study needs the environment variable {match[1]}")
+    return found

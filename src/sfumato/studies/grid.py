@@ -1,0 +1,232 @@
+"""From a study to its cells: what is computed, from what, and in which order.
+
+A text method gives a privatized text; with a model, a plain training run on it; then everything
+that attacks or measures either. A training method gives a run on the originals. The two anchors
+between which every method lies come first. A cell that two methods share is in the grid twice and
+is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.catalog import find
+from sfumato.core.config import configured
+from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.studies import cells
+from sfumato.studies.cells import Cell
+from sfumato.studies.config import OF_TEXT, Study
+from sfumato.studies.identity import corpus_settings, file_identity
+from sfumato.studies.points import Point, points
+
+TEXT_KEYS = ("mechanism", "epsilon", "policy", "except", "vectors", "unknown", "case", "search")
+# So little noise that every known word stays, and so much that no word counts.
+NO_NOISE, ALL_NOISE = 1e9, 1e-9
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All cells in the order in which they are wanted; inputs stand before what needs them."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def distinct(self) -> list[Cell]:
+        """Every computation once."""
+        return list({cell.key: cell for cell in self.cells}.values())
+
+
+def grid(study: Study) -> Grid:
+    """The grid of a study; what is wrong with a setting is said here."""
+    return Grid(tuple(_Builder(study).all()))
+
+
+class _Builder:
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
+        self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
+        self.attacks = {
+            name: (configured(find("attacks", name).load(), settings), dict(settings))
+            for name, settings in study.attacks.items()
+        }
+
+    def all(self) -> Iterator[Cell]:
+        yield self.corpus
+        extra = sorted(
+            {seed for point, _ in self.points for seed in point.seeds or ()} - set(self.study.seeds)
+        )
+        for seed in (*self.study.seeds, *extra):
+            if self.study.anchors:
+                yield from self._anchors(seed)
+            for point, is_text in self.points:
+                if seed in (self.study.seeds if point.seeds is None else point.seeds):
+                    yield from self._text(point, seed) if is_text else self._trained(point, seed)
+
+    def _text(self, point: Point, seed: int) -> Iterator[Cell]:
+        own = {key: value for key, value in point.settings.items() if key != "training"}
+        settings = _text_settings(self.study, own, point.method)
+        release = self._cell(cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,))
+        yield release
+        yield from self._looks(release, "text")
+        if self.study.model is not None:
+            given = point.settings.get("training", "plain")
+            training = {"training": given} if isinstance(given, str) else {**given}
+            yield from self._model(point, seed, training, release)
+
+    def _trained(self, point: Point, seed: int) -> Iterator[Cell]:
+        if self.study.model is None:
+            raise InvalidArgument(f"{point.method} trains a model, and there is no [model]")
+        yield from self._model(point, seed, dict(point.settings), self.corpus)
+
+    def _model(
+        self, point: Point, seed: int, training: dict[str, Any], text: Cell
+    ) -> Iterator[Cell]:
+        settings = _run_settings(self.study, training, point.method)
+        inputs = (self.corpus,) if text is self.corpus else (self.corpus, text)
+        run = self._cell(cells.RUN, point, seed, settings=settings, inputs=inputs)
+        yield run
+        yield from self._looks(run, "model")
+        if self.study.coins is not None and settings["training"] is not None:
+            looked = {"guesses": self.study.coins.guesses}
+            inputs = (self.corpus, run)
+            yield self._cell(cells.AUDIT, point, seed, settings=looked, inputs=inputs)
+
+    def _looks(self, target: Cell, what: str) -> Iterator[Cell]:
+        point = Point(
+            method=target.method, parameter=target.parameter, level=target.level, settings={}
+        )
+        groups = {"groups": self.study.groups} if self.study.groups else {}
+        for name, given in self.study.measures.items():
+            if (name in OF_TEXT) == (what == "text"):
+                yield self._cell(
+                    cells.MEASURE,
+                    point,
+                    target.seed,
+                    name=name,
+                    settings={"settings": dict(given)} | groups,
+                    inputs=(self.corpus, target),
+                )
+        for name, (attack, given) in self.attacks.items():
+            if attack.target == what:
+                yield self._cell(
+                    cells.ATTACK,
+                    point,
+                    target.seed,
+                    name=name,
+                    settings={"settings": given} | groups,
+                    inputs=(self.corpus, target),
+                )
+
+    def _anchors(self, seed: int) -> Iterator[Cell]:
+        """A text without noise and one that is nothing but noise; a model on the originals and one
+        that was never trained.
+        """
+        looked_at = any(attack.target == "text" for attack, _ in self.attacks.values())
+        first = next((point for point, is_text in self.points if is_text), None)
+        if first is not None and (looked_at or "text" in self.study.measures):
+            for name, epsilon in ((NO_PRIVACY, NO_NOISE), (RANDOM_OUTPUT, ALL_NOISE)):
+                own = {key: value for key, value in first.settings.items() if key != "training"}
+                point = Point(method=name, parameter=None, level=None, settings={})
+                settings = _text_settings(self.study, own | {"epsilon": epsilon}, name)
+                release = self._cell(
+                    cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,)
+                )
+                yield release
+                yield from self._looks(release, "text")
+        if self.study.model is not None:
+            for name, training in ((NO_PRIVACY, {"training": "plain"}), (RANDOM_OUTPUT, None)):
+                point = Point(method=name, parameter=None, level=None, settings={})
+                settings = _run_settings(self.study, training, name)
+                run = self._cell(cells.RUN, point, seed, settings=settings, inputs=(self.corpus,))
+                yield run
+                yield from self._looks(run, "model")
+
+    def _cell(
+        self,
+        kind: str,
+        point: Point,
+        seed: int,
+        *,
+        settings: Mapping[str, Any],
+        name: str = "",
+        inputs: tuple[Cell, ...],
+    ) -> Cell:
+        return Cell(
+            kind=kind,
+            method=point.method,
+            parameter=point.parameter,
+            level=point.level,
+            seed=seed,
+            name=name,
+            settings=settings,
+            inputs=inputs,
+        )
+
+
+def _is_text(point: Point) -> bool:
+    if ("mechanism" in point.settings) == (isinstance(point.settings.get("training"), str)):
+        if "mechanism" in point.settings:
+            return True  # trained on the privatized text by the method that is named
+        raise InvalidArgument(
+            f"{point.method} needs a mechanism, which privatizes text, or training = METHOD"
+        )
+    return "mechanism" in point.settings
+
+
+def _text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a privatizer is told, the policy resolved."""
+    settings = {
+        key: own[key] for key in own if key in TEXT_KEYS and key not in ("policy", "except")
+    }
+    others = {key: own[key] for key in own if key not in (*TEXT_KEYS, "settings")}
+    for key in others:
+        raise UnknownName(f"key of the text method {name}", key, (*TEXT_KEYS, "settings", "seeds"))
+    found: dict[str, Any] = settings | {"policy": resolved_policy(study, own)}
+    if "settings" in own:
+        found["settings"] = dict(own["settings"])
+    if "vectors" in own:
+        found["vectors"] = file_identity(study, str(own["vectors"]))
+    return found
+
+
+def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    """What training is told: the study's model and its usual settings, then the method's own."""
+    from sfumato.studies.models import model_settings, training_settings
+
+    model = model_settings(study)
+    if training is None:
+        return {"model": model, "training": None, "policy": None}
+    own = dict(training)
+    policy = resolved_policy(study, own) if "policy" in own else None
+    method = own.pop("training", own.pop("method", "private"))
+    usual = {key: own[key] for key in own if key not in ("policy", "except")}
+    return {
+        "model": model,
+        "training": training_settings(study, {"method": method} | usual, name),
+        "policy": policy,
+    }
+
+
+def resolved_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy as what to find and what to leave out: by a name of the study, or written out."""
+    given = own.get("policy", "everything")
+    if isinstance(given, str) and given in study.policies:
+        table = study.policies[given]
+        if not isinstance(table, Mapping) or not set(table) <= {"find", "except", "settings"}:
+            raise InvalidArgument(f"[policies.{given}] holds find, except and settings")
+        found, without = table.get("find", []), table.get("except", [])
+        settings = dict(table.get("settings", {}))
+    else:
+        found, without, settings = given, own.get("except", []), {}
+    return {"find": _listed(found), "except": _listed(without), "settings": settings}
+
+
+def _listed(given: object) -> list[str]:
+    values = [given] if isinstance(given, str) else given
+    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        raise InvalidArgument("a policy is a name, or a list of names")
+    return list(values)

@@ -1,0 +1,140 @@
+"""Running a study: describe it, start workers, watch them, collect what they found."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import OutputExists, StorageFailed
+from sfumato.core.files import write_whole
+from sfumato.studies.config import Study
+from sfumato.studies.description import described
+from sfumato.studies.folder import DONE, FAILED, StudyFolder
+from sfumato.studies.grid import Grid, grid
+from sfumato.studies.locking import held
+from sfumato.studies.results import collect
+from sfumato.studies.working import Work, forget_failures, work_on
+
+TICK = 0.3
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many cells there are, and what became of them; ``lost`` workers were killed."""
+
+    cells: int
+    done: int
+    failed: int
+    lost: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell was computed."""
+        return self.done == self.cells
+
+
+class Watch(Protocol):
+    """Told now and then how far the study is."""
+
+    def __call__(self, work: Work) -> None:
+        """Look at the folder."""
+        ...
+
+
+def run_study(
+    study: Study,
+    output: Path,
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    command: Sequence[str] = (),
+    watch: Watch | None = None,
+) -> Outcome:
+    """Compute what is missing of a study, in processes of their own (0: in this one)."""
+    at_least("workers", workers, 0)
+    work = opened(study, output, resume=resume, command=command)
+    forget_failures(work)
+    lost = 0
+    try:
+        if workers == 0:
+            work_on(work)
+        else:
+            lost = _watched(work, workers, watch)
+    finally:
+        collect(work.folder)
+    return outcome(work, lost)
+
+
+def opened(study: Study, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
+    """The folder of a study, described; everything that can be wrong in the file is said here."""
+    wanted: Grid = grid(study)
+    folder = StudyFolder(output)
+    if folder.description.exists() and not resume:
+        raise OutputExists(f"{output} holds a study already; --resume goes on with it")
+    if not folder.description.exists() and output.exists() and not _is_empty(output):
+        raise OutputExists(f"{output} exists already and is no study; choose another folder")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        # What a study holds is its owner's.
+        output.chmod(0o700)
+        with held(folder.lock("study"), wait=True):
+            content = described(study, wanted, list(command))
+            write_whole(folder.description, (json.dumps(content, indent=1) + "\n").encode())
+    except OSError as error:
+        problem = error.strerror or "writing failed"
+        raise StorageFailed(f"cannot write {output}: {problem}") from None
+    return Work(study, wanted, folder)
+
+
+def outcome(work: Work, lost: int = 0) -> Outcome:
+    """What became of the cells."""
+    states = [work.state(cell) for cell in work.grid.distinct]
+    return Outcome(len(states), states.count(DONE), states.count(FAILED), lost)
+
+
+def _is_empty(folder: Path) -> bool:
+    # A lock is left behind by a process that was killed at the very start.
+    return folder.is_dir() and all(one.name == "locks" for one in folder.iterdir())
+
+
+def _watched(work: Work, workers: int, watch: Watch | None) -> int:
+    """Start the workers and wait for them; how many of them were killed."""
+    started = [_start(work, workers) for _ in range(workers)]
+    try:
+        while any(one.poll() is None for one in started):
+            if watch is not None:
+                watch(work)
+            time.sleep(TICK)
+        if watch is not None:
+            watch(work)
+    except BaseException:
+        for one in started:
+            one.terminate()
+        raise
+    return sum(one.returncode != 0 for one in started)
+
+
+def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
+    """A worker; what it has to do comes through a pipe, and it says nothing."""
+    # Workers share the processors: more threads than those would keep each other waiting.
+    each = str(max(1, (os.cpu_count() or 1) // workers))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sfumato.studies.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict.fromkeys(THREADS, each) | os.environ,
+    )
+    with process.stdin as pipe:  # type: ignore[union-attr]  # there is one, see above
+        pipe.write(pickle.dumps((work, os.getpid())))
+    return process
