@@ -68,8 +68,9 @@ class Inputs:
 class Attack(Protocol[Target_contra, Data_contra]):
     """One way to learn what should not be learnt.
 
-    ``name`` is the catalog's; ``target`` says what is attacked, a ``model`` or a ``text``. ``missing`` gives a sentence about what is lacking, and how to make
-    it, or None; it looks at which paths are given and what kind of thing they are, and is quick.
+    ``name`` is the catalog's; ``target`` says what is attacked, a ``model`` or a ``text``.
+    ``missing`` gives a sentence about what is lacking, and how to make it, or None; it looks at
+    which paths are given and what kind of thing they are, and is quick.
     """
 
     @property

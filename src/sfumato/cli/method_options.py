@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from sfumato.policies.policy import Policy
     from sfumato.training.methods import Method
 
 MethodOption = Annotated[
@@ -78,90 +75,6 @@ StateClipOption = Annotated[
         "unless given).",
     ),
 ]
-
-
-def level_for(method: str, epsilon: float | None) -> float:
-    """The level, which some methods do not have."""
-    from sfumato.core.checks import one_of
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.training.methods import METHODS, WITHOUT_NOISE
-
-    one_of("method", method, METHODS)
-    if epsilon is None and method in WITHOUT_NOISE:
-        return math.inf
-    if epsilon is None:
-        raise InvalidArgument(
-            f"--epsilon is missing: the method {method} needs a level (or inf, for no privacy)"
-        )
-    return epsilon
-
-
-def method_from(
-    name: str,
-    policy: Policy | None,
-    course: Sequence[float | None],
-    batch_size: int,
-    states: tuple[str | None, float | None] = (None, None),
-) -> Method:
-    """The method; ``course`` are public epochs, public learning rate and lead, as far as given.
-
-    The defaults of the first two come after the given ones. ``states`` is what becomes of states,
-    and their bound.
-    """
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.training.methods import WITH_PUBLIC_STEPS, Method
-    from sfumato.training.selective.public_steps import PublicCourse
-
-    epochs, rate, lead, usual_epochs, usual_rate = course
-    if name == "interleaved":
-        return _interleaved(policy, (epochs, rate, lead), states)
-    if states != (None, None):
-        raise InvalidArgument("--state and --state-clip-norm are for the method interleaved")
-    if name not in WITH_PUBLIC_STEPS:
-        if any(one is not None for one in (epochs, rate, lead)):
-            raise InvalidArgument(
-                "--public-epochs, --public-learning-rate and --lead are for the methods "
-                + " and ".join(WITH_PUBLIC_STEPS)
-            )
-        return Method(name, policy)
-    usual_lead = 1.0 if name == "twice" else PublicCourse().lead
-    if name == "twice" and lead not in (None, 1.0):
-        raise InvalidArgument("twice takes all public steps first; leave --lead out")
-    public = PublicCourse(
-        epochs=_first(epochs, usual_epochs),
-        batch_size=batch_size,
-        learning_rate=_first(rate, usual_rate),
-        lead=_first(lead, usual_lead),
-    )
-    return Method(name, policy, public)
-
-
-def _interleaved(
-    policy: Policy | None,
-    course: tuple[float | None, float | None, float | None],
-    states: tuple[str | None, float | None],
-) -> Method:
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.training.methods import Method
-    from sfumato.training.selective.interleaved_plan import Interleaving
-
-    epochs, rate, lead = course
-    if epochs is not None or lead is not None:
-        raise InvalidArgument(
-            "interleaved reads public and private stretches in turns; leave --public-epochs and "
-            "--lead out"
-        )
-    usual = Interleaving()
-    interleaving = Interleaving(
-        state=usual.state if states[0] is None else states[0],
-        state_clip_norm=_first(states[1], usual.state_clip_norm),
-        public_learning_rate=rate,
-    )
-    return Method("interleaved", policy, interleaving=interleaving)
-
-
-def _first(*values: float | None) -> float:
-    return next(float(value) for value in values if value is not None)
 
 
 def with_misses(method: Method, gold: Path | None) -> Method:

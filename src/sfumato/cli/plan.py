@@ -63,6 +63,7 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.accounting.events import computable_noise
     from sfumato.core.checks import positive
     from sfumato.core.errors import InvalidArgument
+    from sfumato.training.bounds import chosen_clipping
     from sfumato.training.comparison import compared
     from sfumato.training.plan import Plan, quietly
     from sfumato.training.sampling import sampling as sampling_named
@@ -91,7 +92,7 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
             unit=unit,
             neighbours=neighbours,
             sampling=way,
-            clipping=privacy_options.clipping_from(clipping, 1.0, sizes),
+            clipping=chosen_clipping(clipping, 1.0, sizes),
             accountant=accountant,
         )
         if epsilon is not None:

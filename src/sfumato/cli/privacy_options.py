@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from sfumato.training.bounds import Clipping
 
 BatchSizeOption = Annotated[
     str,
@@ -53,8 +50,6 @@ SamplingOption = Annotated[
     ),
 ]
 
-LEAST_COUNT_NOISE = 2.0
-
 
 def sizes_from(text: str) -> tuple[int, ...]:
     """``--batch-size``."""
@@ -78,16 +73,6 @@ def noise_from(text: str) -> tuple[float, ...]:
         raise InvalidArgument(
             f"--noise-schedule={text!r} must be numbers by commas, such as 1,0.8,0.6"
         ) from None
-
-
-def clipping_from(kind: str, norm: float, sizes: tuple[int, ...]) -> Clipping:
-    """``--clipping`` and ``--clip-norm``."""
-    from sfumato.training.bounds import Clipping
-
-    # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
-    # be so little noise that the count costs more than the gradient.
-    noise = max(min(sizes) / 20, LEAST_COUNT_NOISE) if kind == "adaptive" else None
-    return Clipping(kind=kind, norm=norm, count_noise=noise)
 
 
 def delta_from(text: str) -> float | str:

@@ -165,43 +165,41 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     extra("torch", needed_for="training", extra="train")
     from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.source import Source
-    from sfumato.training.course import Course
-    from sfumato.training.privacy import Privacy
+    from sfumato.training.choices import Training
     from sfumato.training.request import Request
     from sfumato.training.request import train as run
     from sfumato.training.run_folder import RunFolder
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
-    sizes = privacy_options.sizes_from(batch_size)
-    privacy = Privacy(
-        epsilon=method_options.level_for(method, epsilon),
+    chosen = Training(
+        method=method,
+        epsilon=epsilon,
         delta=privacy_options.delta_from(delta),
-        epochs=epochs,
-        batch_sizes=sizes,
-        noise_schedule=privacy_options.noise_from(noise_schedule),
         unit=unit,
         record=record,
+        epochs=epochs,
+        batch_size=privacy_options.sizes_from(batch_size),
+        noise_schedule=privacy_options.noise_from(noise_schedule),
+        clip_norm=clip_norm,
+        clipping=clipping,
         sampling=sampling,
-        clipping=privacy_options.clipping_from(clipping, clip_norm, sizes),
         accountant=accountant,
-    )
-    course = Course(
-        optimiser=optimizer,
         learning_rate=learning_rate,
+        optimizer=optimizer,
         schedule=schedule,
+        public_epochs=public_epochs,
+        public_learning_rate=public_learning_rate,
+        lead=lead,
+        state=state,
+        state_clip_norm=state_clip_norm,
         tokens_at_once=tokens_at_once,
         checkpoint_every=checkpoint_every,
     )
+    privacy, course = chosen.privacy(), chosen.course()
     own, of_policies = options.settings_from(settings)
-    chosen = options.policy_from(policy, exclude, of_policies) if policy else None
-    _refuse_half_a_policy(chosen, of_policies, exclude)
-    how = method_options.method_from(
-        method,
-        chosen,
-        (public_epochs, public_learning_rate, lead, epochs, learning_rate),
-        sizes[0],
-        (state, state_clip_norm),
-    )
+    found = options.policy_from(policy, exclude, of_policies) if policy else None
+    _refuse_half_a_policy(found, of_policies, exclude)
+    how = chosen.with_policy(found)
     how = method_options.with_misses(how, gold)
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)

@@ -1,8 +1,8 @@
 """One figure of a study as a flat row: what was measured, of what, how sure, at what price.
 
 Rows are what studies write (``results.jsonl``), what calibration fits curves to and what reports
-draw. A row says of itself whether it is about leakage, use or cost, and which way is better, so that
-nobody downstream has to know every metric by name.
+draw. A row says of itself whether it is about leakage, use or cost, and which way is better, so
+that nobody downstream has to know every metric by name.
 """
 
 from __future__ import annotations

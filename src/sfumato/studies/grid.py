@@ -23,8 +23,11 @@ from sfumato.studies.identity import corpus_settings, file_identity
 from sfumato.studies.points import Point, points
 
 TEXT_KEYS = ("mechanism", "epsilon", "policy", "except", "vectors", "unknown", "case", "search")
-# So little noise that every known word stays, and so much that no word counts.
-NO_NOISE, ALL_NOISE = 1e9, 1e-9
+# So little noise that every word stays, and so much that no word counts.
+_TEXT_ANCHORS: dict[str, dict[str, Any]] = {
+    NO_PRIVACY: {"epsilon": 1e9, "unknown": "keep"},
+    RANDOM_OUTPUT: {"epsilon": 1e-9},
+}
 
 
 @dataclass(frozen=True)
@@ -128,10 +131,10 @@ class _Builder:
         looked_at = any(attack.target == "text" for attack, _ in self.attacks.values())
         first = next((point for point, is_text in self.points if is_text), None)
         if first is not None and (looked_at or "text" in self.study.measures):
-            for name, epsilon in ((NO_PRIVACY, NO_NOISE), (RANDOM_OUTPUT, ALL_NOISE)):
+            for name, chosen in _TEXT_ANCHORS.items():
                 own = {key: value for key, value in first.settings.items() if key != "training"}
                 point = Point(method=name, parameter=None, level=None, settings={})
-                settings = _text_settings(self.study, own | {"epsilon": epsilon}, name)
+                settings = _text_settings(self.study, own | chosen, name)
                 release = self._cell(
                     cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,)
                 )

@@ -8,10 +8,9 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import OutputExists, StorageFailed
@@ -43,12 +42,8 @@ class Outcome:
         return self.done == self.cells
 
 
-class Watch(Protocol):
-    """Told now and then how far the study is."""
-
-    def __call__(self, work: Work) -> None:
-        """Look at the folder."""
-        ...
+Watch = Callable[[Work], None]
+"""Told now and then to look how far the study is."""
 
 
 def run_study(

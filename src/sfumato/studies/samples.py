@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from sfumato.corpora.documents import Document
+from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.source import Source
+from sfumato.policies.policy import Policy
+from sfumato.studies.cells import CORPUS, RELEASE
+from sfumato.studies.computing.corpus import RELEASED, TRAIN
+from sfumato.studies.computing.release import policy_of
+from sfumato.studies.config import Study, study_from
+from sfumato.studies.folder import DONE, StudyFolder
+from sfumato.studies.grid import resolved_policy
+from sfumato.studies.points import points
 
 Marked = tuple[int, int, str]
 
@@ -23,3 +37,51 @@ class Sample:
     def __repr__(self) -> str:
         # The text may be private, and turn up in a traceback.
         return f"Sample({self.method}, {len(self.before)} characters)"
+
+
+def sample_texts(folder: StudyFolder, count: int) -> list[Sample]:
+    """The first documents of a public corpus, as each method at each level privatized them.
+
+    Empty where the corpus is private, or where no method has privatized text yet.
+    """
+    described = folder.study()
+    if not described["public"] or count < 1:
+        return []
+    cells = folder.cells()
+    corpus = next((cell for cell in cells if cell.kind == CORPUS and cell.state == DONE), None)
+    if corpus is None:
+        return []
+    before = _first(folder.cell(corpus.key) / TRAIN, count)
+    policies = _policies(study_from(described["file"], folder.path, described["name"]))
+    found = []
+    for cell in cells:
+        if cell.kind != RELEASE or cell.state != DONE or cell.method not in policies:
+            continue
+        if cell.seed != min(one.seed for one in cells if one.kind == RELEASE):
+            continue
+        after = _first(folder.cell(cell.key) / RELEASED, count)
+        for original, released in zip(before, after, strict=True):
+            spans = policies[cell.method].find(original)
+            found.append(
+                Sample(
+                    method=cell.method,
+                    level=cell.level,
+                    before=original.text,
+                    after=released.text,
+                    spans=tuple((span.start, span.end, span.label) for span in spans),
+                )
+            )
+    return found
+
+
+def _first(path: Path, count: int) -> list[Document]:
+    return list(islice(Source.of(path, Layout()).documents(), count))
+
+
+def _policies(study: Study) -> dict[str, Policy]:
+    return {
+        point.method: policy_of(resolved_policy(study, point.settings))
+        for method in study.methods
+        for point in points(method)
+        if "mechanism" in point.settings
+    }

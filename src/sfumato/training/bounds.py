@@ -31,6 +31,9 @@ KINDS = ("adaptive", "automatic", "fixed")
 COMPUTABLE_NORM = 1e-20, 1e20
 
 
+LEAST_COUNT_NOISE = 2.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Clipping:
     """``norm`` is C, for ``adaptive`` the C to begin with; the other settings are its own.
@@ -62,3 +65,11 @@ class Clipping:
         if self.count_noise is None:
             return noise_multiplier
         return jointly(noise_multiplier, 2 * self.count_noise)
+
+
+def chosen_clipping(kind: str, norm: float, batch_sizes: tuple[int, ...]) -> Clipping:
+    """Clipping of a kind, with the noise that its count needs if it follows the median."""
+    # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
+    # be so little noise that the count costs more than the gradient.
+    noise = max(min(batch_sizes) / 20, LEAST_COUNT_NOISE) if kind == "adaptive" else None
+    return Clipping(kind=kind, norm=norm, count_noise=noise)

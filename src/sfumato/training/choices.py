@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.policies.policy import Policy
-from sfumato.training.bounds import Clipping
+from sfumato.training.bounds import chosen_clipping
 from sfumato.training.course import Course
 from sfumato.training.methods import METHODS, WITH_PUBLIC_STEPS, WITHOUT_NOISE, Method
 from sfumato.training.privacy import Privacy
 from sfumato.training.selective.interleaved_plan import Interleaving
 from sfumato.training.selective.public_steps import PublicCourse
-
-LEAST_COUNT_NOISE = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +72,7 @@ class Training:
             unit=self.unit,
             record=self.record,
             sampling=self.sampling,
-            clipping=self._clipping(),
+            clipping=chosen_clipping(self.clipping, self.clip_norm, self.batch_sizes),
             accountant=self.accountant,
         )
 
@@ -103,15 +101,6 @@ class Training:
                 + " and ".join(WITH_PUBLIC_STEPS)
             )
         return Method(self.method, policy)
-
-    def _clipping(self) -> Clipping:
-        # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that
-        # would be so little noise that the count costs more than the gradient.
-        noise = max(min(self.batch_sizes) / 20, LEAST_COUNT_NOISE)
-        adaptive = self.clipping == "adaptive"
-        return Clipping(
-            kind=self.clipping, norm=self.clip_norm, count_noise=noise if adaptive else None
-        )
 
     def _public_course(self) -> PublicCourse:
         if self.method == "twice" and self.lead not in (None, 1.0):

@@ -28,6 +28,7 @@ from sfumato.studies.config import GENERATED, WIKITEXT, Corpus, Study
 from sfumato.vectors.embedded import public_words
 
 TRAIN, TEST = "train.jsonl", "test.jsonl"
+RELEASED = "text.jsonl"
 CANARIES, COINS = "canaries.json", "coins.json"
 # Coins belong to no group of people.
 NOBODY = "made up"
@@ -48,7 +49,7 @@ class Texts:
     @property
     def released(self) -> str:
         """The name of a privatized version: the same format."""
-        return "text" + "".join(self.train.suffixes[-2:])
+        return Path(RELEASED).stem + "".join(self.train.suffixes[-2:])
 
     def documents(self, path: Path) -> list[Document]:
         """All documents of one of the files."""

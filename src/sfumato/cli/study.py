@@ -1,0 +1,261 @@
+"""``sfumato study``: a grid of methods, attacks and measures from one file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli import options
+from sfumato.cli.output import note, print_json, stdout
+
+if TYPE_CHECKING:
+    from sfumato.studies.comparing import Difference
+    from sfumato.studies.folder import CellRecord
+    from sfumato.studies.working import Work
+
+app = typer.Typer(
+    help="Methods over a grid, attacked and measured, from one file.", no_args_is_help=True
+)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, a TOML file.")]
+FolderArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of a study.")]
+SOME_FAILED = 1
+
+
+@app.command("init")
+def init(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    overwrite: options.OverwriteOption = False,
+) -> None:
+    """Write a commented study to begin with; it runs as it is.
+
+    Example: sfumato study init names.toml; sfumato study run names.toml
+    """
+    from sfumato.studies.template import write_template
+
+    write_template(path, overwrite=overwrite)
+    note(f"{path} is written; sfumato study run {path} computes it")
+
+
+@app.command("run")
+def run(
+    file: FileArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="STUDY", help="Its folder. [default: FILE without .toml]"
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes to use.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on: finished cells are not computed again.")
+    ] = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Compute every cell of a study that is not computed yet.
+
+    A cell that fails is recorded with its error, and the rest goes on; --resume tries it again.
+    Several commands may work on one study at once. The figures are in STUDY/results.jsonl.
+
+    Example: sfumato study run names.toml --workers 2
+    """
+    from dataclasses import asdict
+
+    from sfumato.studies.config import read_study
+    from sfumato.studies.running import run_study
+
+    study = read_study(file)
+    folder = file.with_suffix("") if output is None else output
+    with _watching(workers) as watch:
+        found = run_study(
+            study,
+            folder,
+            workers=workers,
+            resume=resume,
+            command=["sfumato", "study", "run", file.name, "--workers", str(workers)],
+            watch=watch,
+        )
+    missing = found.cells - found.done - found.failed
+    if json:
+        print_json({"study": str(folder), **asdict(found), "missing": missing})
+    else:
+        stdout().print(
+            f"{found.done:,} of {found.cells:,} cells done, {found.failed:,} failed, "
+            f"{missing:,} not computed; the figures are in {folder / 'results.jsonl'}",
+            markup=False,
+        )
+    if found.lost:
+        note(f"{found.lost} workers were killed; --resume computes what they left")
+    if found.failed:
+        note(f"sfumato study status {folder} says why cells failed; --resume tries them again")
+    if not found.complete:
+        raise typer.Exit(SOME_FAILED)
+
+
+@app.command("status")
+def status(folder: FolderArgument, json: options.JsonOption = False) -> None:
+    """Say how far a study is, and what failed.
+
+    Example: sfumato study status names
+    """
+    from sfumato.studies.folder import StudyFolder
+    from sfumato.studies.locking import holder_since
+
+    opened = StudyFolder(folder)
+    cells = list({cell.key: cell for cell in opened.cells()}.values())
+    running = {cell.key for cell in cells if holder_since(opened.lock(cell.key)) is not None}
+    states = {cell.key: _state(cell, running) for cell in cells}
+    counts = {name: list(states.values()).count(name) for name in _STATES}
+    failed = [cell for cell in cells if cell.error is not None]
+    if json:
+        print_json(
+            {
+                "study": str(folder),
+                "cells": len(cells),
+                **counts,
+                "errors": [
+                    {"cell": cell.key, "what": _title(cell), **dict(cell.error or {})}
+                    for cell in failed
+                ],
+                "running_now": [_title(cell) for cell in cells if cell.key in running],
+            },
+            indent=2,
+        )
+        return
+    console = stdout()
+    said = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    console.print(f"{len(cells):,} cells: {said}", markup=False)
+    for cell in cells:
+        if states[cell.key] == "running":
+            console.print(f"running: {_title(cell)}", markup=False)
+    for cell in failed:
+        error = cell.error or {}
+        console.print(
+            f"failed: {_title(cell)}: {error.get('type')}: {error.get('message')}", markup=False
+        )
+
+
+@app.command("compare")
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="The folder of a study.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The folder of another.")],
+    json: options.JsonOption = False,
+) -> None:
+    """Set the figures of two studies side by side.
+
+    Figures belong together that have the same method, level, attack or measure and group; of
+    several seeds the mean is shown. A difference is clear if the 95 % intervals do not meet.
+
+    Example: sfumato study compare before after
+    """
+    from sfumato.studies.comparing import compare as compared
+    from sfumato.studies.folder import StudyFolder
+
+    found = compared(StudyFolder(first).rows(), StudyFolder(second).rows())
+    if json:
+        print_json([one.as_dict() for one in found], indent=2)
+    else:
+        _print(found, first.name, second.name)
+
+
+_STATES = ("done", "failed", "running", "left")
+
+
+def _state(cell: CellRecord, running: set[str]) -> str:
+    if cell.state != "missing":
+        return cell.state
+    return "running" if cell.key in running else "left"
+
+
+def _title(cell: CellRecord) -> str:
+    from sfumato.studies.cells import Cell
+
+    return Cell(
+        kind=cell.kind,
+        method=cell.method,
+        parameter=cell.parameter,
+        level=cell.level,
+        seed=cell.seed,
+        name=cell.name,
+    ).title
+
+
+def _print(found: list[Difference], first: str, second: str) -> None:
+    from rich.table import Table
+
+    table = Table("method", "level", "by", "figure", "group", box=None)
+    for title in (first, second, "clear"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in found:
+        figure = one.figure
+        table.add_row(
+            figure.method,
+            "" if figure.level is None else f"{figure.level:g}",
+            figure.by,
+            figure.metric,
+            figure.group or "",
+            *("–" if value is None else f"{value.value:.4g}" for value in (one.first, one.second)),
+            {True: "yes", False: "no", None: "–"}[one.clear],
+        )
+    stdout().print(table)
+
+
+@contextmanager
+def _watching(workers: int) -> Iterator[Callable[[Work], None]]:
+    """A bar for a person, or a line for each finished cell."""
+    from sfumato.studies.progress import Board, spoken
+
+    boards: list[Board] = []
+
+    def board(work: Work) -> Board:
+        if not boards:
+            boards.append(Board(work))
+        return boards[0]
+
+    if not sys.stderr.isatty():
+        last: list[Any] = [None]
+
+        def say(work: Work) -> None:
+            reached = board(work).look(workers)
+            now = (reached.done, reached.failed)
+            if now != last[0]:
+                last[0] = now
+                left = reached.seconds_left
+                togo = "" if left is None or not reached.left else f", about {spoken(left)} to go"
+                failed = f", {reached.failed:,} failed" if reached.failed else ""
+                note(f"{reached.done:,} of {reached.total:,} cells done{failed}{togo}")
+
+        yield say
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("cells"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(work: Work) -> None:
+            reached = board(work).look(workers)
+            now = "; ".join(cell.title for cell in reached.running) or "starting"
+            left = "" if reached.seconds_left is None else f"{spoken(reached.seconds_left)} to go"
+            failed = f"{reached.failed} failed, " if reached.failed else ""
+            said = f"{failed}{len(reached.running)} running, {reached.left} left, {left}  {now}"
+            # A method's name may hold what the bar would take for markup.
+            bars.update(
+                task,
+                total=reached.total,
+                completed=reached.done + reached.failed,
+                description=said.replace("[", "\\["),
+            )
+
+        yield show

@@ -1,0 +1,148 @@
+"""Studies as processes: killed twenty times, run by two at once, and from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.studies.config import read_study
+from sfumato.studies.folder import StudyFolder
+from sfumato.studies.running import run_study
+from small_study import SMALL
+
+KILLS = 20
+# Runs a study in this very process, and says which cells it computed.
+RUN = """
+import sys
+from pathlib import Path
+from sfumato.studies.config import read_study
+from sfumato.studies.running import opened
+from sfumato.studies.working import work_on
+from sfumato.studies.results import collect
+work = opened(read_study(Path(sys.argv[1])), Path(sys.argv[2]), resume=True, command=[])
+print("begun", flush=True)
+work_on(work, told=lambda cell, state, seconds: print(cell.key, state, flush=True))
+collect(work.folder)
+"""
+WITHOUT_LOCKS = """
+import contextlib
+from sfumato.studies import working
+working.held = lambda path, wait=False: contextlib.nullcontext(True)
+"""
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("studies") / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(study_file: Path) -> dict[str, Any]:
+    """The values of a run that nobody disturbed."""
+    folder = study_file.parent / "whole"
+    assert run_study(read_study(study_file), folder, workers=0).complete
+    return _values(folder)
+
+
+def _values(folder: Path) -> dict[str, Any]:
+    """Everything a study found, and what it made; not times and memory."""
+    found: dict[str, Any] = {}
+    for cell in StudyFolder(folder).cells():
+        rows = [
+            (row.by, row.metric, row.value, row.low, row.high, row.n, row.group, row.guarantee)
+            for row in cell.rows
+            if row.role != "cost"
+        ]
+        made = {
+            path.name: path.read_bytes()
+            for path in sorted(StudyFolder(folder).cell(cell.key).iterdir())
+            if path.name != "cell.json" and "guarantee" not in path.name
+        }
+        found[cell.key] = (cell.state, rows, made, cell.sentence)
+    return found
+
+
+def _start(study_file: Path, folder: Path, before: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", before + RUN, str(study_file), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+
+
+def test_twenty_kills_change_nothing(study_file: Path, whole: dict[str, Any]) -> None:
+    folder = study_file.parent / "killed"
+    moments = random.Random(7)
+    for _ in range(KILLS):
+        process = _start(study_file, folder)
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "begun"
+        # In the middle of the first cell that is left, or of the second.
+        if moments.random() < 0.5:
+            process.stdout.readline()
+        time.sleep(moments.uniform(0.0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert any(cell.state == "missing" for cell in StudyFolder(folder).cells())
+    last = _start(study_file, folder)
+    _, said = last.communicate(timeout=120)
+    assert last.returncode == 0, said
+    assert _values(folder) == whole
+    results = (folder / "results.jsonl").read_text().splitlines()
+    assert len(results) == len(StudyFolder(folder).rows())
+
+
+def test_two_processes_share_the_work_and_never_do_it_twice(
+    study_file: Path, whole: dict[str, Any]
+) -> None:
+    folder = study_file.parent / "shared"
+    both = [_start(study_file, folder) for _ in range(2)]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
+    assert sorted(computed) == sorted(whole)
+    assert _values(folder) == whole
+
+
+def test_without_locks_work_is_done_twice_and_the_test_sees_it(
+    study_file: Path, whole: dict[str, Any]
+) -> None:
+    folder = study_file.parent / "unlocked"
+    both = [_start(study_file, folder, WITHOUT_LOCKS) for _ in range(2)]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
+    assert sorted(computed) != sorted(whole)
+
+
+def test_the_command_line_runs_shows_and_resumes(study_file: Path, whole: dict[str, Any]) -> None:
+    folder = study_file.parent / "commanded"
+    command = [sys.executable, "-m", "sfumato", "study"]
+    run = [*command, "run", str(study_file), "-o", str(folder), "--workers", "2", "--json"]
+    # The command is killed, and its workers end by themselves.
+    started = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    assert started.stderr is not None
+    started.stderr.readline()
+    started.send_signal(signal.SIGKILL)
+    started.communicate()
+    again = subprocess.run(
+        [*run, "--resume"], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    found = json.loads(again.stdout)
+    assert (found["done"], found["failed"], found["missing"]) == (len(whole), 0, 0)
+    assert "cells done" in again.stderr
+    assert _values(folder) == whole

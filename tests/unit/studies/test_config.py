@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.studies.config import read_study, study_from
+from sfumato.studies.grid import grid
+from sfumato.studies.template import template
+from small_study import SMALL
+
+HERE = Path()
+MODEL = """
+[model]
+name = "lstm"
+epochs = 1
+[test]
+kind = "customersim"
+count = 2
+"""
+
+
+def test_the_template_is_a_study(tmp_path: Path) -> None:
+    study = study_from(template(), tmp_path, "template")
+    assert {cell.method for cell in grid(study).cells} >= {"MDP", "SMDP", "no privacy"}
+
+
+def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
+    study = study_from(_uncommented(template()), tmp_path, "template")
+    assert study.model is not None
+    assert study.test is not None
+    assert {cell.kind for cell in grid(study).cells} >= {"run", "release", "attack", "measure"}
+
+
+def _uncommented(text: str) -> str:
+    """The commented tables taken in; sentences stay comments."""
+    kept = []
+    for line in text.splitlines():
+        bare = line.removeprefix("# ")
+        is_table = bare.startswith("[") and bare.endswith("]")
+        is_key = bare.partition(" = ")[0].replace("_", "").isalnum() and " = " in bare
+        sentence = bare.endswith((".", ",")) or "lexicon" in bare or "; " in bare
+        kept.append(bare if (is_table or is_key) and not sentence else line)
+    return "\n".join(kept)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("seeds = [1, 2]", "seed = [1, 2]"), "unknown key in the study 'seed'; .*seeds"),
+        (("seeds = [1, 2]", "seeds = []"), "seeds must be"),
+        (("seeds = [1, 2]", "seeds = [1, 1]"), "seeds must be"),
+        (("seeds = [1, 2]", "folder = 'x'"), "unknown key in the study 'folder'"),
+        (("count = 6", "cuont = 6"), r"unknown key in \[corpus\] 'cuont'; .*count"),
+        (("count = 6", "count = 0"), "count=0"),
+        (("count = 6", ""), "has a count"),
+        (('kind = "customersim"', 'kind = "costumersim"'), "customersim"),
+        (('name = "masks"', 'name = "SMDP"'), "a name of its own"),
+        (('name = "masks"', 'name = "no privacy"'), "is an anchor"),
+        (('name = "masks"', ""), "needs a name"),
+        (("[measures.text]", "[measures.texts]"), "unknown measure 'texts'.*text"),
+        (("[measures.text]", "[attacks.exposures]"), "unknown attack 'exposures'.*exposure"),
+        (("[measures.text]", "[measures.perplexity]"), r"needs \[test\] and \[model\]"),
+        (("[measures.text]", "[coins]\ncount = 3"), r"\[model\] is missing"),
+        (('policy = "digits"', 'polcy = "digits"'), "unknown key of the text method.*policy"),
+        (('policy = "digits"', "policy = 3"), "a policy is a name"),
+        (('mechanism = "redact"', ""), "needs a mechanism"),
+        (('mechanism = "redact"', 'training = "private"'), r"there is no \[model\]"),
+        (("[measures.text]", "[attacks.membership]\nmost = 1"), "most"),
+        (("[measures.text]", "[attacks.membership]\nmsot = 100"), "unknown setting.*most"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_computed(
+    changed: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        grid(study_from(SMALL.replace(*changed), HERE, "small"))
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ('training = "private"\nepsilon = 1\nepoch = 2', "unknown key in the method M 'epoch'"),
+        ('training = "selectiv"\nepsilon = 1', "selective"),
+        ('training = "private"', "epsilon is missing"),
+        ('training = "private"\nepsilon = -1', "epsilon"),
+        ('training = "private"\nepsilon = 1\nsampling = "poison"', "poisson"),
+    ],
+)
+def test_what_is_wrong_with_training_is_said_too(method: str, said: str) -> None:
+    text = SMALL + MODEL + f'[[methods]]\nname = "M"\n{method}\n'
+    with pytest.raises(InvalidArgument, match=said):
+        grid(study_from(text, HERE, "small"))
+
+
+def test_a_key_of_the_model_is_checked() -> None:
+    text = SMALL + MODEL.replace("epochs", "epohcs")
+    with pytest.raises(InvalidArgument, match=r"unknown key in \[model\] 'epohcs'; .*epochs"):
+        grid(study_from(text, HERE, "small"))
+
+
+def test_no_toml_is_bad_input() -> None:
+    with pytest.raises(BadInput, match="no TOML"):
+        study_from("a = = 3", HERE, "x")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed, match="cannot read"):
+        read_study(tmp_path / "none.toml")
+
+
+def test_a_corpus_that_is_not_there_is_said(tmp_path: Path) -> None:
+    text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "none.jsonl"')
+    with pytest.raises(StorageFailed, match="there is no file"):
+        grid(study_from(text, tmp_path, "x"))
+
+
+def test_planting_in_a_private_corpus_is_refused(tmp_path: Path) -> None:
+    text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "x.jsonl"')
+    with pytest.raises(InvalidArgument, match="planting makes a copy"):
+        study_from(text + "[canaries]\nrepetitions = [3]\n", tmp_path, "x")
+
+
+def test_a_part_of_a_private_corpus_is_refused(tmp_path: Path) -> None:
+    text = SMALL.replace('kind = "customersim"', 'path = "x.jsonl"')
+    with pytest.raises(InvalidArgument, match="which is a copy of it"):
+        study_from(text, tmp_path, "x")
+
+
+def test_paths_know_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_from(SMALL, Path("a"), "x")
+    monkeypatch.setenv("SFUMATO_TEST_FOLDER", "there")
+    assert study.path("${SFUMATO_TEST_FOLDER}/b.txt") == Path("a/there/b.txt")
+    monkeypatch.delenv("SFUMATO_TEST_FOLDER")
+    with pytest.raises(InvalidArgument, match="SFUMATO_TEST_FOLDER"):
+        study.path("${SFUMATO_TEST_FOLDER}/b.txt")
