@@ -19,6 +19,7 @@ import typer
 from sfumato.cli import (
     attack,
     audit,
+    calibrate,
     compare,
     data,
     deniability,
@@ -29,8 +30,10 @@ from sfumato.cli import (
     plan,
     policy,
     privatize,
+    report,
     scan,
     show,
+    study,
     suggest,
     train,
     verify,
@@ -56,6 +59,8 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
+app.command("calibrate")(calibrate.calibrate)
+app.command("report")(report.report)
 app.command("explain")(explain.explain)
 app.command("deniability")(deniability.deniability)
 app.command("suggest")(suggest.suggest)
@@ -65,6 +70,7 @@ app.command("show")(show.show)
 app.command("verify")(verify.verify)
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
+app.add_typer(study.app, name="study")
 
 
 @app.callback(invoke_without_command=True)

@@ -77,4 +77,6 @@ def _written(policy: dict[str, Any]) -> str:
 
 
 def _rows(scores: Scores, group: tuple[str, str] | None = None) -> list[Row]:
-    return rows(scores.figures, Meaning.leaked(scores.attack, scores.chance), group)
+    # How likely a figure is where nothing leaks is no leakage; it stays with the scores.
+    figures = [one for one in scores.figures if not one.metric.startswith("chance of")]
+    return rows(figures, Meaning.leaked(scores.attack, scores.chance), group)

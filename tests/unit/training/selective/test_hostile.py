@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.cli.main import app
-from sfumato.cli.method_options import level_for
 from sfumato.core.errors import BadInput, CannotResume, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
@@ -25,6 +24,7 @@ from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
 from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.training.choices import Training
 from sfumato.training.course import Course
 from sfumato.training.methods import Material, Method, private_places
 from sfumato.training.plan import Plan, PrivacyCaution
@@ -223,7 +223,7 @@ def test_a_document_without_author_is_named_by_its_place_in_the_corpus() -> None
 
 def test_a_method_that_does_not_exist_is_the_first_thing_said() -> None:
     with pytest.raises(UnknownName, match="selctive"):
-        level_for("selctive", None)
+        Training(method="selctive")
 
 
 def test_the_command_says_why_an_experiment_is_not_for_release(tmp_path: Path) -> None:

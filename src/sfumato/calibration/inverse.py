@@ -1,0 +1,180 @@
+"""The level at which a method leaks as much as a target says, with an interval.
+
+Why the interval holds
+    A level is in the interval if the target is within the noise of the curve there: the interval
+    is the set of levels that a test at the target does not rule out. So it misses the true level
+    only if the band around the curve misses the true curve *at that level*, whatever it does
+    elsewhere and however the figures of different levels hang together. Between two levels the
+    band is as wide as a straight line between theirs, as if both erred together.
+
+What it assumes
+    That the curve is monotone (see ``fitness``), and straight between neighbouring levels that
+    were tried, on a logarithmic scale where levels are positive. ``surely_below`` and
+    ``surely_above`` do without the second: levels that were tried, on either side of the target.
+
+Care
+    Nothing is extrapolated. A target that the levels tried do not reach is said to be out of
+    reach, and an interval that runs past them is said to be open.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.empirical import written
+from sfumato.calibration.curves import Curve
+from sfumato.calibration.monotone import isotonic
+from sfumato.calibration.noise import CONFIDENCE
+
+Floats = NDArray[np.float64]
+
+REACHED = "reached"
+ABOVE_EVERYWHERE = "leaks more at every level tried"
+BELOW_EVERYWHERE = "leaks less at every level tried"
+BEYOND_FINITE = "between the largest finite level and infinity"
+UNFIT_CURVE = "not inverted: the curve is unfit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inversion:
+    """Where a curve meets a target.
+
+    ``low`` and ``high`` are the ends of the interval among the levels tried, None if nothing is
+    known of the noise or no level tried may leak as much; an end is ``open`` if the interval runs
+    past the levels tried. ``surely_below`` is the weakest level tried that leaks less beyond noise,
+    ``surely_above`` the strongest that leaks more.
+    """
+
+    target: float
+    status: str
+    level: float | None = None
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+    surely_below: float | None = None
+    surely_above: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has no infinity."""
+        numbers = ("target", "level", "low", "high", "surely_below", "surely_above")
+        values = {name: getattr(self, name) for name in numbers}
+        return {
+            **{name: None if one is None else written(one) for name, one in values.items()},
+            "status": self.status,
+            "open_low": self.open_low,
+            "open_high": self.open_high,
+        }
+
+
+def invert(
+    curve: Curve, target: float, *, rising: bool, confidence: float = CONFIDENCE
+) -> Inversion:
+    """Find the level of a curve (larger values mean more leakage) at a target.
+
+    Where the fit is level at the target, the strong end of that stretch is named: the interval
+    covers the rest.
+    """
+    line = _Line.of(curve, rising=rising, confidence=confidence)
+    level = None
+    if target < line.middle[0]:
+        status = ABOVE_EVERYWHERE
+    elif target > line.middle[-1]:
+        status = BELOW_EVERYWHERE
+    else:
+        level = line.level(_first(line.places, line.middle, target))
+        status = BEYOND_FINITE if level is None else REACHED
+    return Inversion(target=target, status=status, level=level, **_interval(line, target))
+
+
+def fitted(curve: Curve, *, rising: bool) -> Floats:
+    """The monotone fit at each level, smallest level first."""
+    way = 1.0 if rising else -1.0
+    return way * isotonic(way * curve.means, curve.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The fit from the strong end to the weak one, with the width of its band."""
+
+    curve: Curve
+    way: float
+    places: Floats
+    middle: Floats
+    halves: Floats | None
+
+    @classmethod
+    def of(cls, curve: Curve, *, rising: bool, confidence: float) -> _Line:
+        order = slice(None) if rising else slice(None, None, -1)
+        way = 1.0 if rising else -1.0
+        halves = curve.noise.halves(confidence)
+        return cls(
+            curve,
+            way,
+            way * np.array([curve.axis.place(level) for level in curve.levels])[order],
+            fitted(curve, rising=rising)[order],
+            None if halves is None else halves[order],
+        )
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """From the strong end to the weak one."""
+        return self.curve.levels if self.way > 0 else self.curve.levels[::-1]
+
+    def level(self, place: float) -> float | None:
+        """The level there, None between the largest finite one and infinity.
+
+        A level that was tried is given back exactly.
+        """
+        for known, level in zip(self.places, self.levels, strict=True):
+            if place == known:
+                return level
+        found = self.curve.axis.level(self.way * place)
+        return None if math.isinf(found) else found
+
+    def outward(self, places: tuple[float, float]) -> tuple[float, float]:
+        """The smaller and the larger level at two places, strong end first.
+
+        Where no level can be named, the next one outwards is.
+        """
+        smaller, larger = places if self.way > 0 else places[::-1]
+        low, high = self.level(smaller), self.level(larger)
+        finite = [level for level in self.curve.levels if math.isfinite(level)]
+        return finite[-1] if low is None else low, math.inf if high is None else high
+
+
+def _interval(line: _Line, target: float) -> dict[str, Any]:
+    """The levels that a test does not rule out, and those that it does on either side."""
+    if line.halves is None:
+        return {}
+    upper, lower = line.middle + line.halves, line.middle - line.halves
+    below = [level for level, top in zip(line.levels, upper, strict=True) if top < target]
+    above = [level for level, end in zip(line.levels, lower, strict=True) if end > target]
+    surely = {
+        "surely_below": below[-1] if below else None,
+        "surely_above": above[0] if above else None,
+    }
+    if len(below) == len(line.levels) or len(above) == len(line.levels):
+        return surely
+    strong_open, weak_open = bool(upper[0] >= target), bool(lower[-1] <= target)
+    strong = line.places[0] if strong_open else _first(line.places, upper, target)
+    # From the other end: the last place where the lower side of the band is not above the target.
+    weak = line.places[-1] if weak_open else -_first(-line.places[::-1], -lower[::-1], -target)
+    low, high = line.outward((float(strong), float(weak)))
+    opened = (strong_open, weak_open) if line.way > 0 else (weak_open, strong_open)
+    return {**surely, "low": low, "high": high, "open_low": opened[0], "open_high": opened[1]}
+
+
+def _first(places: Floats, values: Floats, target: float) -> float:
+    """The first place where a line through the values is at the target or above it."""
+    index = int(np.flatnonzero(values >= target)[0])
+    if index == 0 or values[index] == target:
+        return float(places[index])
+    before, after = values[index - 1], values[index]
+    share = (target - before) / (after - before)
+    return float(places[index - 1] + share * (places[index] - places[index - 1]))

@@ -1,0 +1,238 @@
+"""Leakage and utility against each parameter, and utility against leakage, between two anchors.
+
+Every panel shows "no privacy" and "random output": a curve without its ends says nothing about how
+much there was to lose. Methods differ by colour, and by shape and dash as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.charts.frontier import frontier
+from sfumato.charts.saving import Chart
+from sfumato.charts.sweeps import (
+    NO_PRIVACY,
+    RANDOM_OUTPUT,
+    Anchor,
+    Labels,
+    Spot,
+    Sweep,
+    dashed,
+    figure_scale,
+    looks,
+    said,
+    tips,
+)
+from sfumato.charts.theme import FAINT_INK, HEIGHT, INK, WIDTH
+from sfumato.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Anchor", "Labels", "Spot", "Sweep", "calibration_chart"]
+
+ANCHOR_DASHES = {NO_PRIVACY: [8, 4], RANDOM_OUTPUT: [3, 3]}
+# From this ratio of the largest to the smallest level on, levels stand on a logarithmic axis.
+WIDE = 8
+LEAKAGE, UTILITY = "leakage", "utility"
+# Room for names at the right of a panel.
+BESIDE = 110
+# The height of a name.
+LINE = 13.0
+
+
+def calibration_chart(sweeps: Sequence[Sweep], anchors: Sequence[Anchor], labels: Labels) -> Chart:
+    """Two panels for each parameter, then utility against leakage."""
+    import altair
+
+    if not sweeps:
+        raise InvalidArgument("a chart of a calibration needs at least one level of one method")
+    methods = list(dict.fromkeys(one.method for one in sweeps))
+    rows: list[Any] = []
+    for parameter in dict.fromkeys(one.parameter for one in sweeps):
+        some = [one for one in sweeps if one.parameter == parameter]
+        panels = [_Panel(some, anchors, labels, methods, name) for name in _names(labels)]
+        rows.append(altair.hconcat(*(panel.drawn() for panel in panels), spacing=BESIDE))
+    paths = frontier(sweeps, anchors, labels, methods) if labels.utility is not None else None
+    if paths is not None:
+        rows.append(paths)
+    title = altair.TitleParams(
+        text="Leakage and utility between no privacy and random output", subtitle=labels.subtitle
+    )
+    return Chart.of(altair.vconcat(*rows, spacing=40).properties(title=title))
+
+
+def _names(labels: Labels) -> tuple[str, ...]:
+    return (LEAKAGE,) if labels.utility is None else (LEAKAGE, UTILITY)
+
+
+@dataclass(frozen=True)
+class _Across:
+    """A line right across a panel."""
+
+    value: float
+    name: str
+    colour: str
+    dash: list[int]
+
+
+def apart(heights: Sequence[float]) -> list[float]:
+    """How far to move each of some names, lowest first, so that none covers another.
+
+    >>> apart([0.0, 4.0, 50.0])
+    [0.0, 9.0, 0.0]
+    """
+    shifts: list[float] = []
+    free = -math.inf
+    for height in heights:
+        shifts.append(max(0.0, free - height))
+        free = height + shifts[-1] + LINE
+    return shifts
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One figure against one parameter."""
+
+    sweeps: Sequence[Sweep]
+    anchors: Sequence[Anchor]
+    labels: Labels
+    methods: list[str]
+    name: str
+
+    def drawn(self) -> altair.LayerChart:
+        import altair
+
+        layers = [*self._lines(), *self._curves()]
+        return altair.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+
+    def _scale(self) -> altair.Scale:
+        known = [getattr(one, self.name) for one in (*self.sweeps, *self.anchors)]
+        leaking = self.name == LEAKAGE
+        more = self.labels.targets if leaking else ()
+        return figure_scale(known, more, may_be_logarithmic=not leaking)
+
+    def _y(self, field: str = "value") -> altair.Y:
+        import altair
+
+        title = getattr(self.labels, self.name)
+        return altair.Y(f"{field}:Q", scale=self._scale(), title=title)
+
+    def _lines(self) -> list[altair.Chart]:
+        """Rules right across, with their names beside them: every curve is read between these."""
+        lines = [
+            _Across(spot.value, one.name, INK if one.name in ANCHOR_DASHES else FAINT_INK,
+                    ANCHOR_DASHES.get(one.name, [1, 0]))
+            for one in self.anchors
+            if (spot := getattr(one, self.name)) is not None
+        ]  # fmt: skip
+        if self.name == LEAKAGE:
+            targets = self.labels.targets
+            lines += [_Across(one, f"target {one:g}", FAINT_INK, [1, 2]) for one in targets]
+        lines.sort(key=lambda line: line.value)
+        shifts = apart([self._height(line.value) for line in lines])
+        return [
+            layer
+            for line, shift in zip(lines, shifts, strict=True)
+            for layer in self._across(line, shift)
+        ]
+
+    def _height(self, value: float) -> float:
+        """Where a value stands, in points above the lower end of the panel."""
+        scale: dict[str, Any] = self._scale().to_dict()
+        low, high = (float(end) for end in scale["domain"])
+        if scale.get("type") == "log":
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return HEIGHT * (value - low) / (high - low)
+
+    def _across(self, line: _Across, shift: float) -> list[altair.Chart]:
+        import altair
+
+        place = altair.Chart(altair.InlineData(values=[{"name": line.name, "value": line.value}]))
+        rule = place.mark_rule(color=line.colour, strokeDash=line.dash, strokeWidth=1.5)
+        text = place.mark_text(align="left", baseline="middle", dx=5, dy=-shift, color=line.colour)
+        whole = {"x": altair.value(0), "x2": altair.value(WIDTH)}
+        told = tips(("name:N", "line"), ("value:Q", getattr(self.labels, self.name)))
+        return [
+            rule.encode(y=self._y(), tooltip=told, **whole),
+            text.encode(y=self._y(), text="name:N", x=altair.value(WIDTH)),
+        ]
+
+    def _curves(self) -> list[altair.Chart]:
+        import altair
+
+        edge = _edge([one.level for one in self.sweeps])
+        x = _level_axis(self.sweeps, edge)
+        rows = [
+            {**_row(one, getattr(one, self.name)), "place": min(one.level, edge)}
+            for one in self.sweeps
+            if getattr(one, self.name) is not None
+        ]
+        line = [
+            {**row, "value": row["fitted"]} if self.name == LEAKAGE else row
+            for row in rows
+            if self.name == UTILITY or row["fitted"] is not None
+        ]
+        colour, shape = looks(self.methods)
+        told = tips(
+            ("method:N", "method"),
+            ("said:N", self.sweeps[0].parameter),
+            ("value:Q", getattr(self.labels, self.name)),
+            ("low:Q", "95 % from"),
+            ("high:Q", "to"),
+        )
+        known = [row for row in rows if row["low"] is not None]
+        spans = altair.Chart(altair.InlineData(values=known)).mark_rule(strokeWidth=1.5)
+        lines = [
+            drawn.encode(x=x, y=self._y(), color=colour) for drawn in dashed(line, self.methods)
+        ]
+        points = altair.Chart(altair.InlineData(values=rows)).mark_point(size=70, opacity=1)
+        return [
+            spans.encode(x=x, y=self._y("low"), y2="high", color=colour),
+            *lines,
+            points.encode(x=x, y=self._y(), color=colour, shape=shape, tooltip=told),
+        ]
+
+
+def _edge(levels: Sequence[float]) -> float:
+    """Where an infinite level is drawn: a step beyond the largest finite one."""
+    finite = [level for level in levels if math.isfinite(level)]
+    if not finite:
+        return 1.0
+    low, high = min(finite), max(finite)
+    return high * 2 if _logarithmic(finite) else high + (0.25 * (high - low) or 1.0)
+
+
+def _logarithmic(finite: Sequence[float]) -> bool:
+    return min(finite) > 0 and max(finite) / min(finite) >= WIDE
+
+
+def _level_axis(sweeps: Sequence[Sweep], edge: float) -> altair.X:
+    import altair
+
+    levels = sorted({min(one.level, edge) for one in sweeps})
+    finite = [one.level for one in sweeps if math.isfinite(one.level)] or [1.0]
+    if _logarithmic(finite):
+        scale = altair.Scale(type="log", domain=[levels[0] / 1.2, levels[-1] * 1.2], nice=False)
+    else:
+        margin = 0.06 * ((levels[-1] - levels[0]) or 1.0)
+        scale = altair.Scale(domain=[levels[0] - margin, levels[-1] + margin], nice=False)
+    endless = any(math.isinf(one.level) for one in sweeps)
+    label = f"datum.value >= {edge!r} ? '∞' : format(datum.value, '.6~r')" if endless else None
+    expression: dict[str, Any] = {"labelExpr": label} if label else {"format": ".6~r"}
+    axis = altair.Axis(grid=False, values=levels, **expression)
+    return altair.X("place:Q", scale=scale, axis=axis, title=sweeps[0].parameter)
+
+
+def _row(one: Sweep, spot: Spot) -> dict[str, Any]:
+    return {
+        "method": one.method,
+        "said": said(one.level),
+        "value": spot.value,
+        "low": spot.low,
+        "high": spot.high,
+        "fitted": one.fitted,
+    }

@@ -1,0 +1,88 @@
+"""How figures are written on a page."""
+
+from __future__ import annotations
+
+import math
+
+from sfumato.accounting.wording import exact
+
+NONE = "–"
+
+
+def number(value: float | None) -> str:
+    """Four digits are enough to read; all of them stand in the results.
+
+    >>> number(0.123456), number(math.inf), number(None), number(1234567), number(12345.6)
+    ('0.1235', '∞', '–', '1,234,567', '12,346')
+    """
+    if value is None or math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if isinstance(value, int) or abs(value) >= 1e4:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:.4g}".replace("-", "−")
+
+
+def epsilon_of(value: float | None) -> str:
+    """A privacy level with all its digits: rounded down it would promise too much.
+
+    >>> epsilon_of(7.99995066663829), epsilon_of(math.inf), epsilon_of(None)
+    ('7.99995066663829', '∞', '–')
+    """
+    return exact(value) if value is not None and math.isfinite(value) else number(value)
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The two ends, if there are any."""
+    return NONE if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+def level_of(parameter: str | None, level: float | None) -> str:
+    """A level with its name.
+
+    >>> level_of("epsilon", 8.0), level_of("noise", 1.5), level_of(None, None)
+    ('ε = 8', 'noise = 1.5', '')
+    """
+    if level is None:
+        return ""
+    name = "ε" if parameter == "epsilon" else parameter or "level"
+    return f"{name} = {plain(level)}"
+
+
+def plain(level: float) -> str:
+    """A level as somebody would type it."""
+    return "∞" if math.isinf(level) else f"{level:g}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "cell"), counted(2, "cell"), counted(0, "study", "studies")
+    ('1 cell', '2 cells', '0 studies')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def memory(size: int | None) -> str:
+    """Bytes in the unit that reads best.
+
+    >>> memory(None), memory(5_000_000), memory(3_200_000_000)
+    ('–', '5 MB', '3.2 GB')
+    """
+    if size is None:
+        return NONE
+    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"
+
+
+def as_number(value: object) -> float | None:
+    """A number out of JSON, in which the infinite ones are words; None for anything else.
+
+    >>> as_number("inf"), as_number(2), as_number("two"), as_number(True)
+    (inf, 2.0, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value)
+    return {"inf": math.inf, "-inf": -math.inf}.get(value) if isinstance(value, str) else None

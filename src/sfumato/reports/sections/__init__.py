@@ -1,0 +1,1 @@
+"""The parts of a page, one idea each."""

@@ -1,0 +1,127 @@
+"""Groups of documents: the same noise costs some of them more than others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sfumato.charts.groups import GroupPoint, groups_chart
+from sfumato.metrics.rows import Row
+from sfumato.reports.numbers import number
+from sfumato.reports.parts import Figure, Section, drawn, paragraph
+from sfumato.reports.series import Point, Quantity, points, quantities
+from sfumato.reports.studied import Studied
+from sfumato.reports.tables import Cell, Table
+
+# Figures that are drawn; the others stand among all figures.
+MOST_DRAWN = 6
+# Groups that are told apart in a chart.
+MOST_GROUPS = 7
+
+
+def groups(study: Studied) -> Section | None:
+    """A figure for each quantity that was measured by groups, with the gap between them."""
+    rows = [row for row in study.rows if row.group_field is not None]
+    fields = list(dict.fromkeys(row.group_field for row in rows if row.group_field is not None))
+    figures = [
+        _figure(field, quantity, found)
+        for field in fields
+        for quantity in quantities(row for row in rows if row.group_field == field)
+        if (found := points(_of(rows, field), quantity))
+    ]
+    if not figures:
+        return None
+    more = []
+    if len(figures) > MOST_DRAWN:
+        said = f"{len(figures) - MOST_DRAWN:,} further figures by group stand among all figures."
+        more = [paragraph(said, kind="quiet")]
+    said = (
+        "Noise hides few better than many: what a small group writes may be lost first, or "
+        "show through longest. The gap is between the group that fares best and the one that "
+        "fares worst. Intervals of small groups are wide, and a gap inside them may be chance."
+    )
+    return Section(
+        name="groups",
+        title="Groups of documents",
+        parts=[paragraph(said), *figures[:MOST_DRAWN], *more],
+    )
+
+
+def _of(rows: Sequence[Row], field: str) -> list[Row]:
+    return [row for row in rows if row.group_field == field]
+
+
+def _figure(field: str, quantity: Quantity, found: list[Point]) -> Figure:
+    largest = sorted(_sizes(found).items(), key=lambda item: -item[1])
+    shown = [name for name, _ in largest[:MOST_GROUPS]]
+    drawable = [point for point in found if point.group in shown and math.isfinite(point.value)]
+    named = [_drawable(point) for point in drawable]
+    widest = max(_gaps(found, quantity), key=lambda gap: gap[3], default=None)
+    said = f"{quantity.role.capitalize()}, {quantity.better} is better."
+    if widest is not None:
+        said += (
+            f" The widest gap is {number(widest[3])} ({widest[0]}): {widest[1]} fares best, "
+            f"{widest[2]} worst."
+        )
+    if len(largest) > MOST_GROUPS:
+        said += f" Drawn are the {MOST_GROUPS} largest of {len(largest)} groups."
+    return Figure(
+        title=f"By {field}: {quantity.said}.",
+        description=said,
+        table=_table(field, quantity, found),
+        chart=drawn(lambda: groups_chart(named, metric=quantity.metric, field=field))
+        if named
+        else None,
+    )
+
+
+def _drawable(point: Point) -> GroupPoint:
+    return GroupPoint(
+        place=point.said,
+        group=point.group or "",
+        value=point.value,
+        low=point.low,
+        high=point.high,
+        n=point.n,
+    )
+
+
+def _sizes(found: Sequence[Point]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for point in found:
+        name = point.group or ""
+        sizes[name] = max(sizes.get(name, 0), point.n)
+    return sizes
+
+
+def _gaps(found: Sequence[Point], quantity: Quantity) -> list[tuple[str, str, str, float]]:
+    """For each method and level: where, who fares best, who worst, and how far apart they are."""
+    by_place: dict[str, list[Point]] = {}
+    for point in found:
+        by_place.setdefault(point.said, []).append(point)
+    gaps = []
+    for place, some in by_place.items():
+        ordered = sorted(some, key=lambda point: point.value, reverse=quantity.better == "higher")
+        if len(ordered) > 1:
+            best, worst = ordered[0], ordered[-1]
+            gap = abs(worst.value - best.value)
+            gaps.append((place, best.group or "", worst.group or "", gap))
+    return gaps
+
+
+def _table(field: str, quantity: Quantity, found: Sequence[Point]) -> Table:
+    names = list(_sizes(found))
+    gaps = {place: (best, worst, gap) for place, best, worst, gap in _gaps(found, quantity)}
+    rows: list[list[Cell]] = []
+    for place in dict.fromkeys(point.said for point in found):
+        here = {point.group or "": point for point in found if point.said == place}
+        values: list[Cell] = [here[name].value if name in here else None for name in names]
+        best, worst, gap = gaps.get(place, ("", "", None))
+        rows.append([place, *values, gap, f"{best} / {worst}" if best or worst else "–"])
+    sizes = _sizes(found)
+    head = [f"{name} (n = {sizes[name]:,})" for name in names]
+    return Table(
+        caption=f"{quantity.said} by {field}, with the gap between the best and the worst group",
+        head=("method", *head, "gap", "best / worst"),
+        rows=rows,
+    )

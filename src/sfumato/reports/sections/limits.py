@@ -1,0 +1,62 @@
+"""What a page does not show. Always there, never short."""
+
+from __future__ import annotations
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.reports.markup import Html
+from sfumato.reports.parts import Section, bullets, paragraph
+from sfumato.reports.studied import Studied
+
+NAME, TITLE = "limits", "What this does not show"
+
+_ALWAYS = (
+    "A guarantee is about the computation that is described, not about a file that was changed "
+    "afterwards, and not about other releases of the same data: those add up.",
+    "What a policy does not find is not protected. 'sfumato policy score' measures how much it "
+    "misses.",
+    "Words that say the same thing in other places (a name here, a birthday there) may together "
+    "tell what each of them hides.",
+)
+_OF_STUDIES = (
+    "An attack that fails proves nothing: another attacker, with other knowledge or more time, may "
+    "succeed. Low leakage is 'not found', not 'not there'.",
+    "Exposure speaks of made-up secrets of one format, in one sentence each; real ones differ.",
+    "Figures are from one corpus, the models and the seeds that are named, and hold there.",
+    "Intervals hold with 95 % each, not all together: among a hundred figures some miss.",
+    "Levels of different notions cannot be compared: equal numbers are not equal privacy.",
+    "Choosing a method or a level by these figures spends private information that no guarantee "
+    "here counts, unless the corpus is public.",
+)
+_OF_RUNS = (
+    "What a model writes may repeat text that the policy did not find or that stands in the corpus "
+    "of its first training.",
+    "What was measured on a text is no more private than that text.",
+)
+
+
+def study_limits(study: Studied) -> Section:
+    """For a study: what its guarantees leave out, and what attacks cannot say."""
+    proven = [one for method in study.methods for one in study.guarantees(method).values()]
+    return _section(proven, (*_OF_STUDIES, *_ALWAYS))
+
+
+def release_limits(guarantee: Guarantee) -> Section:
+    """For a privatized file."""
+    return _section([guarantee], _ALWAYS)
+
+
+def run_limits(guarantee: Guarantee) -> Section:
+    """For a training run."""
+    return _section([guarantee], (*_OF_RUNS, *_ALWAYS))
+
+
+def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
+    parts: list[Html] = []
+    uncovered = list(dict.fromkeys(item for one in proven for item in one.uncovered))
+    leaks = list(dict.fromkeys(item for one in proven for item in one.leaks))
+    if uncovered:
+        parts += [paragraph("Not covered by the guarantees above:"), bullets(uncovered)]
+    if leaks:
+        parts += [paragraph("Still visible in what is released:"), bullets(leaks)]
+    parts += [paragraph("And in general:" if parts else "In general:"), bullets(general)]
+    return Section(name=NAME, title=TITLE, parts=parts)

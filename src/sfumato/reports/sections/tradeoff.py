@@ -1,0 +1,170 @@
+"""What privacy costs: leakage and utility against the parameter, and against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sfumato.calibration.choosing import basis
+from sfumato.calibration.equal_leakage import calibrate
+from sfumato.calibration.selecting import select
+from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
+from sfumato.core.randomness import Randomness
+from sfumato.metrics.rows import ANCHORS, LEAKAGE, UTILITY, Row
+from sfumato.reports.markup import Html
+from sfumato.reports.numbers import interval
+from sfumato.reports.parts import Figure, Section, bullets, drawn, paragraph
+from sfumato.reports.series import Point, Quantity, points, telling, whole
+from sfumato.reports.studied import Studied
+from sfumato.reports.tables import Cell, Table
+
+# One for each attack; further figures stand in the table of all.
+MOST_DRAWN = 5
+
+Place = tuple[str, str | None, float | None]
+
+
+def tradeoff(study: Studied) -> Section | None:
+    """For each attack its first figure, against the utility that was measured on the same."""
+    rows = [row for row in whole(study.rows) if row.value is not None and math.isfinite(row.value)]
+    # What an audit finds stands beside what is claimed, in a section of its own.
+    leaking = [row for row in rows if row.role == LEAKAGE and row.by != "audit"]
+    using = [row for row in rows if row.role == UTILITY]
+    parts: list[Html | Figure] = []
+    for leakage in telling(leaking)[:MOST_DRAWN]:
+        parts += _figure(study, leaking, leakage, using)
+    if not parts:
+        return None
+    said = paragraph(
+        "Privacy is a trade: what protects more keeps less. Every method lies between two ends, "
+        "'no privacy' and 'random output'. Equal numbers of different methods are not equal "
+        "privacy; what can be compared is what they keep at equal leakage, in the last panel. "
+        "Leakage is what one attack found, and a stronger one may find more. Of each attack that "
+        "figure is shown which tells the two ends apart best: it was chosen after the fact, for "
+        "which no interval pays. All figures stand below."
+    )
+    return Section(
+        name="tradeoff",
+        title="Utility against leakage",
+        parts=[said, *parts],
+    )
+
+
+def _places(rows: Sequence[Row], quantity: Quantity) -> dict[Place, Point]:
+    return {(point.method, point.parameter, point.level): point for point in points(rows, quantity)}
+
+
+def _figure(
+    study: Studied, leaking: Sequence[Row], leakage: Quantity, using: Sequence[Row]
+) -> list[Html | Figure]:
+    found = _places(leaking, leakage)
+    candidates = [(one, _places(using, one)) for one in telling(using)]
+    # The utility that was measured on most of what this attack was run on.
+    utility, kept = max(
+        candidates, key=lambda one: len(found.keys() & one[1].keys()), default=(None, {})
+    )
+    if utility is None or not found.keys() & kept.keys():
+        utility, kept = None, {}
+    curves, verdicts = _curves([*leaking, *using], leakage, utility) if study.public else ({}, [])
+    sweeps, anchors = _drawable(found, kept, curves)
+    if not sweeps:
+        return []
+    labels = Labels(
+        leakage=f"{leakage.said}; {leakage.better} is better",
+        utility=None if utility is None else f"{utility.said}; {utility.better} is better",
+    )
+    against = "" if utility is None else f" Utility is {utility.said}; {utility.better} is better."
+    figure = Figure(
+        title=f"Every method by {leakage.said}.",
+        description=f"Leakage is {leakage.said}; {leakage.better} is better.{against} With the two "
+        "ends between which every method lies.",
+        table=_table(leakage, utility, found, kept),
+        chart=drawn(lambda: calibration_chart(sweeps, anchors, labels)),
+    )
+    if not verdicts:
+        return [figure]
+    said = paragraph(f"Does {leakage.said} follow the level, so that methods can be set by it?")
+    return [figure, said, bullets(verdicts)]
+
+
+def _curves(
+    rows: Sequence[Row], leakage: Quantity, utility: Quantity | None
+) -> tuple[dict[Place, float], list[str]]:
+    """Monotone curves of leakage, and whether each method's figures are fit for one.
+
+    Only where the corpus is public: which curve is fit is something to choose by.
+    """
+    selected = select(
+        rows,
+        attack=leakage.by,
+        metric=leakage.metric,
+        utility=None if utility is None else utility.metric,
+    )
+    # The tests of fitness draw at random; a page is the same for the same figures.
+    found = calibrate(selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0))
+    curves: dict[Place, float] = {
+        (method.name, method.parameter, level): fitted
+        for method in found.methods
+        if method.fit is not None
+        for level, fitted in zip(method.leakage.levels, method.fit, strict=True)
+    }
+    return curves, [
+        f"{one.name}: {one.fitness.verdict} ({one.fitness.why})." for one in found.methods
+    ]
+
+
+def _drawable(
+    found: dict[Place, Point], kept: dict[Place, Point], curves: dict[Place, float]
+) -> tuple[list[Sweep], list[Anchor]]:
+    sweeps, anchors = [], []
+    for place in dict.fromkeys([*found, *(one for one in kept if one[0] in _methods(found))]):
+        method, parameter, level = place
+        leakage, utility = _spot(found.get(place)), _spot(kept.get(place))
+        if level is None:
+            anchors.append(Anchor(name=method, leakage=leakage, utility=utility))
+        else:
+            named = parameter or "level"
+            sweeps.append(
+                Sweep(
+                    method=method,
+                    parameter=named,
+                    level=level,
+                    leakage=leakage,
+                    utility=utility,
+                    fitted=curves.get((method, named, level)),
+                )
+            )
+    return sweeps, anchors
+
+
+def _methods(found: dict[Place, Point]) -> set[str]:
+    return {place[0] for place in found} | set(ANCHORS)
+
+
+def _spot(point: Point | None) -> Spot | None:
+    if point is None:
+        return None
+    return Spot(value=point.value, low=_finite(point.low), high=_finite(point.high))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _table(
+    leakage: Quantity,
+    utility: Quantity | None,
+    found: dict[Place, Point],
+    kept: dict[Place, Point],
+) -> Table:
+    rows: list[list[Cell]] = []
+    for place, point in found.items():
+        row: list[Cell] = [point.said, point.value, interval(point.low, point.high), point.chance]
+        if utility is not None:
+            use = kept.get(place)
+            row += [use.value, interval(use.low, use.high)] if use else [None, "–"]
+        rows.append([*row, point.seeds])
+    head = ["method", leakage.said, "95 % interval", "by chance"]
+    if utility is not None:
+        head += [utility.said, "its 95 % interval"]
+    return Table(caption="Leakage and utility, means over seeds", head=[*head, "seeds"], rows=rows)

@@ -1,0 +1,119 @@
+"""A study as its report sees it: read once, checked to be one, and asked by every section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.errors import BadInput, SfumatoError
+from sfumato.metrics.rows import ANCHORS, Row
+from sfumato.reports.numbers import level_of
+from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
+
+
+@dataclass(frozen=True)
+class Studied:
+    """What is known about a study; ``about`` is its description."""
+
+    folder: StudyFolder
+    about: Mapping[str, Any]
+    cells: tuple[CellRecord, ...]
+
+    @classmethod
+    def of(cls, folder: StudyFolder) -> Studied:
+        """Read the whole of it."""
+        about = folder.study()
+        if not isinstance(about.get("cells"), list):
+            raise BadInput(f"{folder.description} has no grid of cells")
+        try:
+            return cls(folder, about, tuple(folder.cells()))
+        except (KeyError, TypeError, AttributeError):
+            raise BadInput(
+                f"{folder.description} was not written by this version, or is damaged"
+            ) from None
+
+    @property
+    def title(self) -> str:
+        """What the study is called."""
+        return self.said("title") or self.said("name") or "Untitled study"
+
+    @property
+    def public(self) -> bool:
+        """Whether the corpus is made up, or declared public."""
+        return self.about.get("public") is True
+
+    def said(self, key: str) -> str:
+        """A text of the description, if it has it."""
+        value = self.about.get(key)
+        return value if isinstance(value, str) else ""
+
+    def listed(self, key: str) -> Mapping[str, Any]:
+        """A table of the description, if it has it."""
+        value = self.about.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def in_state(self, state: str) -> list[CellRecord]:
+        """The cells that are done, have failed or are missing."""
+        return [cell for cell in self.cells if cell.state == state]
+
+    @property
+    def done(self) -> list[CellRecord]:
+        """What there is to show."""
+        return self.in_state(DONE)
+
+    @property
+    def failed(self) -> list[CellRecord]:
+        """What stopped with an error."""
+        return self.in_state(FAILED)
+
+    @property
+    def missing(self) -> list[CellRecord]:
+        """What was not computed yet, or waits for something that failed."""
+        return self.in_state(MISSING)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All figures, in the order of the grid."""
+        return [row for cell in self.done for row in cell.rows]
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """The methods in the order of the grid, without the two ends."""
+        named = dict.fromkeys(cell.method for cell in self.cells if cell.method)
+        return [one for one in named if one not in ANCHORS]
+
+    def attacks(self, name: str) -> Iterator[tuple[CellRecord, Mapping[str, Any]]]:
+        """The finished attacks of that name, each with its scores."""
+        for cell in self.done:
+            if cell.kind == "attack" and cell.name == name and isinstance(cell.scores, Mapping):
+                yield cell, cell.scores
+
+    def guarantees(self, method: str) -> dict[tuple[str | None, float | None], Guarantee]:
+        """What is proven about a method, for each parameter and level."""
+        found: dict[tuple[str | None, float | None], Guarantee] = {}
+        for cell in self.done:
+            if cell.method == method and cell.guarantee is not None:
+                # A model that was trained on a privatized text is as private as that text: what
+                # comes first in the grid is what the others are made of.
+                found.setdefault((cell.parameter, cell.level), _guarantee(cell))
+        return found
+
+
+def _guarantee(cell: CellRecord) -> Guarantee:
+    try:
+        return Guarantee.from_dict(cell.guarantee or {})
+    except SfumatoError as error:
+        raise BadInput(f"the guarantee of the cell {cell.key} cannot be read: {error}") from None
+
+
+def called(cell: CellRecord) -> str:
+    """A cell's method with its level: what a legend or the first column of a table says.
+
+    >>> called(CellRecord(key="a", kind="run", method="DP-SGD", parameter="epsilon", level=2.0))
+    'DP-SGD, ε = 2'
+    """
+    level = level_of(cell.parameter, cell.level)
+    return f"{cell.method}, {level}" if level else cell.method

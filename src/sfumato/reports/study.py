@@ -1,0 +1,86 @@
+"""The page of a study: the trade, the attacks, the groups, the cost, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.reports.numbers import counted
+from sfumato.reports.originals import Showing
+from sfumato.reports.page import Page
+from sfumato.reports.parts import Section
+from sfumato.reports.private import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT
+from sfumato.reports.sections.all_figures import all_figures
+from sfumato.reports.sections.attackers import attackers
+from sfumato.reports.sections.claims import claims
+from sfumato.reports.sections.cost import cost
+from sfumato.reports.sections.groups import groups
+from sfumato.reports.sections.hiding import hiding
+from sfumato.reports.sections.limits import study_limits
+from sfumato.reports.sections.missing import missing, missing_notice
+from sfumato.reports.sections.provenance import provenance
+from sfumato.reports.sections.recognition import recognition
+from sfumato.reports.sections.secrets import secrets
+from sfumato.reports.sections.summary import summary
+from sfumato.reports.sections.texts import texts
+from sfumato.reports.sections.tradeoff import tradeoff
+from sfumato.reports.studied import Studied
+from sfumato.reports.study_samples import study_samples
+from sfumato.studies.folder import StudyFolder
+
+_SECTIONS: tuple[Callable[[Studied], Section | None], ...] = (
+    summary,
+    missing,
+    tradeoff,
+    recognition,
+    secrets,
+    hiding,
+    claims,
+    groups,
+    cost,
+)
+_LAST: tuple[Callable[[Studied], Section | None], ...] = (
+    attackers,
+    all_figures,
+    provenance,
+    study_limits,
+)
+
+
+def study_page(path: Path, showing: Showing) -> Page:
+    """A page from whatever is finished; an empty study has one too."""
+    study = Studied.of(StudyFolder(path))
+    if study.public and showing.originals is not None:
+        raise InvalidArgument(
+            "the corpus of this study is public and its samples are in the folder; leave out "
+            "--originals"
+        )
+    samples, why_none = study_samples(study, showing)
+    notices = []
+    if samples and not study.public:
+        notices.append(PRIVATE_TEXT)
+    if not study.public:
+        notices.append(MEASURED_ON_PRIVATE_TEXT)
+    lacking = missing_notice(study)
+    if lacking is not None:
+        notices.append(lacking)
+    sections = [section(study) for section in _SECTIONS]
+    parameters = {cell.method: cell.parameter for cell in study.cells}
+    sections.append(texts(samples, why_none, parameters))
+    sections += [section(study) for section in _LAST]
+    return Page(
+        kind="Report on a study of private language",
+        title=study.title,
+        lead=_lead(study),
+        notices=notices,
+        sections=[section for section in sections if section is not None],
+    )
+
+
+def _lead(study: Studied) -> str:
+    corpus = study.said("corpus") or "The corpus is not described"
+    corpus = corpus[:1].upper() + corpus[1:]
+    methods = counted(len(study.methods), "method")
+    done = f"{len(study.done):,} of {counted(len(study.cells), 'computation')} finished"
+    return f"{corpus.rstrip('. ')}. {methods}; {done}."

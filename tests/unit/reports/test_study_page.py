@@ -1,0 +1,221 @@
+"""The page of a study: complete, partial, empty, hostile, and without the libraries that draw."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.cli.main import main
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.reports import write_report
+from unit.reports.example_study import LEVELS, Said, nothing, partly, write_study
+from unit.reports.reading import HOSTILE, Read, assert_sound
+
+SECTIONS = [
+    "summary", "tradeoff", "recognition", "secrets", "hiding", "claims", "groups", "cost", "texts",
+    "attackers", "figures", "provenance", "limits",
+]  # fmt: skip
+
+
+def sections(read: Read) -> list[str]:
+    return [one.attributes["id"] for one in read.all("section")]
+
+
+def charts(read: Read) -> dict[str, Any]:
+    (block,) = (one for one in read.all("script") if one.attributes.get("id") == "charts")
+    found: dict[str, Any] = json.loads(block.text)
+    return found
+
+
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+
+
+def test_a_finished_study_has_every_section_in_order(study_report: Path) -> None:
+    read = assert_sound(study_report.read_bytes())
+    assert sections(read) == SECTIONS
+    assert [one.text for one in read.all("h1")] == ["Private customer service"]
+    assert "35 of 35 computations finished" in read.text()
+    assert "missing" not in sections(read)
+
+
+def test_every_method_has_a_sentence_and_its_guarantee(study_report: Path) -> None:
+    text = Read.of(study_report.read_bytes()).text()
+    assert "at most exp(2·d) times likelier" in text
+    assert "at most exp(2) times likelier (up to a probability of 0.001)" in text
+    assert "Utility: perplexity 72.5 at ε = 2, 50 at ε = 8." in text
+    assert "not covered: what digits does not find" in text
+
+
+def test_every_chart_has_its_data_and_a_description(study_report: Path) -> None:
+    read = Read.of(study_report.read_bytes())
+    drawn = charts(read)
+    holders = [
+        one.attributes["data-chart"] for one in read.elements if "data-chart" in one.attributes
+    ]
+    assert list(drawn) == holders
+    assert len(holders) >= 9
+    assert len([one for one in read.all("details") if one.attributes["class"] == "data"]) == len(
+        holders
+    )
+    assert all(spec["description"] for spec in drawn.values())
+    # What is drawn stands in the page: nothing is fetched.
+    assert '"url"' not in json.dumps(drawn)
+
+
+def test_secrets_are_shown_as_the_attacker_ranks_them(study_report: Path) -> None:
+    text = Read.of(study_report.read_bytes()).text()
+    assert "My ID is ·····." in text
+    assert "482" in text
+    assert "The attacker knows the sentence around the secret" in text
+
+
+def test_groups_have_a_gap(study_report: Path) -> None:
+    text = Read.of(study_report.read_bytes()).text()
+    assert "By country: perplexity." in text
+    assert "The widest gap is 12 (no privacy): US fares best, JP worst." in text
+
+
+def test_the_same_folder_gives_the_same_bytes(study_report: Path, tmp_path: Path) -> None:
+    again = write_report(study_report.parent, tmp_path / "again.html").path
+    assert again.read_bytes() == study_report.read_bytes()
+
+
+def test_a_partial_study_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_charts(monkeypatch)
+    page = write_report(write_study(tmp_path / "study", state=partly)).path.read_bytes()
+    text = assert_sound(page).text()
+    # At the larger level of two methods: a run, an audit and a membership attack each, a release.
+    assert "9 of 35 computations are not here. 2 computations failed and 7 are missing" in text
+    assert (
+        "SMDP, ε = 8 attack exposure 1 BadInput the corpus of the study holds no document" in text
+    )
+    assert "DP-SGD, ε = 8 run 1" in text
+
+
+def test_an_empty_study_has_a_page(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", state=nothing, public=False)
+    read = assert_sound(write_report(folder).path.read_bytes())
+    text = read.text()
+    assert sections(read) == ["summary", "missing", "texts", "provenance", "limits"]
+    assert "35 of 35 computations are not here" in text
+    assert "Nothing is measured yet: of 16 computations 0 failed and 16 are missing." in text
+    assert "These figures were measured on private text" in text
+
+
+def test_a_grid_without_cells_has_a_page(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", state=nothing)
+    about = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps({"schema": about["schema"], "cells": []}))
+    text = assert_sound(write_report(folder).path.read_bytes()).text()
+    assert "Untitled study" in text
+    assert "The grid of this study holds no method." in text
+
+
+def test_hostile_text_is_shown_and_never_markup(hostile_report: Path) -> None:
+    page = hostile_report.read_bytes()
+    read = assert_sound(page)
+    text = read.text()
+    for free in ("title", "Corpus", "text", "training", "field", "one", "type", "message", "note"):
+        assert f"{free} </script><script>window.hacked=1;alert(1)</script><img src=x" in text, free
+    for free in ("command", "file", "setting"):
+        assert f"{free} </script>" in text, free
+    # And it is in the charts as data, where it is text as well.
+    assert "window.hacked=1;alert(1)" in json.dumps(charts(read))
+
+
+def test_a_page_that_does_not_escape_is_caught(study_report: Path) -> None:
+    """The sabotaged twin: one text put in as it is, and the checks above must object."""
+    page = study_report.read_bytes().replace(b"600 generated", HOSTILE.encode("utf-8", "replace"))
+    with pytest.raises(AssertionError):
+        assert_sound(page)
+
+
+def test_without_the_extra_there_are_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_study(tmp_path / "study")
+    without_charts(monkeypatch)
+    read = assert_sound(write_report(folder).path.read_bytes())
+    assert sections(read) == SECTIONS
+    assert charts(read) == {}
+    assert "pip install 'sfumato[charts]'" in read.text()
+    assert len(read.scripts()) == 1
+    assert not [one for one in read.all("details") if one.attributes["class"] == "data"]
+    assert "US (n = 450)" in read.text()
+
+
+def test_another_version_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = write_study(tmp_path / "study", state=nothing)
+    about = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps(about | {"schema": 99}))
+    assert main(["report", str(folder)]) == 3
+    assert "was not written by this version" in capfd.readouterr().err
+    assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize("damage", [{"cells": None}, {"cells": [1]}, {"cells": [{"kind": "run"}]}])
+def test_a_damaged_description_is_refused(tmp_path: Path, damage: dict[str, Any]) -> None:
+    folder = write_study(tmp_path / "study", state=nothing)
+    about = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps(about | damage))
+    with pytest.raises(BadInput):
+        write_report(folder)
+
+
+def test_details_of_another_version_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_charts(monkeypatch)
+    folder = write_study(tmp_path / "study")
+    for path in folder.glob("cells/*/cell.json"):
+        cell = json.loads(path.read_text())
+        cell["details"] = {"keep": {"low": "?"}, "bounds": {"one_run": 3}}
+        if cell["scores"]:
+            cell["scores"]["details"] = {"roc": 7, "canaries": [{}], "means": [{}], "success": [{}]}
+        path.write_text(json.dumps(cell))
+    read = assert_sound(write_report(folder).path.read_bytes())
+    assert {"recognition", "secrets", "hiding"}.isdisjoint(sections(read))
+
+
+def test_samples_of_a_private_study_need_the_originals(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", state=nothing, public=False)
+    with pytest.raises(InvalidArgument, match="needs --originals"):
+        write_report(folder, samples=2)
+
+
+def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_charts(monkeypatch)
+    from sfumato.corpora.formats.layout import Layout
+    from sfumato.corpora.source import Source
+    from sfumato.releases.job import Job, run
+    from sfumato.releases.privatizer import Privatizer
+
+    folder = write_study(tmp_path / "study", public=False)
+    originals = tmp_path / "notes.jsonl"
+    originals.write_text('{"text": "Call <b>555</b> please"}\n{"text": "No secret"}\n')
+    release = next(folder.glob("cells/release-*"))
+    job = Job(source=Source.of(originals, Layout()), target=release / "text.jsonl")
+    run(job, Privatizer(policy="digits", epsilon=1, seed=3))
+    written = write_report(folder, samples=1, originals=originals)
+    read = assert_sound(written.path.read_bytes())
+    assert written.private_text
+    assert "This page contains private text." in read.text()
+    assert [one.text for one in read.all("mark")][3] == "555"
+    assert f"SMDP, ε = {LEVELS[0]:g}" in read.text()
+    # Without samples no text is there, even if the originals are named.
+    quiet = write_report(folder, originals=originals)
+    assert not quiet.private_text
+    assert "555" not in Read.of(quiet.path.read_bytes()).text()
+
+
+def test_a_public_study_needs_no_originals(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", Said(), state=nothing)
+    with pytest.raises(InvalidArgument, match="leave out --originals"):
+        write_report(folder, originals=tmp_path / "x.jsonl")
