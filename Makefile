@@ -18,9 +18,14 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.dev: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt -e '.[dev]'
+	touch $@ $(VENV)/.core $(VENV)/.demo
+
+$(VENV)/.demo: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet -c constraints.txt -e '.[charts,train]'
 	touch $@ $(VENV)/.core
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.dev

@@ -1,121 +1,85 @@
 """The main job from end to end: ``make demo``.
 
-Generates customer dialogues, shows what a policy finds in them, privatizes all words (metric DP)
-and the selected words (selective metric DP) at three levels, prints the same turns before and
-after, and says what is guaranteed. Everything is written to ``demo/``.
+Runs ``studies/demo.toml``: generates customer dialogues with a planted secret, privatizes all words
+(metric DP) and the selected words (selective metric DP), trains models without privacy, with DP-SGD
+and selectively, attacks all of them, compares them at equal leakage and writes one page about it.
+Everything is in ``demo/``.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
+import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
-from itertools import islice
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from sfumato.cli.main import main as sfumato
-from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.laplace import Laplace
-from sfumato.metrics.deniability import typical_keep_probability
-from sfumato.vectors.embedded import default_space
+from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.studies.folder import StudyFolder
+from sfumato.studies.progress import spoken
 
 FOLDER = Path("demo")
-DIALOGUES = 200
-LEVELS = (3.0, 5.0, 8.0)
-TURNS = 5
+STUDY = FOLDER / "study"
+PAGE = FOLDER / "report.html"
+EXPOSED = "exposure at 200 repetitions"
 
 
-def run(*arguments: str, lines: int | None = None) -> None:
-    """Show a command and run it; print the first lines of what it says."""
-    print(f"\n$ sfumato {shlex.join(arguments)}", flush=True)
-    said = io.StringIO()
-    with contextlib.nullcontext() if lines is None else contextlib.redirect_stdout(said):
-        code = sfumato(list(arguments))
-    print("\n".join(said.getvalue().splitlines()[:lines]), end="" if lines is None else "\n")
+def run(*arguments: str | Path) -> None:
+    """Show a command and run it."""
+    written = [str(one) for one in arguments]
+    print(f"\n$ sfumato {shlex.join(written)}", flush=True)
+    code = sfumato(written)
     if code:
         sys.exit(code)
 
 
-def turns(path: Path) -> Iterator[str]:
-    """The turns of the first dialogues, one by one."""
-    with path.open(encoding="utf-8") as lines:
-        for line in islice(lines, 12):
-            yield from json.loads(line)["text"].split("\n")
-
-
 def main() -> None:
     """Run the demonstration."""
+    began = time.perf_counter()
     if FOLDER.exists():
         shutil.rmtree(FOLDER)
     FOLDER.mkdir()
-    corpus = FOLDER / "dialogues.jsonl"
-    run("data", "customersim", "-n", str(DIALOGUES), "-o", str(corpus))
-    run("scan", str(corpus), "--policy", "pii", "--show", "3")
-    outputs: dict[str, Path] = {}
-    for policy, kind in (("everything", "all words"), ("pii", "selected words")):
-        for level in LEVELS:
-            output = FOLDER / f"{policy}-epsilon-{level:g}.jsonl"
-            outputs[f"{kind}, ε = {level:g}"] = output
-            run(
-                "privatize",
-                str(corpus),
-                "-o",
-                str(output),
-                "--policy",
-                policy,
-                "-e",
-                f"{level:g}",
-                lines=1,
-            )
-    print_levels()
-    print_turns(corpus, outputs)
-    side = outputs[f"selected words, ε = {LEVELS[1]:g}"].name + ".guarantee.json"
-    print(
-        "\nIn plain words: whoever reads a softened word cannot be sure which of several similar "
-        "words stood\nthere; the smaller ε, the more words count as similar. At the highest level "
-        "about every second\nword stays as it was, so look above for names that did."
-    )
-    print(f"\nWhat is guaranteed at ε = {LEVELS[1]:g} ({FOLDER / side}):\n")
-    print(json.loads((FOLDER / side).read_text(encoding="utf-8"))["sentence"])
-    print(f"\nEverything is in {FOLDER}/. Next: docs/tutorial.md")
+    workers = str(os.cpu_count() or 1)
+    run("study", "run", Path("studies") / "demo.toml", "-o", STUDY, "--workers", workers)
+    run("calibrate", STUDY, "--attack", "deniability", "--target", "0.25,0.5")
+    run("report", STUDY, "-o", PAGE)
+    print("\n" + "\n".join(summary(StudyFolder(STUDY), time.perf_counter() - began)))
 
 
-def print_levels() -> None:
-    """What a level means in this space, measured on public words."""
-    table = Table("ε", "a word stays with probability", "95 % interval", title="\nThe levels")
-    for level in LEVELS:
-        mechanism = Laplace(space=default_space(), epsilon=level)
-        kept = typical_keep_probability(mechanism, Randomness.secure())
-        table.add_row(f"{level:g}", f"{kept.value:.2f}", f"{kept.low:.3f} – {kept.high:.3f}")
-    Console().print(table)
-
-
-def print_turns(corpus: Path, outputs: dict[str, Path]) -> None:
-    """The same turns before and after, those with something in them that is sensitive."""
-    console = Console()
-    columns = {"before": list(turns(corpus))}
-    columns |= {name: list(turns(path)) for name, path in outputs.items()}
-    softened = columns[f"selected words, ε = {LEVELS[0]:g}"]
-    changed = [
-        place
-        for place, (before, after) in enumerate(zip(columns["before"], softened, strict=True))
-        if before != after
+def summary(folder: StudyFolder, seconds: float) -> list[str]:
+    """Five lines."""
+    rows = folder.rows()
+    cells = len({cell.key for cell in folder.cells()})
+    methods = dict.fromkeys(row.method for row in rows if not row.anchor and row.method)
+    middle = [f"{method}: {_at_levels(rows, method)}" for method in methods]
+    texts = [one for one, method in zip(middle, methods, strict=True) if "MDP" in method]
+    models = [one for one, method in zip(middle, methods, strict=True) if "SGD" in method]
+    return [
+        f"{cells} computations in {spoken(seconds)}; perplexity on new dialogues, and bits that "
+        "the model gives away of a secret with 13.3:",
+        f"no privacy: {_pair(rows, NO_PRIVACY)}; random output: {_pair(rows, RANDOM_OUTPUT)}",
+        "; ".join(texts),
+        "; ".join(models),
+        f"the report is in {PAGE.resolve()}",
     ]
-    table = Table("", "turn", title="\nBefore and after", show_lines=False)
-    for place in changed[:TURNS]:
-        for name, lines in columns.items():
-            style = "bold" if name == "before" else ""
-            table.add_row(Text(name, style="dim"), Text(lines[place], style=style))
-        table.add_section()
-    console.print(table)
+
+
+def _at_levels(rows: Iterable[Row], method: str) -> str:
+    some = list(rows)
+    levels = sorted({row.level for row in some if row.method == method and row.level is not None})
+    return ", ".join(f"ε {level:g}: {_pair(some, method, level)}" for level in levels)
+
+
+def _pair(rows: Iterable[Row], method: str, level: float | None = None) -> str:
+    values = {
+        row.metric: row.value
+        for row in rows
+        if (row.method, row.level, row.group) == (method, level, None) and row.value is not None
+    }
+    return f"{values['perplexity']:.0f} and {values[EXPOSED]:.1f}"
 
 
 if __name__ == "__main__":

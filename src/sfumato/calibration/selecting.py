@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,7 +46,8 @@ def select(
 ) -> Selected:
     """The rows to calibrate by; without names, the first attack and its first figure.
 
-    Utility is perplexity if there is any, else the first figure of use.
+    Of figures by repetitions the first is that of the most, where leakage is seen best. Utility is
+    perplexity if there is any, else the first figure of use.
     """
     every = list(rows)
     about_leakage = [row for row in every if row.role == LEAKAGE]
@@ -53,7 +55,8 @@ def select(
         raise BadInput("there is no figure of leakage among these rows: run an attack in the study")
     by = _chosen("attack", attack, [row.by for row in about_leakage])
     of_attack = [row for row in about_leakage if row.by == by]
-    name = _chosen(f"figure of {by}", metric, [row.metric for row in of_attack])
+    names = [row.metric for row in of_attack]
+    name = _chosen(f"figure of {by}", metric, sorted(names, key=_repetitions, reverse=True))
     leaking = [row for row in of_attack if row.metric == name]
     using = _utility([row for row in every if row.role == UTILITY], utility)
     counts = {"of groups": 0, "without a finite value": 0, "without a proper level": 0}
@@ -62,6 +65,16 @@ def select(
         raise BadInput(f"{by} has no finite figure {name!r} in this study")
     useful = _figure(using, counts) if using else None
     return Selected(leakage=leakage, utility=useful, left_out=counts)
+
+
+def _repetitions(metric: str) -> int:
+    """How often the secrets were planted that a figure is about.
+
+    >>> _repetitions("exposure at 10 repetitions"), _repetitions("largest exposure")
+    (10, 0)
+    """
+    found = re.search(r"\bat (\d+) repetition", metric)
+    return int(found[1]) if found else 0
 
 
 def oriented(rows: Sequence[Row], *, larger: str) -> list[Row]:

@@ -53,6 +53,7 @@ LOOK: MappingProxyType[str, Any] = MappingProxyType(
             "symbolStrokeWidth": 2.5,
             "labelLimit": 320,
         },
+        "header": {"labelColor": INK, "titleColor": INK},
         "title": {
             "anchor": "start",
             "fontSize": 13,

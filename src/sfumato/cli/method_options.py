@@ -41,7 +41,8 @@ PublicEpochsOption = Annotated[
     float | None,
     typer.Option(
         "--public-epochs",
-        help="Passes over the masked text (selective, twice; as --epochs unless given).",
+        help="Passes over the masked text (2 × --epochs for selective, --epochs for twice, unless "
+        "given).",
     ),
 ]
 PublicRateOption = Annotated[
@@ -54,8 +55,8 @@ LeadOption = Annotated[
     float | None,
     typer.Option(
         "--lead",
-        help="Share of the public steps taken before the first private one (0.5 for selective, 1 "
-        "for twice, unless given).",
+        help="Share of the public steps taken before the first private one (all unless given; "
+        "twice takes no other).",
     ),
 ]
 StateOption = Annotated[

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MissingModel
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.prediction import CONFIDENCE, RESAMPLES, Measured
+from sfumato.metrics.prediction import Measured
+from sfumato.metrics.shares import bootstrapped_mean
 
 Vectors = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Vectors]
@@ -56,8 +57,10 @@ def sentence_similarity(
     second = _unit(encoder(references), references)
     strangers = _strangers(len(references), randomness.stream(0))
     return Similarity(
-        _mean("cosine", (first * second).sum(axis=1), randomness.stream(1)),
-        _mean("cosine of strangers", (first * second[strangers]).sum(axis=1), randomness.stream(2)),
+        bootstrapped_mean("cosine", (first * second).sum(axis=1), randomness.stream(1)),
+        bootstrapped_mean(
+            "cosine of strangers", (first * second[strangers]).sum(axis=1), randomness.stream(2)
+        ),
     )
 
 
@@ -131,9 +134,3 @@ def _strangers(count: int, randomness: Randomness) -> NDArray[np.intp]:
     moved = np.empty(count, dtype=np.intp)
     moved[order] = np.roll(order, 1)
     return moved
-
-
-def _mean(metric: str, values: Vectors, randomness: Randomness) -> Measured:
-    drawn = randomness.integers(len(values), RESAMPLES * len(values)).reshape(RESAMPLES, -1)
-    ends = np.quantile(values[drawn].mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Measured(metric, float(values.mean()), float(ends[0]), float(ends[1]), len(values))

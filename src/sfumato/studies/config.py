@@ -127,8 +127,6 @@ class Study:
         for name in ANCHORS:
             if name in names:
                 raise InvalidArgument(f"{name!r} is an anchor, not a name for a method")
-        if len(set(names)) != len(names):
-            raise InvalidArgument("every method needs a name of its own")
         for name in self.attacks:
             _known("attack", name, entries("attacks"))
         for name in self.measures:

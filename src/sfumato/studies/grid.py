@@ -52,6 +52,7 @@ class _Builder:
         self.study = study
         self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
         self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
+        _refuse_two_in_one_place(study, [point for point, _ in self.points])
         self.attacks = {
             name: (configured(find("attacks", name).load(), settings), dict(settings))
             for name, settings in study.attacks.items()
@@ -168,6 +169,17 @@ class _Builder:
             settings=settings,
             inputs=inputs,
         )
+
+
+def _refuse_two_in_one_place(study: Study, found: list[Point]) -> None:
+    """Methods may share a name, and are one curve; but not at the same level and seed."""
+    places = [
+        (point.method, point.level, seed) for point in found for seed in point.seeds or study.seeds
+    ]
+    for place in places:
+        if places.count(place) > 1:
+            at = "" if place[1] is None else f" at {place[1]:g}"
+            raise InvalidArgument(f"the method {place[0]!r} is there twice{at}: give it two names")
 
 
 def _is_text(point: Point) -> bool:

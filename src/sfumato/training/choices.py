@@ -20,6 +20,9 @@ from sfumato.training.privacy import Privacy
 from sfumato.training.selective.interleaved_plan import Interleaving
 from sfumato.training.selective.public_steps import PublicCourse
 
+# Found on generated dialogues, see docs/how-to-train-selectively.md.
+PUBLIC_PASSES = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
@@ -105,12 +108,13 @@ class Training:
     def _public_course(self) -> PublicCourse:
         if self.method == "twice" and self.lead not in (None, 1.0):
             raise InvalidArgument("twice takes all public steps first; leave lead out")
-        usual_lead = 1.0 if self.method == "twice" else PublicCourse().lead
+        # Public steps cost no privacy, and a selective model learns the rest from them alone.
+        usual_epochs = self.epochs * (1 if self.method == "twice" else PUBLIC_PASSES)
         return PublicCourse(
-            epochs=_first(self.public_epochs, self.epochs),
+            epochs=_first(self.public_epochs, usual_epochs),
             batch_size=self.batch_sizes[0],
             learning_rate=_first(self.public_learning_rate, self.learning_rate),
-            lead=_first(self.lead, usual_lead),
+            lead=_first(self.lead, PublicCourse().lead),
         )
 
     def _interleaved(self, policy: Policy | None) -> Method:

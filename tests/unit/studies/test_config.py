@@ -23,7 +23,7 @@ count = 2
 
 def test_the_template_is_a_study(tmp_path: Path) -> None:
     study = study_from(template(), tmp_path, "template")
-    assert {cell.method for cell in grid(study).cells} >= {"MDP", "SMDP", "no privacy"}
+    assert {cell.method for cell in grid(study).cells} >= {"numbers only", "no privacy"}
 
 
 def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
@@ -56,7 +56,13 @@ def _uncommented(text: str) -> str:
         (("count = 6", "count = 0"), "count=0"),
         (("count = 6", ""), "has a count"),
         (('kind = "customersim"', 'kind = "costumersim"'), "customersim"),
-        (('name = "masks"', 'name = "SMDP"'), "a name of its own"),
+        (
+            (
+                '"redact"',
+                '"redact"\n[[methods]]\nname = "SMDP"\nmechanism = "laplace"\nepsilon = 9',
+            ),
+            "'SMDP' is there twice at 9",
+        ),
         (('name = "masks"', 'name = "no privacy"'), "is an anchor"),
         (('name = "masks"', ""), "needs a name"),
         (("[measures.text]", "[measures.texts]"), "unknown measure 'texts'.*text"),

@@ -142,3 +142,10 @@ def test_a_plain_method_shares_the_cells_of_the_anchor() -> None:
     runs: dict[str, Cell] = {c.method: c for c in cells if c.kind == "run" and c.seed == 1}
     assert runs["nothing"].key == runs["no privacy"].key
     assert len(grid(small_study(HERE, text)).distinct) < len(cells)
+
+
+def test_methods_of_one_name_are_one_curve() -> None:
+    more = '[[methods]]\nname = "SMDP"\nmechanism = "laplace"\nepsilon = 4\nseeds = [1, 2, 3]\n'
+    cells = grid(small_study(HERE, SMALL + more)).cells
+    found = {(cell.level, cell.seed) for cell in cells if cell.method == "SMDP"}
+    assert found == {(1.0, 1), (1.0, 2), (9.0, 1), (9.0, 2), (4.0, 1), (4.0, 2), (4.0, 3)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.accounting.wording import exact
 from sfumato.metrics.rows import LEAKAGE, UTILITY
 from sfumato.reports.markup import Html, tag
 from sfumato.reports.numbers import NONE, level_of, number
@@ -123,4 +122,15 @@ def _epsilon(guarantee: Guarantee) -> str:
         return "nothing is proven"
     times_distance = "·d" if guarantee.metric else ""
     delta = f" (δ = {guarantee.delta:g})" if guarantee.delta else ""
-    return f"{exact(guarantee.epsilon)}{times_distance} per {guarantee.unit}{delta}"
+    return f"{_at_most(guarantee.epsilon)}{times_distance} per {guarantee.unit}{delta}"
+
+
+def _at_most(level: float) -> str:
+    """A proven bound in four digits, never smaller than it is; in full it stands further below.
+
+    >>> _at_most(1.99998839504936), _at_most(3.00001), _at_most(4.0)
+    ('2', '3.001', '4')
+    """
+    shown = float(f"{level:.4g}")
+    step = 10.0 ** (math.floor(math.log10(level)) - 3)
+    return f"{shown if shown >= level else shown + step:.4g}"

@@ -15,7 +15,7 @@ from sfumato.corpora.words import Words
 from sfumato.metrics.reconstruction import jaccard
 from sfumato.metrics.rows import HIGHER, Row
 from sfumato.metrics.sentence_similarity import sentence_similarity
-from sfumato.metrics.shares import mean_share
+from sfumato.metrics.shares import bootstrapped_mean
 from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.computing.grouping import groups_of
@@ -48,7 +48,7 @@ def _measured(
     originals, replaced = [one.text for one in before], [one.text for one in after]
     overlaps = np.array([jaccard(*pair) for pair in zip(replaced, originals, strict=True)])
     meaning = Meaning(by="text", better=HIGHER)
-    found = rows([mean_share("word overlap", overlaps)], meaning, group)
+    found = rows([bootstrapped_mean("word overlap", overlaps, randomness)], meaning, group)
     if len(originals) > 1:
         encoder = partial(_mean_vectors, space=default_space())
         near = sentence_similarity(replaced, originals, encoder, randomness)

@@ -43,7 +43,7 @@ class PublicCourse:
     epochs: float = 3.0
     batch_size: int = 64
     learning_rate: float = 1e-3
-    lead: float = 0.5
+    lead: float = 1.0
 
     def __post_init__(self) -> None:
         if self.epochs:
