@@ -200,4 +200,4 @@ def _value(match: re.Match[str]) -> str:
     found = os.environ.get(match[1])
     if found is None:
         raise InvalidArgument(f"the study needs the environment variable {match[1]}")
-    return found
+    return str(Path(found).absolute())  # as the shell means it, wherever the file stands
