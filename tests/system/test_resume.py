@@ -58,8 +58,9 @@ def killed_in_the_middle(arguments: list[str], output: Path) -> int:
     return len(list(parts.glob("*.part")))
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".parquet"])
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("workers", "suffix"), [("1", ".jsonl"), ("2", ".jsonl.gz"), ("1", ".parquet")]
+)
 def test_killed_and_resumed_equals_never_killed(
     sfumato: Command, tmp_path: Path, suffix: str, workers: str
 ) -> None:

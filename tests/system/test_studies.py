@@ -125,7 +125,9 @@ def test_without_locks_work_is_done_twice_and_the_test_sees_it(
     both = [_start(study_file, folder, WITHOUT_LOCKS) for _ in range(2)]
     said = [process.communicate(timeout=120)[0] for process in both]
     computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
-    assert sorted(computed) != sorted(whole)
+    # One of them may stumble over a file of the other instead.
+    stumbled = [process.returncode for process in both] != [0, 0]
+    assert stumbled or sorted(computed) != sorted(whole)
 
 
 def test_the_command_line_runs_shows_and_resumes(study_file: Path, whole: dict[str, Any]) -> None:

@@ -58,7 +58,9 @@ class EmpiricalBound:
 def written(value: float) -> float | str:
     """A number for JSON, which has no infinite ones.
 
-    >>> written(1.5), written(math.inf), written(-math.inf)
-    (1.5, 'inf', '-inf')
+    >>> written(1.5), written(math.inf), written(-math.inf), written(math.nan)
+    (1.5, 'inf', '-inf', 'nan')
     """
+    if math.isnan(value):
+        return "nan"
     return ("inf" if value > 0 else "-inf") if math.isinf(value) else value

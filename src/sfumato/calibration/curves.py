@@ -148,7 +148,7 @@ def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
         levels=levels,
         means=np.array([np.mean(some) for some in values]),
         counts=np.array([float(len(some)) for some in values]),
-        noise=noise_of(values, errors),
+        noise=noise_of(values, errors, [[point.seed for point in group] for group in groups]),
     )
 
 

@@ -18,6 +18,8 @@ def chart_of(found: Calibration) -> Chart:
     anchors = [_anchor(one) for one in (*found.anchors, *found.fixed)]
     missing = [one.name for one in found.anchors if one.leakage is None]
     said = "measured with one attack, not a guarantee; means over seeds with 95 % intervals"
+    if len({one.parameter for one in found.methods}) < len(found.methods):
+        said += "; equal levels of different methods are not equal privacy"
     labels = Labels(
         leakage=_titled(found.leakage),
         utility=None if found.utility is None else _titled(found.utility),

@@ -4,7 +4,8 @@ Why the interval holds
     A level is in the interval if the target is within the noise of the curve there: the interval
     is the set of levels that a test at the target does not rule out. So it misses the true level
     only if the band around the curve misses the true curve *at that level*, whatever it does
-    elsewhere and however the figures of different levels hang together. Between two levels the
+    elsewhere and however the figures of different levels hang together (how wide the band must
+    be for that is counted in ``noise``). Between two levels the
     band is as wide as a straight line between theirs, as if both erred together.
 
 What it assumes

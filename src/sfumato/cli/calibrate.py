@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import note, print_json, stdout, visible
+from sfumato.cli.output import cell, note, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,7 +131,7 @@ def _print(found: Calibration) -> None:
 def _ends(found: Calibration) -> Table:
     table = _table("without a level", "leakage", "95 % interval", "utility", "95 % interval")
     for one in (*found.anchors, *found.fixed):
-        table.add_row(visible(one.name), *_cells(one.leakage), *_cells(one.utility))
+        table.add_row(cell(one.name), *_cells(one.leakage), *_cells(one.utility))
     return table
 
 
@@ -145,12 +145,12 @@ def _fitness(found: Calibration) -> Table:
     table.add_column("why")
     for one in found.methods:
         table.add_row(
-            visible(one.name),
-            visible(one.parameter),
+            cell(one.name),
+            cell(one.parameter),
             str(len(one.leakage.levels)),
             str(one.leakage.seeds),
             one.fitness.verdict,
-            one.fitness.why,
+            cell(one.fitness.why),
         )
     return table
 
@@ -164,7 +164,7 @@ def _print_target(console: Console, found: Calibration, target: float) -> None:
         level, interval = _level(at.inversion)
         value, around = _cells(at.utility)
         open_end = " and on" if at.utility_open else ""
-        named = f"{visible(method.name)}, {visible(method.parameter)}"
+        named = cell(f"{method.name}, {method.parameter}")
         table.add_row(named, level, interval, value, around + open_end)
     console.print(table)
     for method in found.methods:

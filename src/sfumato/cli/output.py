@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 
 # In less than this a table would lose digits and whole columns; a terminal wraps what is too long.
@@ -38,6 +39,13 @@ def visible(text: str) -> str:
     'a␛[31m'
     """
     return text.translate(_controls())
+
+
+def cell(text: str) -> Text:
+    """A name for a table: shown as it is, for brackets in it are no markup."""
+    from rich.text import Text
+
+    return Text(visible(text))
 
 
 @cache

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import note, print_json, stdout
+from sfumato.cli.output import cell as shown
+from sfumato.cli.output import note, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.studies.comparing import Difference
@@ -70,7 +71,7 @@ def run(
     from sfumato.studies.running import run_study
 
     study = read_study(file)
-    folder = file.with_suffix("") if output is None else output
+    folder = _default_folder(file) if output is None else output
     with _watching(workers) as watch:
         found = run_study(
             study,
@@ -90,7 +91,8 @@ def run(
             markup=False,
         )
     if found.lost:
-        note(f"{found.lost} workers were killed; --resume computes what they left")
+        what = "--resume computes what is missing" if missing else "the others did their work"
+        note(f"workers that were killed: {found.lost}; {what}")
     if found.failed:
         note(f"sfumato study status {folder} says why cells failed; --resume tries them again")
     if not found.complete:
@@ -163,6 +165,17 @@ def compare(
         _print(found, first.name, second.name)
 
 
+def _default_folder(file: Path) -> Path:
+    from sfumato.core.errors import InvalidArgument
+
+    if file.suffix != ".toml" or not file.stem:
+        raise InvalidArgument(
+            f"the folder of the study is called like its file, without .toml, and {file} does not "
+            "end in that: name a folder with -o"
+        )
+    return file.with_suffix("")
+
+
 _STATES = ("done", "failed", "running", "left")
 
 
@@ -175,14 +188,15 @@ def _state(cell: CellRecord, running: set[str]) -> str:
 def _title(cell: CellRecord) -> str:
     from sfumato.studies.cells import Cell
 
-    return Cell(
+    found = Cell(
         kind=cell.kind,
         method=cell.method,
         parameter=cell.parameter,
         level=cell.level,
         seed=cell.seed,
         name=cell.name,
-    ).title
+    )
+    return visible(found.title)
 
 
 def _print(found: list[Difference], first: str, second: str) -> None:
@@ -190,15 +204,15 @@ def _print(found: list[Difference], first: str, second: str) -> None:
 
     table = Table("method", "level", "by", "figure", "group", box=None)
     for title in (first, second, "clear"):
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(shown(title), justify="right", no_wrap=True)
     for one in found:
         figure = one.figure
         table.add_row(
-            figure.method,
+            shown(figure.method),
             "" if figure.level is None else f"{figure.level:g}",
-            figure.by,
-            figure.metric,
-            figure.group or "",
+            shown(figure.by),
+            shown(figure.metric),
+            shown(figure.group or ""),
             *("–" if value is None else f"{value.value:.4g}" for value in (one.first, one.second)),
             {True: "yes", False: "no", None: "–"}[one.clear],
         )

@@ -12,7 +12,9 @@ PRIVATE_TEXT = Notice(
 MEASURED_ON_PRIVATE_TEXT = Notice(
     kind="plain",
     title="For the owner of the data.",
-    text="These figures were measured on private text, and no guarantee covers them.",
+    text="These figures were measured on private text, and no guarantee covers them. Groups go by "
+    "the names that they have in the data, and the study is shown as it was written, with the "
+    "patterns and paths in it.",
 )
 NOT_FOR_RELEASE = Notice(
     kind="missing",

@@ -85,7 +85,8 @@ def _point(rows: Sequence[Row]) -> Point:
         value=value,
         low=low,
         high=high,
-        n=sum(row.n for row in rows),
+        # Seeds look at the same texts: together they are no more of them.
+        n=max(row.n for row in rows),
         seeds=len(rows),
         chance=fmean(chances) if chances else None,
     )

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from sfumato.accounting.empirical import written
+from sfumato.calibration.noise import CONFIDENCE, quantile
 from sfumato.metrics.rows import COST, Row
-
-# Two-sided 95 % points of Student's t for 1, 2, … degrees of freedom; beyond them the normal's.
-T_POINTS = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-NORMAL_POINT = 1.96
 
 
 class Figure(NamedTuple):
@@ -64,9 +62,16 @@ class Difference:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         both = {"first": self.first, "second": self.second}
-        return self.figure._asdict() | {
-            name: None if one is None else vars(one) for name, one in both.items()
+        return _plain(self.figure._asdict()) | {
+            name: None if one is None else _plain(vars(one)) for name, one in both.items()
         } | {"clear": self.clear}  # fmt: skip
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {
+        key: written(value) if isinstance(value, float) else value for key, value in values.items()
+    }
 
 
 def compare(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
@@ -91,9 +96,9 @@ def _values(rows: Iterable[Row]) -> dict[Figure, Value]:
 def _value(rows: list[Row]) -> Value:
     values = [float(row.value) for row in rows if row.value is not None]
     mean = fmean(values)
-    if len(values) == 1 or not all(map(math.isfinite, values)):
-        return Value(value=mean, low=rows[0].low, high=rows[0].high, seeds=len(values))
-    freedom = len(values) - 1
-    point = T_POINTS[freedom - 1] if freedom <= len(T_POINTS) else NORMAL_POINT
-    half = point * stdev(values) / math.sqrt(len(values))
+    if len(values) == 1:
+        return Value(value=mean, low=rows[0].low, high=rows[0].high, seeds=1)
+    if not all(map(math.isfinite, values)):
+        return Value(value=mean, low=None, high=None, seeds=len(values))
+    half = quantile(CONFIDENCE, len(values) - 1) * stdev(values) / math.sqrt(len(values))
     return Value(value=mean, low=mean - half, high=mean + half, seeds=len(values))

@@ -12,18 +12,24 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, time
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from sfumato.catalog import entries
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
+from sfumato.corpora.canaries import Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.metrics.rows import ANCHORS
 from sfumato.studies.tables import table
 
 GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
 CORPORA = (GENERATED, WIKITEXT, FILE)
+GENERATED_GROUPS = "label"
+# Figures are written as columns of fixed types, and numbers of 64 bits end here.
+LARGEST_SEED = 2**63 - 1
 MEASURES = ("deniability", "perplexity", "text")
 # What a measure is taken on: a privatized text, or a model.
 OF_TEXT = ("deniability", "text")
@@ -52,6 +58,7 @@ class Corpus:
     def __post_init__(self) -> None:
         one_of("kind", self.kind, CORPORA)
         one_of("record", self.record, RECORDS)
+        checked_seeds("seed", (self.seed,))
         if self.count is not None:
             at_least("count", self.count, 1)
         if self.kind == GENERATED and (self.path is not None or self.count is None):
@@ -81,6 +88,23 @@ class Canaries:
     seed: int = 0
     manifest: str | None = None
 
+    def __post_init__(self) -> None:
+        checked_seeds("seed", (self.seed,))
+        for one in self.repetitions:
+            at_least("repetitions", one, 0)
+        if not self.repetitions:
+            raise InvalidArgument("repetitions is an empty list: say how often to plant")
+        if self.manifest is None:
+            at_least("digits", self.digits, 1)
+            for secret in self.secrets or ("0",):
+                Canary(self.template, secret)  # says what is wrong with it
+        counts = {len(self.secrets), len(self.repetitions)} - {0, 1}
+        if self.secrets and (len(counts) > 1 or len(self.secrets) < len(self.repetitions)):
+            raise InvalidArgument(
+                f"there are {len(self.secrets)} secrets and {len(self.repetitions)} repetitions: "
+                "give one number for all secrets, or one for each"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Coins:
@@ -89,6 +113,10 @@ class Coins:
     count: int = 200
     guesses: int | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        checked_seeds("seed", (self.seed,))
+        at_least("count", self.count, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +149,9 @@ class Study:
     text: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise InvalidArgument("seeds must be a list of different whole numbers")
+        checked_seeds("seeds", self.seeds)
+        self._check_groups()
+        self._check_test()
         names = [method.name for method in self.methods]
         for name in ANCHORS:
             if name in names:
@@ -143,9 +172,46 @@ class Study:
                 "public = true"
             )
 
+    def _check_test(self) -> None:
+        """Both are read in one way; a generated or public one is written in the usual way first."""
+        if self.test is not None and self._read(self.test) != self._read(self.corpus):
+            raise InvalidArgument(
+                "[corpus] and [test] must have the same fields and format, where one of them is a "
+                "private file: field, author_field, label_field, groups and format are compared"
+            )
+
+    def _read(self, corpus: Corpus) -> tuple[str | None, ...]:
+        author, label = corpus.author_field, self.groups or corpus.label_field
+        if corpus.copied:
+            return "text", author and "author", label and "label", None
+        return corpus.field, author, label, corpus.format
+
+    def _check_groups(self) -> None:
+        if self.groups == "":
+            raise InvalidArgument("groups='' must be the name of a field")
+        if self.groups is None or self.corpus.kind == FILE:
+            return
+        if self.corpus.kind == WIKITEXT:
+            raise InvalidArgument("WikiText has no field to tell groups by: leave groups out")
+        if self.groups != GENERATED_GROUPS:
+            raise InvalidArgument(
+                f"generated dialogues have one field to tell groups by, {GENERATED_GROUPS!r} (the "
+                f"customer's country): groups={self.groups!r} is not there"
+            )
+
     def path(self, written: str) -> Path:
         """A path of the file, from where the file stands."""
         return self.folder / _VARIABLE.sub(_value, written)
+
+
+def checked_seeds(name: str, seeds: tuple[int, ...]) -> tuple[int, ...]:
+    """Different whole numbers, none of them too large to be written down."""
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise InvalidArgument(f"{name} must be a list of different whole numbers")
+    for seed in seeds:
+        if not 0 <= seed <= LARGEST_SEED:
+            raise InvalidArgument(f"{name}: {seed} must lie between 0 and 2^63 - 1")
+    return seeds
 
 
 _TABLES = {"corpus": Corpus, "test": Corpus, "canaries": Canaries, "coins": Coins}
@@ -154,7 +220,7 @@ _TABLES = {"corpus": Corpus, "test": Corpus, "canaries": Canaries, "coins": Coin
 def read_study(path: Path) -> Study:
     """The study that a file describes."""
     try:
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark before the text
     except OSError as error:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
@@ -168,6 +234,11 @@ def study_from(text: str, folder: Path, name: str) -> Study:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"the study is no TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise BadInput(
+            "the study is no TOML: a number is too long, or it is nested too deep"
+        ) from None
+    _refuse_dates(given, "the study")
     for reserved in ("folder", "text"):
         if reserved in given:
             raise UnknownName("key in the study", reserved, _keys())
@@ -175,9 +246,10 @@ def study_from(text: str, folder: Path, name: str) -> Study:
     for key, kind in _TABLES.items():
         if key in given:
             read[key] = table(kind, given[key], f"[{key}]")
-    read["methods"] = tuple(
-        _method(one, number) for number, one in enumerate(given.get("methods", ()), start=1)
-    )
+    methods = given.get("methods", [])
+    if not isinstance(methods, list):
+        raise InvalidArgument("methods must be a list of tables: [[methods]], with two brackets")
+    read["methods"] = tuple(_method(one, number) for number, one in enumerate(methods, start=1))
     return table(Study, read, "the study")
 
 
@@ -185,9 +257,22 @@ def _keys() -> list[str]:
     return sorted(set(Study.__dataclass_fields__) - {"folder", "text"})
 
 
+def _refuse_dates(given: object, where: str) -> None:
+    """TOML has dates and times, and nothing in a study is one."""
+    if isinstance(given, date | time):
+        raise InvalidArgument(f"{where} is a date or a time; a text stands in quotes")
+    inside = given.items() if isinstance(given, Mapping) else ()
+    for key, value in inside:
+        _refuse_dates(value, f"{where}.{key}")
+    for one in given if isinstance(given, list) else ():
+        _refuse_dates(one, where)
+
+
 def _method(given: object, number: int) -> Method:
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         raise InvalidArgument(f"method {number} needs a name: [[methods]] with name = …")
+    if not given["name"].strip() or any(category(one) == "Cc" for one in given["name"]):
+        raise InvalidArgument(f"the name of method {number} is empty or has more than one line")
     return Method(name=given["name"], settings={key: given[key] for key in given if key != "name"})
 
 

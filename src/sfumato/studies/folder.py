@@ -12,10 +12,12 @@
       report.html            the page
 
 Care
-    No cell holds private text: a corpus that is neither generated nor declared public is read where
-    it stands and never copied. The figures are another matter. They were measured on private text,
-    no guarantee covers them, and neither does one cover how long a cell took: a study's folder is
-    for its owner.
+    A corpus that is neither generated nor declared public is read where it stands and never copied;
+    what stands for no privacy is a link to it. Privatized texts hold what their policy did not find
+    and their level let through, and models that were trained without noise may know it by heart.
+    Rows name groups as the data do, which may be names of people. The figures were measured on
+    private text, no guarantee covers them, and neither does one cover how long a cell took. So a
+    study's folder is for its owner, and as private as the corpus.
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ class StudyFolder:
 
     def cells(self) -> list[CellRecord]:
         """Every cell of the grid, in its order."""
-        entries = self.study()["cells"]
+        entries = self._entries()
         found = {key: self._written(key) for key in {str(entry["key"]) for entry in entries}}
         return [self._cell(entry, found) for entry in entries]
 
@@ -112,9 +114,20 @@ class StudyFolder:
         """The figures of all finished cells, in the order of the grid."""
         return [row for cell in self.cells() for row in cell.rows]
 
+    def _entries(self) -> list[dict[str, Any]]:
+        entries = self.study().get("cells")
+        if isinstance(entries, list) and all(
+            isinstance(one, dict) and {"key", "inputs"} <= set(one) for one in entries
+        ):
+            return entries
+        raise BadInput(f"{self.description} is damaged: its list of cells cannot be read")
+
     def _written(self, key: str) -> dict[str, Any]:
         path = self.record(key)
-        return _json(path) if path.is_file() else {}
+        found = _json(path) if path.is_file() else {}
+        if not isinstance(found, dict):
+            raise BadInput(f"{path} is damaged: it is not the record of a cell")
+        return found
 
     def _cell(self, entry: Mapping[str, Any], found: Mapping[str, dict[str, Any]]) -> CellRecord:
         # What a cell is called in this grid counts: another method may share the computation.

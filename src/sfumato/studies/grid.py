@@ -14,20 +14,16 @@ from typing import Any
 
 from sfumato.catalog import find
 from sfumato.core.config import configured
-from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.errors import InvalidArgument
 from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cells
 from sfumato.studies.cells import Cell
 from sfumato.studies.config import OF_TEXT, Study
-from sfumato.studies.identity import corpus_settings, file_identity
+from sfumato.studies.identity import corpus_settings, named_files
+from sfumato.studies.measures import checked_measure
 from sfumato.studies.points import Point, points
-
-TEXT_KEYS = ("mechanism", "epsilon", "policy", "except", "vectors", "unknown", "case", "search")
-# So little noise that every word stays, and so much that no word counts.
-_TEXT_ANCHORS: dict[str, dict[str, Any]] = {
-    NO_PRIVACY: {"epsilon": 1e9, "unknown": "keep"},
-    RANDOM_OUTPUT: {"epsilon": 1e-9},
-}
+from sfumato.studies.policies import resolved_policy
+from sfumato.studies.text_methods import LINKED, TEXT_ANCHORS, anchor_settings, text_settings
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,10 @@ class Grid:
 
 def grid(study: Study) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
-    return Grid(tuple(_Builder(study).all()))
+    found = tuple(_Builder(study).all())
+    if len(found) == 1:  # the corpus
+        raise InvalidArgument("the study has nothing to compute: it has no [[methods]], no [model]")
+    return Grid(found)
 
 
 class _Builder:
@@ -57,6 +56,14 @@ class _Builder:
             name: (configured(find("attacks", name).load(), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
+        for name, settings in study.measures.items():
+            checked_measure(name, settings)
+        for name in study.policies:
+            resolved_policy(study, {"policy": name})
+        # Methods are looked at before the anchors, which are made of them.
+        for point, is_text in self.points:
+            if is_text:
+                text_settings(study, point.settings, point.method)
 
     def all(self) -> Iterator[Cell]:
         yield self.corpus
@@ -71,14 +78,13 @@ class _Builder:
                     yield from self._text(point, seed) if is_text else self._trained(point, seed)
 
     def _text(self, point: Point, seed: int) -> Iterator[Cell]:
-        own = {key: value for key, value in point.settings.items() if key != "training"}
-        settings = _text_settings(self.study, own, point.method)
+        settings = text_settings(self.study, point.settings, point.method)
         release = self._cell(cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,))
         yield release
         yield from self._looks(release, "text")
         if self.study.model is not None:
             given = point.settings.get("training", "plain")
-            training = {"training": given} if isinstance(given, str) else {**given}
+            training = {"training": given} if isinstance(given, str) else dict(given)
             yield from self._model(point, seed, training, release)
 
     def _trained(self, point: Point, seed: int) -> Iterator[Cell]:
@@ -121,21 +127,27 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": given} | groups,
+                    settings={"settings": given} | groups | self._files(given),
                     inputs=(self.corpus, target),
                 )
+
+    def _files(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        found = named_files(self.study, given)
+        return {"files": found} if found else {}
 
     def _anchors(self, seed: int) -> Iterator[Cell]:
         """A text without noise and one that is nothing but noise; a model on the originals and one
         that was never trained.
         """
         looked_at = any(attack.target == "text" for attack, _ in self.attacks.values())
-        first = next((point for point, is_text in self.points if is_text), None)
-        if first is not None and (looked_at or "text" in self.study.measures):
-            for name, chosen in _TEXT_ANCHORS.items():
-                own = {key: value for key, value in first.settings.items() if key != "training"}
+        own = anchor_settings(point for point, is_text in self.points if is_text)
+        if own is not None and (looked_at or "text" in self.study.measures):
+            for name, chosen in TEXT_ANCHORS.items():
                 point = Point(method=name, parameter=None, level=None, settings={})
-                settings = _text_settings(self.study, own | chosen, name)
+                settings = text_settings(self.study, own | chosen, name)
+                if name == NO_PRIVACY and not self.study.corpus.copied:
+                    # Without noise it is the private text itself, of which no copy is made.
+                    settings |= {LINKED: True}
                 release = self._cell(
                     cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,)
                 )
@@ -173,16 +185,22 @@ class _Builder:
 
 def _refuse_two_in_one_place(study: Study, found: list[Point]) -> None:
     """Methods may share a name, and are one curve; but not at the same level and seed."""
-    places = [
-        (point.method, point.level, seed) for point in found for seed in point.seeds or study.seeds
-    ]
-    for place in places:
-        if places.count(place) > 1:
-            at = "" if place[1] is None else f" at {place[1]:g}"
-            raise InvalidArgument(f"the method {place[0]!r} is there twice{at}: give it two names")
+    places: set[tuple[str, float | None, int]] = set()
+    for point in found:
+        for seed in point.seeds or study.seeds:
+            place = (point.method, point.level, seed)
+            if place in places:
+                at = "" if point.level is None else f" at {point.level:g}"
+                raise InvalidArgument(
+                    f"the method {point.method!r} is there twice{at}: give it two names"
+                )
+            places.add(place)
 
 
 def _is_text(point: Point) -> bool:
+    given = point.settings.get("training", "")
+    if not isinstance(given, str | Mapping):
+        raise InvalidArgument(f"the training of {point.method} must be a name or a table")
     if ("mechanism" in point.settings) == (isinstance(point.settings.get("training"), str)):
         if "mechanism" in point.settings:
             return True  # trained on the privatized text by the method that is named
@@ -190,22 +208,6 @@ def _is_text(point: Point) -> bool:
             f"{point.method} needs a mechanism, which privatizes text, or training = METHOD"
         )
     return "mechanism" in point.settings
-
-
-def _text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What a privatizer is told, the policy resolved."""
-    settings = {
-        key: own[key] for key in own if key in TEXT_KEYS and key not in ("policy", "except")
-    }
-    others = {key: own[key] for key in own if key not in (*TEXT_KEYS, "settings")}
-    for key in others:
-        raise UnknownName(f"key of the text method {name}", key, (*TEXT_KEYS, "settings", "seeds"))
-    found: dict[str, Any] = settings | {"policy": resolved_policy(study, own)}
-    if "settings" in own:
-        found["settings"] = dict(own["settings"])
-    if "vectors" in own:
-        found["vectors"] = file_identity(study, str(own["vectors"]))
-    return found
 
 
 def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
@@ -224,24 +226,3 @@ def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -
         "training": training_settings(study, {"method": method} | usual, name),
         "policy": policy,
     }
-
-
-def resolved_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy as what to find and what to leave out: by a name of the study, or written out."""
-    given = own.get("policy", "everything")
-    if isinstance(given, str) and given in study.policies:
-        table = study.policies[given]
-        if not isinstance(table, Mapping) or not set(table) <= {"find", "except", "settings"}:
-            raise InvalidArgument(f"[policies.{given}] holds find, except and settings")
-        found, without = table.get("find", []), table.get("except", [])
-        settings = dict(table.get("settings", {}))
-    else:
-        found, without, settings = given, own.get("except", []), {}
-    return {"find": _listed(found), "except": _listed(without), "settings": settings}
-
-
-def _listed(given: object) -> list[str]:
-    values = [given] if isinstance(given, str) else given
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise InvalidArgument("a policy is a name, or a list of names")
-    return list(values)

@@ -7,11 +7,15 @@ another file, even with the same content.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from sfumato.core.errors import StorageFailed
 from sfumato.studies.config import Corpus, Study
+
+# Settings of attacks that may be paths.
+FILE_SETTINGS = ("corpus", "masked_model", "model", "vectors")
 
 
 def file_identity(study: Study, written: str) -> dict[str, Any]:
@@ -22,6 +26,15 @@ def file_identity(study: Study, written: str) -> dict[str, Any]:
     inside = path / "config.json"
     changed = (inside if inside.is_file() else path).stat().st_mtime_ns
     return {"path": written, "changed": changed}
+
+
+def named_files(study: Study, settings: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """The settings of an attack that name a file beside the study; others are names of models."""
+    return {
+        key: file_identity(study, value)
+        for key, value in settings.items()
+        if key in FILE_SETTINGS and isinstance(value, str) and value and study.path(value).exists()
+    }
 
 
 def corpus_settings(study: Study) -> dict[str, Any]:

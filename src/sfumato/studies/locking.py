@@ -37,12 +37,21 @@ def held(path: Path, *, wait: bool = False) -> Iterator[bool]:
 
 
 def holder_since(path: Path) -> float | None:
-    """Since when somebody who is still alive holds the lock, as far as its note tells."""
+    """Since when somebody holds the lock; None if nobody does, or it is not known yet."""
     try:
-        note = json.loads(path.read_bytes())
-        os.kill(int(note["process"]), 0)
-        return float(note["since"])
-    except PermissionError:
-        return float(note["since"])  # alive, and somebody else's
+        with path.open("rb") as stream:
+            if _is_free(stream.fileno()):
+                return None  # its note was left by a process that died
+            return float(json.loads(stream.read())["since"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _is_free(descriptor: int) -> bool:
+    """Ask for a share of the lock, which nobody has while one holds it, and give it back."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return True

@@ -7,11 +7,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from sfumato.catalog import entries
+from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.studies.config import Study
 from sfumato.studies.identity import file_identity
 from sfumato.studies.tables import checked, table
 from sfumato.training.choices import Training
+from sfumato.training.records import LONG
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,9 @@ class Model:
     tokenizer: str | None = None
     lora_rank: int | None = None
     long: str = "split"
+
+    def __post_init__(self) -> None:
+        one_of("long", self.long, LONG)
 
 
 def model_settings(study: Study) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.studies.config import Method
+from sfumato.studies.config import Method, checked_seeds
 from sfumato.studies.tables import fitting
 
 # Keys whose value may be a list without being a grid.
@@ -100,7 +100,7 @@ def _seeds(name: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
     if given is None:
         return None
     seeds: tuple[int, ...] = fitting(f"{name}.seeds", given, tuple[int, ...])
-    return seeds
+    return checked_seeds(f"{name}.seeds", seeds)
 
 
 def _short(value: object) -> str:

@@ -94,7 +94,10 @@ def seconds_of(folder: StudyFolder, key: str) -> float:
     """How long a finished cell took."""
     import json
 
-    return float(json.loads(folder.record(key).read_bytes()).get("seconds") or 0.0)
+    try:
+        return float(json.loads(folder.record(key).read_bytes())["seconds"] or 0.0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0  # damaged, or forgotten by another command at this moment
 
 
 def _blocked(cells: list[Cell], failed: set[str]) -> set[str]:

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import OutputExists, StorageFailed
@@ -104,8 +106,11 @@ def _is_empty(folder: Path) -> bool:
 
 def _watched(work: Work, workers: int, watch: Watch | None) -> int:
     """Start the workers and wait for them; how many of them were killed."""
-    started = [_start(work, workers) for _ in range(workers)]
+    # More workers than cells would only wait.
+    workers = min(workers, max(1, sum(work.state(cell) is None for cell in work.grid.distinct)))
+    started: list[subprocess.Popen[bytes]] = []
     try:
+        started.extend(_start(work, workers) for _ in range(workers))
         while any(one.poll() is None for one in started):
             if watch is not None:
                 watch(work)
@@ -115,12 +120,20 @@ def _watched(work: Work, workers: int, watch: Watch | None) -> int:
     except BaseException:
         for one in started:
             one.terminate()
+        for one in started:  # what they were computing is not written any more
+            one.wait()
         raise
+    finally:
+        for one in started:
+            _close(one)
     return sum(one.returncode != 0 for one in started)
 
 
 def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
-    """A worker; what it has to do comes through a pipe, and it says nothing."""
+    """A worker; what it has to do comes through a pipe, and it says nothing.
+
+    The pipe stays open: that it is closed is how a worker learns that this process has died.
+    """
     # Workers share the processors: more threads than those would keep each other waiting.
     each = str(max(1, (os.cpu_count() or 1) // workers))
     process = subprocess.Popen(
@@ -128,8 +141,16 @@ def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=dict.fromkeys(THREADS, each) | os.environ,
+        # A module of the user's, in the folder where the command is run, is none of ours.
+        env=dict.fromkeys(THREADS, each) | os.environ | {"PYTHONSAFEPATH": "1"},
     )
-    with process.stdin as pipe:  # type: ignore[union-attr]  # there is one, see above
+    pipe = cast("IO[bytes]", process.stdin)  # there is one, see above
+    with suppress(BrokenPipeError):  # it was killed before it began, and is counted as lost
         pipe.write(pickle.dumps((work, os.getpid())))
+        pipe.flush()
     return process
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    with suppress(BrokenPipeError):
+        cast("IO[bytes]", process.stdin).close()

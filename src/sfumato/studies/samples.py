@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from sfumato.core.errors import SfumatoError
 from sfumato.corpora.documents import Document
 from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.source import Source
 from sfumato.policies.policy import Policy
 from sfumato.studies.cells import CORPUS, RELEASE
 from sfumato.studies.computing.corpus import RELEASED, TRAIN
-from sfumato.studies.computing.release import policy_of
 from sfumato.studies.config import Study, study_from
 from sfumato.studies.folder import DONE, StudyFolder
-from sfumato.studies.grid import resolved_policy
-from sfumato.studies.points import points
+from sfumato.studies.points import Point, points
+from sfumato.studies.policies import policy_of, resolved_policy
 
 Marked = tuple[int, int, str]
 
@@ -61,7 +61,8 @@ def sample_texts(folder: StudyFolder, count: int) -> list[Sample]:
             continue
         after = _first(folder.cell(cell.key) / RELEASED, count)
         for original, released in zip(before, after, strict=True):
-            spans = policies[cell.method].find(original)
+            policy = policies[cell.method]
+            spans = () if policy is None else policy.find(original)
             found.append(
                 Sample(
                     method=cell.method,
@@ -78,10 +79,18 @@ def _first(path: Path, count: int) -> list[Document]:
     return list(islice(Source.of(path, Layout()).documents(), count))
 
 
-def _policies(study: Study) -> dict[str, Policy]:
+def _policies(study: Study) -> dict[str, Policy | None]:
     return {
-        point.method: policy_of(resolved_policy(study, point.settings))
+        point.method: _policy(study, point)
         for method in study.methods
         for point in points(method)
         if "mechanism" in point.settings
     }
+
+
+def _policy(study: Study, point: Point) -> Policy | None:
+    """None if a word list is not to be had: the study's folder does not hold it."""
+    try:
+        return policy_of(study, resolved_policy(study, point.settings))
+    except SfumatoError:
+        return None

@@ -22,6 +22,7 @@ _SAID = {
     str: "a text",
     bool: "true or false",
     dict: "a table",
+    Mapping: "a table",
 }
 
 
@@ -78,7 +79,7 @@ def _as(value: object, kind: Any) -> Any:
     if get_origin(kind) is tuple:
         return _tuple(value, get_args(kind)[0])
     if get_origin(kind) in (dict, Mapping):
-        return dict(value) if isinstance(value, Mapping) else None
+        return _mapping(value, get_args(kind)[1])
     if kind is float:
         return _number(value)
     if kind is object or (isinstance(kind, type) and isinstance(value, kind)):
@@ -93,15 +94,28 @@ def _tuple(value: object, kind: Any) -> Any:
     return None if None in found else tuple(found)
 
 
+def _mapping(value: object, kind: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return None
+    # What may be anything is looked at by whoever knows what it is for.
+    inside = value if kind in (Any, object) else {key: _as(value[key], kind) for key in value}
+    return None if None in inside.values() else dict(inside)
+
+
 def _number(value: object) -> float | None:
     if value == "inf":
         return math.inf
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # a whole number beyond all others
+            return None
     return None
 
 
 def _said(kind: Any) -> str:
     if get_origin(kind) is tuple:
         return f"a list, each {_said(get_args(kind)[0])}"
+    if get_origin(kind) is Mapping and get_origin(get_args(kind)[1]) is Mapping:
+        return "a table of tables"
     return _SAID.get(get_origin(kind) or kind, "something else")

@@ -57,7 +57,16 @@ class Work:
             content = self.folder.record(cell.key).read_bytes()
         except OSError:
             return None
-        return FAILED if json.loads(content)["state"] == FAILED else DONE
+        return _state(content)
+
+
+def _state(content: bytes) -> str:
+    """What cannot be read is computed again, as what failed is."""
+    try:
+        found = json.loads(content)["state"]
+    except (ValueError, KeyError, TypeError):
+        return FAILED
+    return DONE if found == DONE else FAILED
 
 
 def forget_failures(work: Work) -> None:

@@ -86,3 +86,33 @@ def test_an_anchor_is_a_mean_with_an_interval() -> None:
     one = estimate_of([replace(rows[0], low=7.0, high=9.0)])
     assert one is not None
     assert np.allclose([one.low or 0, one.high or 0], [7.0, 9.0])
+
+
+def test_seeds_that_move_all_levels_alike_are_no_more_sure_than_one_level() -> None:
+    """Three seeds at five levels, each seed a shift: two degrees of freedom, and not ten."""
+    shifts = {1: -1.0, 2: 0.0, 3: 1.0}
+    levels = (1.0, 2.0, 4.0, 8.0, 16.0)
+    together = [row(level, level + shift, seed) for level in levels
+                for seed, shift in shifts.items()]  # fmt: skip
+    found = curve(together)
+    assert found.noise.freedom == pytest.approx(2.0)
+    halves = found.noise.halves()
+    assert halves is not None
+    # Student's 97.5 % point for two degrees of freedom, and the spread of the shifts over √3.
+    assert halves.tolist() == pytest.approx([4.302653 / math.sqrt(3)] * 5, rel=1e-5)
+
+
+def test_seeds_that_were_used_at_one_level_each_are_all_counted() -> None:
+    apart = [row(level, value, seed) for seed, (level, value) in enumerate(
+        [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0), (2.0, 5.0), (2.0, 7.0), (2.0, 6.0)])]  # fmt: skip
+    found = curve(apart)
+    assert found.noise.freedom == 4.0
+
+
+def test_levels_that_err_apart_are_surer_than_one_of_them() -> None:
+    """Figures of a seed that have nothing in common: as sure as two levels, with three seeds."""
+    first, second = (-1.0, 0.0, 1.0), (1.0, -2.0, 1.0)
+    some = [row(1.0, value, seed) for seed, value in enumerate(first)]
+    some += [row(2.0, value / math.sqrt(3), seed) for seed, value in enumerate(second)]
+    found = curve(some)
+    assert found.noise.freedom == pytest.approx(4.0)

@@ -59,3 +59,9 @@ def test_a_single_figure_keeps_its_interval_and_seeds_have_their_own() -> None:
     assert (mean.value, mean.seeds) == (2.0, 3)
     # Student's interval for three values with deviation 1.
     assert mean.low == pytest.approx(2 - 4.303 / 3**0.5, abs=0.01)
+
+
+def test_seeds_that_look_at_the_same_texts_are_no_more_texts() -> None:
+    several = [row("a", 1.0, seed=seed, n=50) for seed in (1, 2, 3)]
+    (mean,) = points(several, quantities(several)[0])
+    assert (mean.n, mean.seeds) == (50, 3)

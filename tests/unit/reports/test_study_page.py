@@ -219,3 +219,21 @@ def test_a_public_study_needs_no_originals(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "study", Said(), state=nothing)
     with pytest.raises(InvalidArgument, match="leave out --originals"):
         write_report(folder, originals=tmp_path / "x.jsonl")
+
+
+def test_levels_of_two_notions_share_no_axis(study_report: Path) -> None:
+    drawn = json.dumps(charts(Read.of(study_report.read_bytes())))
+    for notion in ("metric differential privacy", "approximate differential privacy"):
+        assert f'"title": "epsilon ({notion})"' in drawn
+    assert '"title": "epsilon"' not in drawn
+
+
+def test_the_widest_gap_is_said_to_be_too_wide(study_report: Path) -> None:
+    text = Read.of(study_report.read_bytes()).text()
+    assert "tends to come out larger than it is" in text
+
+
+def test_a_private_page_says_that_groups_go_by_their_names(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", public=False)
+    text = Read.of(write_report(folder).path.read_bytes()).text()
+    assert "Groups go by the names that they have in the data" in text

@@ -57,3 +57,17 @@ def test_it_can_be_written_as_json() -> None:
     written = json.loads(json.dumps([one.as_dict() for one in found]))
     assert written[0]["first"]["value"] == 1.0
     assert written[0]["method"] == "m"
+
+
+def test_many_seeds_have_students_interval_too() -> None:
+    """Twelve seeds: 2.201 standard errors, where the normal law would say 1.96."""
+    (found,) = compare([_row(float(seed % 2), seed=seed) for seed in range(12)], [_row(9.0)])
+    assert found.first is not None
+    assert found.first.high is not None
+    assert abs(found.first.high - (0.5 + 2.201 * 0.522233 / 12**0.5)) < 1e-3
+
+
+def test_seeds_of_which_one_is_infinite_have_no_interval() -> None:
+    rows = [_row(1.0, seed=1, low=0.9, high=1.1), _row(float("inf"), seed=2)]
+    (found,) = compare(rows, [_row(9.0, low=8.0, high=10.0)])
+    assert found.clear is None

@@ -69,7 +69,8 @@ def test_more_noise_keeps_less(finished: StudyFolder) -> None:
         if row.anchor and row.metric == "word overlap" and row.seed == 1
     }
     assert anchors["random output"] is not None
-    assert anchors["random output"] <= means[1.0] <= means[9.0]
+    assert max(anchors["random output"], means[1.0]) < means[9.0]
+    assert abs(anchors["random output"] - means[1.0]) < 0.02
     assert anchors["no privacy"] == 1.0
 
 
@@ -170,7 +171,7 @@ def test_the_board_counts_what_is_done_running_and_left(
 
 def test_a_private_corpus_is_never_copied(tmp_path: Path) -> None:
     corpus = tmp_path / "notes.txt"
-    corpus.write_text("Zephyrine Quill has the number 4711.\nNobody else does.\n")
+    corpus.write_text("Zephyrine Quill has the number 471108159.\nNobody else does.\n")
     text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "notes.txt"')
     text = text.replace("[1, 2]", "[1]").replace("[measures.text]", "[measures.deniability]")
     study = small_study(tmp_path, "anchors = false\n" + text.replace('name = "masks"', 'name="m"'))
@@ -181,9 +182,9 @@ def test_a_private_corpus_is_never_copied(tmp_path: Path) -> None:
     for path in folder.path.rglob("*"):
         if path.is_file() and path.name != "text.txt":
             assert b"Zephyrine" not in path.read_bytes()
-            assert b"4711" not in path.read_bytes()
+            assert b"471108159" not in path.read_bytes()
         elif path.is_file():
-            assert b"4711" not in path.read_bytes()
+            assert b"471108159" not in path.read_bytes()
     assert sample_texts(folder, 2) == []
 
 

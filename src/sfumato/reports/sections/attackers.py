@@ -10,6 +10,7 @@ from sfumato.reports.numbers import as_number, interval
 from sfumato.reports.parts import Section, bullets, paragraph
 from sfumato.reports.studied import Studied, called
 from sfumato.reports.tables import Table, folded
+from sfumato.studies.computing.attack import about_the_data
 
 
 def attackers(study: Studied) -> Section | None:
@@ -39,7 +40,7 @@ def _attack(study: Studied, name: str) -> list[Html]:
             as_number(one.get("chance")),
         )
         for cell, scores in found
-        for one in _control(scores).get("figures") or ()
+        for one in (*(_control(scores).get("figures") or ()), *_beside(scores))
     ]
     what = dict.fromkeys(str(_control(scores).get("what", "")) for _, scores in found)
     head = ("against", "seed", "figure", "value", "95 % interval", "by chance")
@@ -48,8 +49,15 @@ def _attack(study: Studied, name: str) -> list[Html]:
         parts.append(folded(f"Notes ({len(notes)})", bullets(list(notes)), kind="print"))
     if rows:
         caption = f"Null control: {'; '.join(one for one in what if one)}"
+        caption += "; and what the texts show by themselves"
         parts.append(folded("Null control", Table(caption=caption, head=head, rows=rows).html()))
     return parts
+
+
+def _beside(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Figures about the texts themselves, which no method changes."""
+    found = [one for one in scores.get("figures") or () if isinstance(one, dict)]
+    return [one for one in found if about_the_data(str(one.get("metric")))]
 
 
 def _control(scores: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -38,7 +38,9 @@ def groups(study: Studied) -> Section | None:
     said = (
         "Noise hides few better than many: what a small group writes may be lost first, or "
         "show through longest. The gap is between the group that fares best and the one that "
-        "fares worst. Intervals of small groups are wide, and a gap inside them may be chance."
+        "fares worst. It is the largest of many differences and so tends to come out larger than "
+        "it is: with as many groups of equal fate there is a gap, too. Intervals are for each "
+        "group alone, and those of fewer than some twenty documents are too narrow."
     )
     return Section(
         name="groups",

@@ -24,6 +24,13 @@ _OF_STUDIES = (
     "Figures are from one corpus, the models and the seeds that are named, and hold there.",
     "Intervals hold with 95 % each, not all together: among a hundred figures some miss.",
     "Levels of different notions cannot be compared: equal numbers are not equal privacy.",
+    "The two ends for texts have the policy of the first text method: words that it does not find "
+    "stay in 'random output', too, and a method that finds more may lie below it.",
+    "Means over seeds are of the figures as they are, also where those are perplexities: one bad "
+    "run weighs much.",
+    "All levels of a way of training start from the same weights and draw the same noise, only "
+    "stronger or weaker. Their figures err together, so a trend over levels of few seeds may be "
+    "chance more often than its p-value says.",
     "Choosing a method or a level by these figures spends private information that no guarantee "
     "here counts, unless the corpus is public.",
 )

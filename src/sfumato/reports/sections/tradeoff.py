@@ -66,7 +66,7 @@ def _figure(
     if utility is None or not found.keys() & kept.keys():
         utility, kept = None, {}
     curves, verdicts = _curves([*leaking, *using], leakage, utility) if study.public else ({}, [])
-    sweeps, anchors = _drawable(found, kept, curves)
+    sweeps, anchors = _drawable(found, kept, curves, _axes(study))
     if not sweeps:
         return []
     labels = Labels(
@@ -113,8 +113,22 @@ def _curves(
     ]
 
 
+def _axes(study: Studied) -> dict[str, str]:
+    """What follows a parameter's name for each method: levels of two notions share no axis."""
+    notions = {
+        method: next((one.notion.value for one in study.guarantees(method).values()), "")
+        for method in study.methods
+    }
+    if len(set(notions.values())) < 2:
+        return {}
+    return {method: f" ({notion})" for method, notion in notions.items() if notion}
+
+
 def _drawable(
-    found: dict[Place, Point], kept: dict[Place, Point], curves: dict[Place, float]
+    found: dict[Place, Point],
+    kept: dict[Place, Point],
+    curves: dict[Place, float],
+    axes: dict[str, str],
 ) -> tuple[list[Sweep], list[Anchor]]:
     sweeps, anchors = [], []
     for place in dict.fromkeys([*found, *(one for one in kept if one[0] in _methods(found))]):
@@ -127,7 +141,7 @@ def _drawable(
             sweeps.append(
                 Sweep(
                     method=method,
-                    parameter=named,
+                    parameter=named + axes.get(method, ""),
                     level=level,
                     leakage=leakage,
                     utility=utility,

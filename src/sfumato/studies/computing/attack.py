@@ -10,25 +10,43 @@ from sfumato.attacks.scores import Scores
 from sfumato.catalog import find
 from sfumato.core.config import configured
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.mechanisms.building import is_baseline
 from sfumato.metrics.rows import Row
 from sfumato.studies.cells import RELEASE
 from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.computing.grouping import groups_of
 from sfumato.studies.computing.release import vectors_path
+from sfumato.studies.policies import located
 
 # Attacks that look at planted sentences only, which belong to no group.
 WITHOUT_GROUPS = ("exposure", "classifier-extraction")
+# Attacks that tell members from others: a group needs enough of both.
+WITH_OTHERS = ("membership",)
+# Attacks that guess the word behind each replacement.
+WORD_BY_WORD = ("token-inference",)
 FEWEST_IN_GROUP = 10
+# What attacks say beside: how the texts are without any method. It is the same at every level, is
+# no leakage of any, and stays with the scores.
+ABOUT_THE_DATA = frozenset(
+    {"auc without the model", "auc references alone", "originals", "unknown words"}
+)
+
+
+def about_the_data(metric: str) -> bool:
+    """Whether a figure speaks of the texts, or of chance, and not of what was made of them."""
+    return metric in ABOUT_THE_DATA or metric.startswith("chance of")
 
 
 def compute(context: Context) -> Found:
     """Attack, and attack again for each group."""
     there = texts(context)
     attack = _attack(context)
+    if attack.name in WORD_BY_WORD and _masks(context):
+        return Found(details={"none": "this method does not replace words by words"})
     inputs = Inputs(
         target=context.target_path,
-        members=there.train,
+        members=there.members,
         others=there.test,
         originals=there.train,
         canaries=there.canaries,
@@ -40,11 +58,16 @@ def compute(context: Context) -> Found:
     left_out: dict[str, str] = {}
     field = context.cell.settings.get("groups")
     if field and attack.name not in WITHOUT_GROUPS:
-        members = groups_of(there.documents(there.train))
+        members = groups_of(there.documents(there.members))
+        compared = attack.name in WITH_OTHERS and there.test is not None
+        others = groups_of(there.documents(there.test)) if compared and there.test else {}
         for place, (group, documents) in enumerate(members.items()):
             try:
-                if len(documents) < FEWEST_IN_GROUP:
-                    raise BadInput(f"{len(documents)} documents are too few")
+                fewest = len(documents)
+                if compared:
+                    fewest = min(fewest, len(others.get(group, ())))
+                if fewest < FEWEST_IN_GROUP:
+                    raise BadInput(f"{fewest} documents are too few")
                 own = run(attack, replace(inputs, label=group), context.randomness.stream(place))
             except (BadInput, InvalidArgument) as error:
                 left_out[group] = str(error)
@@ -53,8 +76,15 @@ def compute(context: Context) -> Found:
     return Found(rows=tuple(found), scores=scores.as_dict(), details={"left_out": left_out})
 
 
+def _masks(context: Context) -> bool:
+    target = context.target
+    return target.kind == RELEASE and is_baseline(str(target.settings["mechanism"]))
+
+
 def _attack(context: Context) -> Any:
-    settings = dict(context.cell.settings["settings"])
+    named = context.cell.settings.get("files", {})
+    files = {key: str(context.study.path(file["path"])) for key, file in named.items()}
+    settings = dict(context.cell.settings["settings"]) | files
     made = configured(find("attacks", context.cell.name).load(), settings)
     if context.target.kind != RELEASE:
         return made
@@ -65,7 +95,7 @@ def _attack(context: Context) -> Any:
     if path is not None and getattr(made, "vectors", None) == "":
         known["vectors"] = str(path)
     if getattr(made, "policy", None) == "":
-        known["policy"] = _written(of_release["policy"])
+        known["policy"] = _written(located(context.study, of_release["policy"]))
     return replace(made, **known)
 
 
@@ -77,6 +107,5 @@ def _written(policy: dict[str, Any]) -> str:
 
 
 def _rows(scores: Scores, group: tuple[str, str] | None = None) -> list[Row]:
-    # How likely a figure is where nothing leaks is no leakage; it stays with the scores.
-    figures = [one for one in scores.figures if not one.metric.startswith("chance of")]
+    figures = [one for one in scores.figures if not about_the_data(one.metric)]
     return rows(figures, Meaning.leaked(scores.attack, scores.chance), group)

@@ -14,6 +14,9 @@ from sfumato.studies.cells import RELEASE, Cell
 from sfumato.studies.config import Study
 from sfumato.studies.folder import StudyFolder
 
+# No other stream of a seed has this number.
+LOOKING = 2**31
+
 
 @dataclass(frozen=True)
 class Context:
@@ -50,8 +53,12 @@ class Context:
 
     @property
     def randomness(self) -> Randomness:
-        """The cell's own; a study repeats itself, so nothing it makes is for release."""
-        return Randomness.reproducible(self.cell.seed)
+        """For attacks and measures; a study repeats itself, so nothing it makes is for release.
+
+        It is apart from what made the corpus, its secrets and coins, or a model, also where all of
+        them have the same seed: who guesses must not draw again what was drawn to be hidden.
+        """
+        return Randomness.reproducible(self.cell.seed).stream(LOOKING)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ and coins. A private one is read where it stands: no copy of it is made.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,18 +29,27 @@ from sfumato.studies.config import GENERATED, WIKITEXT, Corpus, Study
 from sfumato.vectors.embedded import public_words
 
 TRAIN, TEST = "train.jsonl", "test.jsonl"
+# What is trained on, without the made-up documents of coins.
+MEMBERS = "members.jsonl"
 RELEASED = "text.jsonl"
 CANARIES, COINS = "canaries.json", "coins.json"
 # Coins belong to no group of people.
 NOBODY = "made up"
 COIN_WORDS = 15_000
+_HALF = re.compile("[\ud800-\udfff]")
+NO_DOCUMENT = "the corpus of the study holds no document"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """Where the texts of a study stand, and how they are read."""
+    """Where the texts of a study stand, and how they are read.
+
+    ``members`` is what somebody wrote of ``train``: all of it but the coins, which stand at its
+    end. Coins are unlike any other text, and would be told from it without a look at the model.
+    """
 
     train: Path
+    members: Path
     test: Path | None
     canaries: Path | None
     coins: Path | None
@@ -66,8 +76,10 @@ def texts(context: Context) -> Texts:
     study, here = context.study, context.corpus
     corpus, manifest = study.corpus, study.canaries and study.canaries.manifest
     planted = study.path(manifest) if manifest else here / CANARIES
+    train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
     return Texts(
-        train=here / TRAIN if corpus.copied else study.path(str(corpus.path)),
+        train=train,
+        members=here / MEMBERS if study.coins else train,
         test=_test(study, here),
         canaries=planted if study.canaries else None,
         coins=here / COINS if study.coins else None,
@@ -80,10 +92,16 @@ def compute(context: Context) -> Found:
     """Write what may be written, and look whether the rest can be read."""
     study, here = context.study, context.here
     if study.corpus.copied:
-        _write(here / TRAIN, _with_coins(study, here, _planted(study, here)))
+        planted = _planted(study, here)
+        if study.coins is not None:
+            _write(here / MEMBERS, planted)
+        _write(here / TRAIN, _with_coins(study, here, planted))
     if study.test is not None and study.test.copied:
         _write(here / TEST, _documents(study, study.test))
-    return Found(details={"documents": sum(1 for _ in _source(study, here).documents())})
+    documents = sum(1 for _ in _writable(_source(study, here).documents()))
+    if not documents:
+        raise BadInput(NO_DOCUMENT)
+    return Found(details={"documents": documents})
 
 
 def _source(study: Study, here: Path) -> Source:
@@ -134,7 +152,7 @@ def _planted(study: Study, here: Path) -> list[Document]:
     documents = _documents(study, study.corpus)
     wanted = study.canaries
     if not documents:
-        raise BadInput("the corpus of the study holds no document")
+        raise BadInput(NO_DOCUMENT)
     if wanted is None or wanted.manifest is not None:
         return documents
     randomness = Randomness.reproducible(wanted.seed)
@@ -166,17 +184,26 @@ def _with_coins(study: Study, here: Path, documents: list[Document]) -> list[Doc
 
 
 def _write(path: Path, documents: Iterable[Document]) -> None:
-    lines = (json.dumps(_record(one), ensure_ascii=False) + "\n" for one in documents)
+    lines = (json.dumps(_record(one), ensure_ascii=False) + "\n" for one in _writable(documents))
     write_whole(path, "".join(lines).encode())
 
 
+def _writable(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents, if what they are called can be written: figures are written beside it."""
+    for number, one in enumerate(documents, start=1):
+        for called in (one.id, one.author, *one.labels):
+            if called is not None and not called.isascii() and _HALF.search(called):
+                raise BadInput(
+                    f"document {number}: its id, author or label is not valid Unicode: it has half "
+                    "a character (a lone surrogate)"
+                )
+        yield one
+
+
 def _record(document: Document) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": document.id, "text": document.text}
-    if document.author is not None:
-        record["author"] = document.author
-    if document.labels:
-        record["label"] = document.labels[0]
-    return record
+    # Who has no author or label has none when it is read again, which is not an error.
+    label = document.labels[0] if document.labels else None
+    return {"id": document.id, "text": document.text, "author": document.author, "label": label}
 
 
 def _json(path: Path, content: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
@@ -13,21 +13,12 @@ from sfumato.metrics.protection import Watched, protection
 from sfumato.metrics.rows import LEAKAGE
 from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.release import privatizer
-from sfumato.studies.tables import table
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """``words`` are measured, each drawn ``draws`` times where there are no rows."""
-
-    words: int = 200
-    draws: int = 100
-    eta: float = 0.1
+from sfumato.studies.measures import checked_measure
 
 
 def compute(context: Context) -> Found:
     """The chance that a word stays, over words."""
-    settings = table(Settings, context.cell.settings["settings"], "[measures.deniability]")
+    settings = checked_measure("deniability", context.cell.settings["settings"])
     release = privatizer(context.study, context.target).selective
     mechanism = release.mechanism if isinstance(release, Selective) else None
     if not isinstance(mechanism, OverVocabulary):

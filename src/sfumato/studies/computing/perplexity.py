@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
@@ -12,27 +12,20 @@ from sfumato.metrics.rows import HIGHER, LOWER, Row
 from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.computing.grouping import groups_of
-from sfumato.studies.tables import table
+from sfumato.studies.measures import checked_measure
+from sfumato.studies.policies import policy_of, resolved_policy
 
 Measure = Callable[[Sequence[Predicted], Randomness], Measured]
 BETTER: dict[Measure, str] = {perplexity: LOWER, accuracy: HIGHER}
 FEWEST_IN_GROUP = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """``policy`` tells private tokens from others."""
-
-    policy: str | tuple[str, ...] = ()
-
-
 def compute(context: Context) -> Found:
     """Perplexity and top-1 accuracy on the test text."""
     from sfumato.models.loading import load_model
-    from sfumato.policies.parsing import combine_policies
     from sfumato.training.evaluation import predicted, selected_tokens
 
-    settings = table(Settings, context.cell.settings["settings"], "[measures.perplexity]")
+    settings = checked_measure("perplexity", context.cell.settings["settings"])
     there = texts(context)
     if there.test is None:
         raise BadInput("perplexity is measured on [test], which the study does not have")
@@ -43,8 +36,10 @@ def compute(context: Context) -> Found:
     scores = predicted(model, documents)
     found = _measured(scores, context.randomness)
     if settings.policy:
-        specs = [settings.policy] if isinstance(settings.policy, str) else settings.policy
-        flags = selected_tokens(model, documents, combine_policies(specs))
+        given = settings.policy
+        named = {"policy": given if isinstance(given, str) else list(given)}
+        policy = policy_of(context.study, resolved_policy(context.study, named))
+        flags = selected_tokens(model, documents, policy)
         pairs = list(zip(scores, flags, strict=True))
         chosen = [one.only(mask) for one, mask in pairs]
         others = [one.only(~mask) for one, mask in pairs]

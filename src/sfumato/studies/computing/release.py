@@ -1,25 +1,50 @@
-"""A privatized text, with its guarantee beside it as every privatized file has it."""
+"""A privatized text, with its guarantee beside it as every privatized file has it.
+
+What stands for no privacy is the originals; of a private corpus it is a link to them, and no copy.
+
+Each level draws noise of its own. With the same draws at all levels, figures of neighbouring levels
+would err together, and one error seen several times looks like a trend.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.policies.parsing import combine_policies
-from sfumato.policies.policy import Policy
+from sfumato.attacks.text_target import side_path
 from sfumato.releases.job import Job, run
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.cells import Cell
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.config import Study
+from sfumato.studies.policies import policy_of
+from sfumato.studies.text_methods import LINKED
 
 
 def compute(context: Context) -> Found:
     """Privatize the corpus."""
     there = texts(context)
-    job = Job(source=there.source, target=context.here / there.released, overwrite=True)
+    target = context.here / there.released
+    if target.is_symlink():
+        target.unlink()  # what it points to is not ours to write
+    linked = bool(context.cell.settings.get(LINKED))
+    # Parquet cannot be written to nowhere; then the copy is there until it is replaced below.
+    nowhere = linked and there.source.format.name != "parquet"
+    job = Job(
+        source=there.source,
+        target=Path(os.devnull) if nowhere else target,
+        guarantee=side_path(target) if nowhere else None,
+        overwrite=True,
+    )
     summary = run(job, privatizer(context.study, context.cell))
+    if linked:
+        target.unlink(missing_ok=True)
+        target.symlink_to(there.train.resolve())
     return Found(
         guarantee=summary["guarantee"],
         sentence=summary["sentence"],
@@ -29,19 +54,25 @@ def compute(context: Context) -> Found:
 
 def privatizer(study: Study, cell: Cell) -> Privatizer:
     """The privatizer of a cell that privatizes."""
-    settings = dict(cell.settings)
+    settings = {key: value for key, value in cell.settings.items() if key != LINKED}
     path = vectors_path(study, settings.pop("vectors", None))
     return Privatizer(
-        policy=policy_of(settings.pop("policy")),
+        policy=policy_of(study, settings.pop("policy")),
         vectors=None if path is None else str(path),
-        seed=cell.seed,
+        seed=own_seed(cell.seed, cell.settings),
         **settings,
     )
 
 
-def policy_of(settings: dict[str, Any]) -> Policy:
-    """A policy from what the grid wrote down."""
-    return combine_policies(settings["find"], settings["except"], settings["settings"])
+def own_seed(seed: int, settings: Mapping[str, Any]) -> int:
+    """A seed for these settings: another level or method draws other noise.
+
+    >>> own_seed(1, {"epsilon": 2}) == own_seed(1, {"epsilon": 2}) != own_seed(1, {"epsilon": 3})
+    True
+    """
+    chosen = {key: value for key, value in settings.items() if key != "vectors"}
+    spelled = json.dumps([seed, chosen], sort_keys=True, default=list)
+    return int.from_bytes(sha256(spelled.encode()).digest()[:7], "big")
 
 
 def vectors_path(study: Study, vectors: dict[str, Any] | None) -> Path | None:

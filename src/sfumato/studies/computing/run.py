@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.errors import CannotResume
+from sfumato.core.randomness import Randomness
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.computing.corpus import texts
-from sfumato.studies.computing.release import policy_of
 from sfumato.studies.config import Study
+from sfumato.studies.policies import policy_of
 
 UNTRAINED = "This model was never trained on the corpus, so it tells nothing about it."
 
@@ -31,7 +32,8 @@ def compute(context: Context) -> Found:
     if settings["training"] is None:
         return _untrained(context, model)
     choices = Training(**settings["training"])
-    policy = None if settings["policy"] is None else policy_of(settings["policy"])
+    chosen = settings["policy"]
+    policy = None if chosen is None else policy_of(context.study, chosen)
     request = Request(
         model=_name(context.study, model["name"]),
         privacy=choices.privacy(),
@@ -75,7 +77,7 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> Found:
     loaded = load_model(
         _name(context.study, model["name"]),
         # The weights from which the runs of this seed start.
-        randomness=context.randomness.stream(INITIAL),
+        randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
         kind="causal",
         tokenizer=_loaded_tokenizer(context.study, model),
         settings=dict(model["settings"]),

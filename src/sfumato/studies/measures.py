@@ -1,0 +1,48 @@
+"""The settings of each measure, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.core.checks import at_least, between
+from sfumato.studies.tables import table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """There is nothing to set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deniability:
+    """``words`` are measured, each drawn ``draws`` times where there are no rows."""
+
+    words: int = 200
+    draws: int = 100
+    eta: float = 0.1
+
+    def __post_init__(self) -> None:
+        at_least("words", self.words, 1)
+        at_least("draws", self.draws, 1)
+        between("eta", self.eta, 0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perplexity:
+    """``policy`` tells private tokens from others."""
+
+    policy: str | tuple[str, ...] = ()
+
+
+_SETTINGS: dict[str, type[Any]] = {
+    "deniability": Deniability,
+    "perplexity": Perplexity,
+    "text": Text,
+}
+
+
+def checked_measure(name: str, given: Mapping[str, object]) -> Any:
+    """The settings of the measure called ``name``."""
+    return table(_SETTINGS[name], given, f"[measures.{name}]")

@@ -1,0 +1,184 @@
+"""The page about ``smdp-wikitext2.toml``: its figures beside tables A.1 to A.3 of the thesis.
+
+    python studies/smdp_wikitext2_page.py STUDY RESOURCES > docs/results/smdp-wikitext2.md
+
+STUDY is the folder that 'sfumato study run' has filled, in part or whole; RESOURCES is what
+``SFUMATO_RESOURCES`` was, for the word vectors behind the samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from selective_dp_report import commit
+from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.releases.privatizer import Privatizer
+from sfumato.studies.cells import RELEASE
+from sfumato.studies.folder import DONE, StudyFolder
+from sfumato.studies.progress import spoken
+
+# Tables A.2 and A.3 of the thesis: WikiText-2, GPT-2 small.
+THESIS_LEVELS = (1, 3, 6, 12, 17, 23, 29, 35, 41, 47, 52)
+PERPLEXITY = {
+    "MDP": (28.89, 28.95, 28.96, 28.62, 28.41, 27.92, 27.12, 24.87, 23.65, 23.23, 23.14),
+    "SMDP": (28.90, 28.90, 28.91, 27.89, 27.19, 27.16, 25.07, 24.23, 23.33, 22.95, 22.93),
+}
+EXPOSURE = {
+    "MDP": (2.68, 2.69, 2.68, 2.70, 2.72, 2.70, 2.72, 2.76, 2.92, 3.04, 3.11),
+    "SMDP": (2.69, 2.68, 2.68, 2.71, 2.72, 2.73, 2.69, 2.73, 2.80, 2.98, 3.03),
+}
+WITHOUT = {"perplexity": 22.59, "exposure at 10 repetitions": 4.65}
+SECRET = "145572"  # planted, and nobody's
+# Our own sentences: the corpus may not be copied here.
+SENTENCES = ("My ID is 145572.", "The bridge over 12 arches was opened on 3 May 1904 by 36 masons.")
+SAMPLED = (8.0, 12.0, 29.0)
+
+Values = dict[tuple[str, float | None], list[float]]
+
+
+def main() -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("study", type=Path, help="the folder of the study")
+    parser.add_argument("resources", type=Path, help="the folder with vectors/")
+    given = parser.parse_args()
+    print(page(StudyFolder(given.study), given.resources), end="")
+
+
+def page(folder: StudyFolder, resources: Path) -> str:
+    """All of it in Markdown."""
+    described, rows = folder.study(), folder.rows()
+    cells = folder.cells()
+    done = [cell for cell in cells if cell.state == DONE]
+    lines = [
+        "# The thesis's experiment on WikiText-2, small",
+        "",
+        f"{described['corpus'][0].upper()}{described['corpus'][1:]}. The model is stories15m (15 "
+        "million parameters, trained on simple stories), fine-tuned on privatized text; the thesis "
+        "fine-tunes GPT-2 small on all of WikiText-2. The space is GloVe 840B cut down to 33,860 "
+        "words. Its levels are not those of the thesis's space, so curves are to be compared, not "
+        "single levels; perplexities are far apart because the models are. Replacements come "
+        "without capitals, which the test text has: that is a part of what MDP loses here. "
+        f"{len(done)} of {len(cells)} computations are done.",
+        "",
+        "## Perplexity on untouched test text (table A.2)",
+        "",
+        *_table(rows, "perplexity", PERPLEXITY),
+        "",
+        "## Exposure of the planted secret in bits (table A.3)",
+        "",
+        "Ours is the rank among 10,000 secrets drawn at random, of 13.3 bits at most; a secret "
+        "that was never planted has 1.44 on average. The thesis takes logarithms of a rank, too, "
+        "and reports figures between 2.68 and 4.65, the base of which it does not state.",
+        "",
+        *_table(rows, "exposure at 10 repetitions", EXPOSURE),
+        "",
+        "## What becomes of words",
+        "",
+        "The chance that a frequent word stays as it is (the median word), the overlap of words "
+        f'between a paragraph and its privatized version, and how often "{SECRET}", planted ten '
+        "times, still stands in the privatized text. It is not in the vocabulary. Under the "
+        "thesis's rule such words are kept: the secret stays in the clear at every level.",
+        "",
+        *_kept(folder, rows),
+        "",
+        "## Samples (as table A.1)",
+        "",
+        *_samples(resources),
+        "",
+        "## Where this was computed",
+        "",
+        f"    {described['command']}",
+        "",
+        _where(folder, described),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: list[Row], metric: str, published: Mapping[str, Sequence[float]]) -> list[str]:
+    values: Values = defaultdict(list)
+    for row in rows:
+        if row.metric == metric and row.group is None and row.value is not None:
+            values[row.method, row.level].append(row.value)
+    levels = sorted({level for _, level in values if level is not None})
+    methods = list(dict.fromkeys(method for method, level in values if level is not None))
+    shown = sorted({*levels, *map(float, THESIS_LEVELS)})
+    lines = [
+        "| ε | " + " | ".join(f"{level:g}" for level in shown) + " | no noise | untrained |",
+        "|---|" + "---|" * (len(shown) + 2),
+    ]
+    ends = [_spread(values.get((name, None), [])) for name in (NO_PRIVACY, RANDOM_OUTPUT)]
+    for method in methods:
+        found = [_spread(values.get((method, level), [])) for level in shown]
+        lines.append(f"| {method} | " + " | ".join([*found, *ends]) + " |")
+    for method, figures in published.items():
+        known = dict(zip(map(float, THESIS_LEVELS), figures, strict=True))
+        found = [f"{known[level]:.2f}" if level in known else "" for level in shown]
+        last = [f"{WITHOUT[metric]:.2f}", ""]
+        lines.append(f"| {method}, thesis (GPT-2) | " + " | ".join([*found, *last]) + " |")
+    return lines
+
+
+def _spread(values: list[float]) -> str:
+    """The mean, with the ends in parentheses if there are several seeds."""
+    if not values:
+        return ""
+    mean = f"{fmean(values):.4g}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.4g}–{max(values):.4g})"
+
+
+def _kept(folder: StudyFolder, rows: list[Row]) -> list[str]:
+    lines = [
+        "| method | ε | a word stays | word overlap | the secret is still there |",
+        "|---|---|---|---|---|",
+    ]
+    for cell in folder.cells():
+        if cell.kind != RELEASE or cell.state != DONE or cell.seed != 1:
+            continue
+        mine = [
+            row for row in rows if (row.method, row.level, row.seed) == (cell.method, cell.level, 1)
+        ]
+        found = {row.metric: f"{row.value:.3g}" for row in mine if row.value is not None}
+        texts = (folder.cell(cell.key) / "text.jsonl").read_text("utf-8").splitlines()
+        times = sum(json.loads(line)["text"].count(SECRET) for line in texts)
+        level = "" if cell.level is None else f"{cell.level:g}"
+        stays, overlap = found.get("chance to stay", ""), found.get("word overlap", "")
+        lines.append(f"| {cell.method} | {level} | {stays} | {overlap} | {times} times |")
+    return lines
+
+
+def _samples(resources: Path) -> list[str]:
+    vectors = str(resources / "vectors" / "glove-840b-300d-34k.npy")
+    lines = ["| method | ε | text |", "|---|---|---|", f"| originals | | {' '.join(SENTENCES)} |"]
+    for unknown, said in (("centroid", ""), ("keep", ", unknown words kept")):
+        for name, policy in (("MDP", "everything"), ("SMDP", "digits")):
+            for level in SAMPLED:
+                privatizer = Privatizer(
+                    policy=policy, mechanism="laplace", epsilon=level, vectors=vectors,
+                    unknown=unknown, seed=1,
+                )  # fmt: skip
+                text = " ".join(privatizer.privatize(list(SENTENCES)))
+                lines.append(f"| {name}{said} | {level:g} | {text.replace('|', '¦')} |")
+    return lines
+
+
+def _where(folder: StudyFolder, described: dict[str, object]) -> str:
+    seconds = sum(cell.seconds or 0 for cell in {one.key: one for one in folder.cells()}.values())
+    versions = described["versions"]
+    machine = described["machine"]
+    assert isinstance(versions, dict)  # as written by the study
+    assert isinstance(machine, dict)
+    said = ", ".join(f"{name} {value}" for name, value in versions.items())
+    return (
+        f"{spoken(seconds)} of computing in all, on {machine['system']} with "
+        f"{machine['processors']} processors; {said}. Printed at commit {commit()}."
+    )
+
+
+if __name__ == "__main__":
+    main()
