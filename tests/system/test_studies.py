@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sfumato.core.errors import BadInput
+from sfumato.studies import working
+from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.config import read_study
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.running import run_study
+from sfumato.studies.running import opened, run_study
 from small_study import SMALL
 
 KILLS = 20
@@ -24,6 +29,9 @@ KILLS = 20
 RUN = """
 import sys
 from pathlib import Path
+from sfumato.core.errors import BadInput
+from sfumato.studies import working
+from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.config import read_study
 from sfumato.studies.running import opened
 from sfumato.studies.working import work_on
@@ -32,11 +40,6 @@ work = opened(read_study(Path(sys.argv[1])), Path(sys.argv[2]), resume=True, com
 print("begun", flush=True)
 work_on(work, told=lambda cell, state, seconds: print(cell.key, state, flush=True))
 collect(work.folder)
-"""
-WITHOUT_LOCKS = """
-import contextlib
-from sfumato.studies import working
-working.held = lambda path, wait=False: contextlib.nullcontext(True)
 """
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -74,9 +77,9 @@ def _values(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _start(study_file: Path, folder: Path, before: str = "") -> subprocess.Popen[str]:
+def _start(study_file: Path, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", before + RUN, str(study_file), str(folder)],
+        [sys.executable, "-c", RUN, str(study_file), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -118,16 +121,34 @@ def test_two_processes_share_the_work_and_never_do_it_twice(
     assert _values(folder) == whole
 
 
-def test_without_locks_work_is_done_twice_and_the_test_sees_it(
-    study_file: Path, whole: dict[str, Any]
+@pytest.mark.parametrize(("locked", "times"), [(True, 1), (False, 2)])
+def test_without_locks_a_cell_is_computed_twice_and_the_test_sees_it(
+    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locked: bool, times: int
 ) -> None:
-    folder = study_file.parent / "unlocked"
-    both = [_start(study_file, folder, WITHOUT_LOCKS) for _ in range(2)]
-    said = [process.communicate(timeout=120)[0] for process in both]
-    computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
-    # One of them may stumble over a file of the other instead.
-    stumbled = [process.returncode for process in both] != [0, 0]
-    assert stumbled or sorted(computed) != sorted(whole)
+    """Two workers meet in the first cell if nothing keeps one of them out."""
+    work = opened(read_study(study_file), tmp_path / "met", resume=True, command=[])
+    meeting, computed = threading.Barrier(2, timeout=1.0), []
+
+    def met(context: Context) -> Found:
+        computed.append(context.cell.kind)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait()
+        raise BadInput("this is as far as it goes")
+
+    monkeypatch.setattr(working, "compute", met)
+    if not locked:
+        monkeypatch.setattr(working, "held", lambda _: contextlib.nullcontext(True))
+
+    def work_on() -> None:
+        with contextlib.suppress(OSError):  # without locks they also write over each other
+            working.work_on(work)
+
+    workers = [threading.Thread(target=work_on) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert computed == ["corpus"] * times
 
 
 def test_the_command_line_runs_shows_and_resumes(study_file: Path, whole: dict[str, Any]) -> None:

@@ -1,15 +1,16 @@
-"""Writing files whole: beside first, then renamed, so nobody ever sees half of one."""
+"""Writing files whole, beside first and then renamed, so nobody ever sees half; reading JSON."""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from sfumato.core.errors import OutputExists, StorageFailed
+from sfumato.core.errors import BadInput, OutputExists, StorageFailed
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -61,3 +62,13 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise OutputExists(f"{path} exists already; --overwrite replaces it")
     if not path.parent.is_dir():
         raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def read_json(path: Path) -> Any:
+    """What a file of ours holds; a damaged one is named, and not quoted."""
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
+    except (ValueError, RecursionError):
+        raise BadInput(f"{path} is damaged: it is not JSON") from None

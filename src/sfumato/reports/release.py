@@ -9,7 +9,8 @@ from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.attacks.text_target import side_path
-from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
+from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
+from sfumato.core.files import read_json
 from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.source import Source
 from sfumato.releases.sidefile import SCHEMA
@@ -70,12 +71,7 @@ def release_page(path: Path, showing: Showing) -> Page:
 def side_file_of(privatized: Path) -> Mapping[str, Any]:
     """What stands beside a privatized file, checked to be that."""
     path = side_path(privatized)
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except ValueError:
-        raise BadInput(f"{path} is damaged: it is not JSON") from None
+    content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise BadInput(f"{path} is not the side file of a privatized text")
     if content.get("schema") != SCHEMA:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
+from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
+from sfumato.core.files import read_json
 from sfumato.reports.numbers import as_number, epsilon_of, interval, number
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
@@ -47,12 +48,7 @@ def run_page(path: Path, showing: Showing) -> Page:
 
 
 def _content(path: Path) -> Mapping[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except ValueError:
-        raise BadInput(f"{path} is damaged: it is not JSON") from None
+    content = read_json(path)
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise BadInput(f"{path} was not written by this version")
     return content

@@ -22,13 +22,13 @@ Care
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, StorageFailed
+from sfumato.core.files import read_json
 from sfumato.metrics.rows import COST, LOWER, Row
 
 SCHEMA = 1
@@ -99,7 +99,7 @@ class StudyFolder:
             raise StorageFailed(
                 f"{self.path} is not the folder of a study: it has no {self.description.name}"
             )
-        found = _json(self.description)
+        found = read_json(self.description)
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             raise BadInput(f"{self.description} was not written by this version")
         return found
@@ -124,7 +124,7 @@ class StudyFolder:
 
     def _written(self, key: str) -> dict[str, Any]:
         path = self.record(key)
-        found = _json(path) if path.is_file() else {}
+        found = read_json(path) if path.is_file() else {}
         if not isinstance(found, dict):
             raise BadInput(f"{path} is damaged: it is not the record of a cell")
         return found
@@ -178,12 +178,3 @@ def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
         error=known.get("error"),
         **cost,
     )
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except ValueError:
-        raise BadInput(f"{path} is damaged: it is not JSON") from None
