@@ -8,11 +8,11 @@ Why the p-values hold
     sudden step as well as a steady rise. No law of the noise is assumed.
 
 Care
-    Apart from what a seed adds to all its figures, they must err independently. Where levels also
-    share their draws, as all levels of a way of training do in a study, neighbouring levels err
+    Apart from what a seed adds to all its figures, they must err independently. In a study every
+    level draws its own weights and noise. Where levels share their draws, neighbouring ones err
     alike, and that looks like a trend: in simulations of flat curves with a correlation of 0.9
     between neighbours, p ≤ 0.05 came in 15 to 20 % of cases with 3 to 5 seeds, and in a third of
-    them with one. Texts draw their own noise at every level, so that this is not so.
+    them with one.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any
 from sfumato.accounting.empirical import written
 
 # Raised when a computation here changes what it gives for the same settings.
-SCHEMA = 2
+SCHEMA = 3
 CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
     "corpus",
     "release",

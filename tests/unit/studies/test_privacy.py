@@ -18,7 +18,8 @@ from sfumato.studies import cells
 from sfumato.studies.cells import Cell
 from sfumato.studies.computing import attack, corpus
 from sfumato.studies.computing.context import Context
-from sfumato.studies.computing.release import privatizer
+from sfumato.studies.computing.release import own_seed, privatizer
+from sfumato.studies.computing.run import training_seed
 from sfumato.studies.config import Study, study_from
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
@@ -120,6 +121,20 @@ def test_every_level_draws_noise_of_its_own(tmp_path: Path) -> None:
     seeds = {one.key: privatizer(study, one).seed for one in releases}
     assert len(set(seeds.values())) == len(seeds) == 2 * (3 + 1 + 2)
     assert seeds == {one.key: privatizer(study, one).seed for one in releases}
+
+
+def test_every_run_draws_weights_and_noise_of_its_own(tmp_path: Path) -> None:
+    private = '[[methods]]\nname = "DP-SGD"\ntraining = "private"\nepsilon = [1, 2]\n'
+    trained = '[model]\nname = "lstm"\n' + private
+    study = small_study(tmp_path, SMALL + trained)
+    runs = [one for one in contexts(study, tmp_path, cells.RUN) if one.cell.method != RANDOM_OUTPUT]
+    seeds = [training_seed(one) for one in runs]
+    assert len(set(seeds)) == len(seeds) == 2 * (2 + 1 + 2 + 1)
+
+
+def test_a_copy_of_a_file_gives_the_same_draws() -> None:
+    first, second = ({"vectors": {"path": "v.npy", "changed": time}} for time in (1, 2))
+    assert own_seed(1, first) == own_seed(1, second) != own_seed(2, first)
 
 
 def test_who_guesses_does_not_draw_what_was_drawn_to_be_hidden(tmp_path: Path) -> None:

@@ -70,9 +70,15 @@ def own_seed(seed: int, settings: Mapping[str, Any]) -> int:
     >>> own_seed(1, {"epsilon": 2}) == own_seed(1, {"epsilon": 2}) != own_seed(1, {"epsilon": 3})
     True
     """
-    chosen = {key: value for key, value in settings.items() if key != "vectors"}
-    spelled = json.dumps([seed, chosen], sort_keys=True, default=list)
+    spelled = json.dumps([seed, _lasting(settings)], sort_keys=True, default=list)
     return int.from_bytes(sha256(spelled.encode()).digest()[:7], "big")
+
+
+def _lasting(value: Any) -> Any:
+    """Settings without when a file was changed: a copy of it must give the same draws."""
+    if isinstance(value, Mapping):
+        return {key: _lasting(one) for key, one in value.items() if key != "changed"}
+    return [_lasting(one) for one in value] if isinstance(value, list) else value
 
 
 def vectors_path(study: Study, vectors: dict[str, Any] | None) -> Path | None:

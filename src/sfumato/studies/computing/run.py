@@ -15,6 +15,7 @@ from sfumato.core.errors import CannotResume
 from sfumato.core.randomness import Randomness
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.computing.corpus import texts
+from sfumato.studies.computing.release import own_seed
 from sfumato.studies.config import Study
 from sfumato.studies.policies import policy_of
 
@@ -44,7 +45,7 @@ def compute(context: Context) -> Found:
         tokenizer=_tokenizer(context.study, model),
         settings=dict(model["settings"]),
         corpus={"study": context.cell.key},
-        seed=context.cell.seed,
+        seed=training_seed(context),
     )
     folder = RunFolder(context.here / "run")
     there = texts(context)
@@ -64,6 +65,14 @@ def compute(context: Context) -> Found:
     return Found(guarantee=own.as_dict(), sentence=own.sentence(), details=details)
 
 
+def training_seed(context: Context) -> int:
+    """Every level draws its own weights, samples and noise, so that levels err independently."""
+    settings = context.cell.settings
+    text = context.target.settings if len(context.cell.inputs) > 1 else None
+    decides = {"training": settings["training"], "policy": settings["policy"], "text": text}
+    return own_seed(context.cell.seed, decides)
+
+
 def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
     names = ("plan", "as_in_the_paper")
     return {name: stated[name] for name in names if name in stated}
@@ -76,7 +85,6 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> Found:
 
     loaded = load_model(
         _name(context.study, model["name"]),
-        # The weights from which the runs of this seed start.
         randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
         kind="causal",
         tokenizer=_loaded_tokenizer(context.study, model),
