@@ -10,9 +10,7 @@ Why the p-values hold
 Care
     Apart from what a seed adds to all its figures, they must err independently. In a study every
     level draws its own weights and noise. Where levels share their draws, neighbouring ones err
-    alike, and that looks like a trend: in simulations of flat curves with a correlation of 0.9
-    between neighbours, p ≤ 0.05 came in 15 to 20 % of cases with 3 to 5 seeds, and in a third of
-    them with one.
+    alike, and that looks like a trend more often than the p-value says.
 """
 
 from __future__ import annotations

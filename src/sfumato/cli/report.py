@@ -61,7 +61,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
     if json:
         print_json(written.as_dict(), indent=2)
         return
-    note(f"the report is in {written.path} ({written.size / 1e6:.1f} MB)")
+    note(f"the report is in {written.path} ({written.size / 1e3:,.0f} kB)")
     if written.private_text:
         note("it contains private text: do not pass it on")
     if written.figures and charts_missing():
