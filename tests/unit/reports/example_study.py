@@ -235,7 +235,9 @@ def _token_inference(entry: Entry, said: Said) -> dict[str, Any]:
         control=Control(what="unrelated words", figures=(Measured("top-1", 0.01, 0.0, 0.03, 300),)),
         details={"attacker": "bayes", "prior": "unigram", "success": success},
     )  # fmt: skip
-    return _scored(entry, scores)
+    return _scored(entry, scores) | {
+        "details": {"left_out": {said.groups[-1]: "2 documents are too few"}}
+    }
 
 
 def _perplexity(entry: Entry, said: Said) -> dict[str, Any]:

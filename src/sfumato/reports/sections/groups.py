@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from sfumato.charts.groups import GroupPoint, groups_chart
 from sfumato.metrics.rows import Row
-from sfumato.reports.numbers import number
+from sfumato.reports.numbers import counted, number
 from sfumato.reports.parts import Figure, Section, drawn, paragraph
 from sfumato.reports.series import Point, Quantity, points, quantities
 from sfumato.reports.studied import Studied
@@ -17,6 +18,8 @@ from sfumato.reports.tables import Cell, Table
 MOST_DRAWN = 6
 # Groups that are told apart in a chart.
 MOST_GROUPS = 7
+# Authors may be many, and most of them too few to be looked at alone.
+MOST_LISTED = 50
 
 
 def groups(study: Studied) -> Section | None:
@@ -29,12 +32,15 @@ def groups(study: Studied) -> Section | None:
         for quantity in quantities(row for row in rows if row.group_field == field)
         if (found := points(_of(rows, field), quantity))
     ]
-    if not figures:
+    unseen = _left_out(study)
+    if not figures and unseen is None:
         return None
     more = []
     if len(figures) > MOST_DRAWN:
         said = f"{len(figures) - MOST_DRAWN:,} further figures by group stand among all figures."
         more = [paragraph(said, kind="quiet")]
+    if unseen is not None:
+        more.append(unseen.html())
     said = (
         "Noise hides few better than many: what a small group writes may be lost first, or "
         "show through longest. The gap is between the group that fares best and the one that "
@@ -47,6 +53,23 @@ def groups(study: Studied) -> Section | None:
         title="Groups of documents",
         parts=[paragraph(said), *figures[:MOST_DRAWN], *more],
     )
+
+
+def _left_out(study: Studied) -> Table | None:
+    """The groups that an attack could not look at alone: silence about them is no good news."""
+    found = Counter(
+        (cell.name, str(group), str(why))
+        for cell in study.done
+        for group, why in dict(cell.details.get("left_out") or {}).items()
+    )
+    if not found:
+        return None
+    rows: list[list[Cell]] = [[*reason, times] for reason, times in found.items()]
+    caption = f"Groups of which nothing is known: {counted(len(rows), 'case')}"
+    if len(rows) > MOST_LISTED:
+        caption += f", of which the first {MOST_LISTED} are listed"
+    head = ("attack", "group", "why", "computations")
+    return Table(caption=caption, head=head, rows=rows[:MOST_LISTED])
 
 
 def _of(rows: Sequence[Row], field: str) -> list[Row]:
