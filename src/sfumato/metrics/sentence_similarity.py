@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, MissingModel
+from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.metrics.prediction import Measured
 from sfumato.metrics.shares import bootstrapped_mean
+from sfumato.models.naming import require_model
 
 Vectors = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Vectors]
@@ -67,8 +68,7 @@ def sentence_similarity(
 def mean_pooled(folder: Path) -> Encoder:
     """An encoder from the folder of a transformer: the mean of its last hidden states."""
     extra("transformers", needed_for="a sentence encoder", extra="train")
-    if not (folder / "config.json").is_file():
-        raise MissingModel(f"{folder} holds no model: there is no config.json in it")
+    require_model(folder)
     from transformers import AutoModel
 
     from sfumato.models.quiet import quiet

@@ -7,30 +7,23 @@ with a model is ever run.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from sfumato.catalog import entries
 from sfumato.core.checks import extra
 from sfumato.core.errors import MissingModel, suggestion
+from sfumato.models.naming import local_folder
 
 SECONDS = 10.0
-HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
 _SMALL = ("*.json", "*.txt", "*.model")
 _WEIGHTS = ("*.safetensors", "*.bin")
 
 
 def folder_of(spec: str) -> Path:
     """The folder that a path or a name on the hub stands for."""
-    path = Path(spec).expanduser()
-    if path.is_dir():
-        return path
-    if path.exists():
-        raise MissingModel(f"{spec} is a file; a model is a folder with config.json and weights")
-    if not HUB_NAME.fullmatch(spec):
-        raise MissingModel(f"there is no folder {spec} to load a model from")
-    return _from_hub(spec)
+    here = local_folder(spec)
+    return _from_hub(spec) if here is None else here
 
 
 def _from_hub(name: str) -> Path:

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 from sfumato.catalog import entries
 from sfumato.core.checks import extra, one_of
 from sfumato.core.config import configured
-from sfumato.core.errors import BadInput, InvalidArgument, MissingModel
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.architecture import Architecture
 from sfumato.models.hub import folder_of
 from sfumato.models.initial import drawn_from
 from sfumato.models.inspection import context_of, is_causal
+from sfumato.models.naming import check_model, is_built_in, require_model
 from sfumato.models.quiet import quiet
 from sfumato.tokenizers.embedded import default_tokenizer
 from sfumato.tokenizers.loading import has_tokenizer, load_tokenizer
@@ -71,14 +72,10 @@ def load_model(
     if len(set(classes)) != len(classes):
         raise InvalidArgument("classes must differ from each other")
     extra("transformers", needed_for="a model", extra="train")
+    check_model(spec, settings or {})
     with quiet(), drawn_from(randomness):
-        if spec in entries("models") and not Path(spec).is_dir():
+        if is_built_in(spec):
             return _built(spec, kind, tuple(classes), tokenizer, settings or {})
-        if settings:
-            raise InvalidArgument(
-                f"settings are for the built-in models ({', '.join(entries('models'))}); the "
-                f"sizes of {spec} are fixed"
-            )
         return _from_folder(folder_of(spec), kind, tuple(classes), tokenizer)
 
 
@@ -102,8 +99,7 @@ def _built(
 def _from_folder(
     folder: Path, kind: str, classes: tuple[str, ...], tokenizer: Tokenizer | None
 ) -> LoadedModel:
-    if not (folder / "config.json").is_file():
-        raise MissingModel(f"{folder} holds no model: there is no config.json in it")
+    require_model(folder)
     register_own()
     config = _config(folder)
     if tokenizer is None or has_tokenizer(folder):

@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.catalog import entries
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.models.naming import HUB_NAME, check_model
 from sfumato.studies.config import Study
 from sfumato.studies.identity import file_identity
 from sfumato.studies.tables import checked, table
@@ -34,8 +35,14 @@ def model_settings(study: Study) -> dict[str, Any]:
     """Everything that decides the model before training."""
     model = _model(study)
     found = asdict(model)
-    if model.name not in entries("models") and study.path(model.name).exists():
-        found["name"] = file_identity(study, model.name)
+    spec = model.name
+    if spec not in entries("models"):
+        here = study.path(spec)
+        if here.exists() or not HUB_NAME.fullmatch(spec):
+            spec = str(here)
+        if here.exists():
+            found["name"] = file_identity(study, model.name)
+    check_model(spec, model.settings)
     if model.tokenizer is not None:
         found["tokenizer"] = file_identity(study, model.tokenizer)
     return found

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
 from sfumato.studies.config import read_study, study_from
 from sfumato.studies.grid import grid
 from sfumato.studies.template import template
@@ -104,6 +104,25 @@ def test_a_key_of_the_model_is_checked() -> None:
     text = SMALL + MODEL.replace("epochs", "epohcs")
     with pytest.raises(InvalidArgument, match=r"unknown key in \[model\] 'epohcs'; .*epochs"):
         grid(study_from(text, HERE, "small"))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ('"lstm"\nsettings = {hiden = 3}', "hidden"),
+        ('"somebody/model"\nsettings = {hidden = 3}', "settings are for the built-in models"),
+        ('"./nowhere"', "there is no folder .*nowhere"),
+        ('"."', "there is no config.json"),
+        ('"small.toml"', "is a file; a model is a folder"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused_before_anything_is_computed(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").touch()
+    text = SMALL + MODEL.replace('"lstm"', name)
+    with pytest.raises((InvalidArgument, MissingModel), match=said):
+        grid(study_from(text, tmp_path, "small"))
 
 
 def test_no_toml_is_bad_input() -> None:

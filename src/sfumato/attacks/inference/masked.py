@@ -26,8 +26,9 @@ from sfumato.attacks.attack import Done
 from sfumato.attacks.inference.guessing import NOBODY
 from sfumato.attacks.inference.observed import Observed
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, InvalidArgument, MissingModel
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.models.naming import require_model
 from sfumato.models.quiet import quiet
 from sfumato.tokenizers.loading import load_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
@@ -58,8 +59,7 @@ class MaskedModel:
         extra("transformers", needed_for="a masked language model", extra="train")
         from transformers import AutoModelForMaskedLM
 
-        if not (folder / "config.json").is_file():
-            raise MissingModel(f"{folder} holds no model: there is no config.json in it")
+        require_model(folder)
         tokenizer = load_tokenizer(folder)
         if tokenizer.backend.mask_token_id is None:
             raise InvalidArgument(
