@@ -16,6 +16,12 @@ from pathlib import Path
 from statistics import fmean
 
 from selective_dp_report import commit
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.metrics.deniability import Effort, deniability
+from sfumato.metrics.population import frequent_words
 from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.cells import RELEASE
@@ -37,6 +43,7 @@ SECRET = "145572"  # planted, and nobody's
 # Our own sentences: the corpus may not be copied here.
 SENTENCES = ("My ID is 145572.", "The bridge over 12 arches was opened on 3 May 1904 by 36 masons.")
 SAMPLED = (8.0, 12.0, 29.0)
+WATCHED = 300
 
 Values = dict[tuple[str, float | None], list[float]]
 
@@ -69,6 +76,8 @@ def page(folder: StudyFolder, resources: Path) -> str:
         "## Perplexity on untouched test text (table A.2)",
         "",
         *_table(rows, "perplexity", PERPLEXITY),
+        "",
+        *_thesis_grid(resources),
         "",
         "## Exposure of the planted secret in bits (table A.3)",
         "",
@@ -122,6 +131,38 @@ def _table(rows: list[Row], metric: str, published: Mapping[str, Sequence[float]
         last = [f"{WITHOUT[metric]:.2f}", ""]
         lines.append(f"| {method}, thesis (GPT-2) | " + " | ".join([*found, *last]) + " |")
     return lines
+
+
+def _thesis_grid(resources: Path) -> list[str]:
+    """What the thesis's levels do to words of this space."""
+    randomness = Randomness.reproducible(1)
+    stays: dict[int, float] = {}
+    for place, level in enumerate(THESIS_LEVELS):
+        points = _mechanism(resources, level)
+        words = frequent_words(points.space).some(WATCHED, randomness.stream(0))
+        found = deniability(points, words, Effort(draws=50), randomness.stream(1 + place))
+        stays[level] = float(found.keep.mean())
+    middle = THESIS_LEVELS[len(THESIS_LEVELS) // 2]
+    return [
+        f"The thesis's levels reach further than this space goes. Of {WATCHED:,} frequent words "
+        f"drawn at random, the share that stays as it is, on average: {stays[middle]:.0%} at "
+        f"ε = {middle}, and more above; so the upper half of its grid hides next to nothing here.",
+        "",
+        "| ε of the thesis | " + " | ".join(map(str, stays)) + " |",
+        "|---|" + "---|" * len(stays),
+        "| words that stay, here | " + " | ".join(f"{one:.1%}" for one in stays.values()) + " |",
+    ]
+
+
+def _mechanism(resources: Path, level: float) -> PointMechanism:
+    vectors = str(resources / "vectors" / "glove-840b-300d-34k.npy")
+    privatizer = Privatizer(
+        policy="everything", mechanism="laplace", epsilon=level, vectors=vectors, seed=1
+    )
+    selective = privatizer.selective
+    assert isinstance(selective, Selective)
+    assert isinstance(selective.mechanism, OverVocabulary)
+    return selective.mechanism.points
 
 
 def _spread(values: list[float]) -> str:
