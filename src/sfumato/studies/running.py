@@ -135,7 +135,9 @@ def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
     The pipe stays open: that it is closed is how a worker learns that this process has died.
     """
     # Workers share the processors: more threads than those would keep each other waiting.
-    each = str(max(1, (os.cpu_count() or 1) // workers))
+    # Who set one of the libraries' numbers means all of them.
+    chosen = [os.environ[name] for name in THREADS if name in os.environ]
+    each = chosen[0] if chosen else str(max(1, (os.cpu_count() or 1) // workers))
     process = subprocess.Popen(
         [sys.executable, "-m", "sfumato.studies.worker"],
         stdin=subprocess.PIPE,
