@@ -124,8 +124,8 @@ def circumstances(setting: Setting, found: dict[str, dict[str, Any]]) -> list[st
     return [
         f"    {command_line(setting)}",
         "",
-        f"{len(found)} models, {total / 60:.0f} minutes in all, each on one of "
-        f"{os.cpu_count()} processors ({platform.machine()}); {having}. Trained at commit {said}; printed at "
+        f"{len(found)} models, {total / 60:.0f} minutes in all, each on one of {os.cpu_count()} "
+        f"processors ({platform.machine()}); {having}. Trained at commit {said}; printed at "
         f"{commit() or 'no commit'}.",
     ]
 
