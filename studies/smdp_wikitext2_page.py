@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +39,8 @@ EXPOSURE = {
     "MDP": (2.68, 2.69, 2.68, 2.70, 2.72, 2.70, 2.72, 2.76, 2.92, 3.04, 3.11),
     "SMDP": (2.69, 2.68, 2.68, 2.71, 2.72, 2.73, 2.69, 2.73, 2.80, 2.98, 3.03),
 }
-WITHOUT = {"perplexity": 22.59, "exposure at 10 repetitions": 4.65}
+EXPOSED = "exposure at 10 repetitions (sampled)"
+WITHOUT = {"perplexity": 22.59, EXPOSED: 4.65}
 SECRET = "145572"  # planted, and nobody's
 # Our own sentences: the corpus may not be copied here.
 SENTENCES = ("My ID is 145572.", "The bridge over 12 arches was opened on 3 May 1904 by 36 masons.")
@@ -62,13 +64,17 @@ def page(folder: StudyFolder, resources: Path) -> str:
     described, rows = folder.study(), folder.rows()
     cells = folder.cells()
     done = [cell for cell in cells if cell.state == DONE]
+    model = tomllib.loads(described["file"])["model"]
+    tokens = max((row.n or 0 for row in rows if row.metric == "perplexity"), default=0)
     lines = [
         "# The thesis's experiment on WikiText-2, small",
         "",
         f"{described['corpus'][0].upper()}{described['corpus'][1:]}. The model is stories15m (15 "
-        "million parameters, trained on simple stories), fine-tuned on privatized text; the thesis "
-        "fine-tunes GPT-2 small on all of WikiText-2. The space is GloVe 840B cut down to 33,860 "
-        "words. Its levels are not those of the thesis's space, so curves are to be compared, not "
+        "million parameters, trained on simple stories), fine-tuned on privatized text for "
+        f"{model['epochs']} epochs in batches of {model['batch_size']} at a rate of "
+        f"{model['learning_rate']} that falls to nothing, with rows of at most 256 tokens, and "
+        f"measured on {tokens:,} tokens; the thesis fine-tunes GPT-2 small on all of "
+        "WikiText-2. The space is GloVe 840B cut down to 33,860 words. Its levels are not those of the thesis's space, so curves are to be compared, not "
         "single levels; perplexities are far apart because the models are. Replacements come "
         "without capitals, which the test text has: that is a part of what MDP loses here. "
         f"{len(done)} of {len(cells)} computations are done.",
@@ -85,7 +91,7 @@ def page(folder: StudyFolder, resources: Path) -> str:
         "that was never planted has 1.44 on average. The thesis takes logarithms of a rank, too, "
         "and reports figures between 2.68 and 4.65, the base of which it does not state.",
         "",
-        *_table(rows, "exposure at 10 repetitions", EXPOSURE),
+        *_table(rows, EXPOSED, EXPOSURE),
         "",
         "## What becomes of words",
         "",
@@ -178,7 +184,9 @@ def _kept(folder: StudyFolder, rows: list[Row]) -> list[str]:
         "| method | ε | a word stays | word overlap | the secret is still there |",
         "|---|---|---|---|---|",
     ]
-    for cell in folder.cells():
+    cells = folder.cells()
+    names = list(dict.fromkeys(cell.method for cell in cells))
+    for cell in sorted(cells, key=lambda one: (names.index(one.method), one.level or 0)):
         if cell.kind != RELEASE or cell.state != DONE or cell.seed != 1:
             continue
         mine = [
