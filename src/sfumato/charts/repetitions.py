@@ -14,6 +14,7 @@ from sfumato.core.errors import InvalidArgument
 PANEL = 300
 DASHES = ([1, 0], [6, 3], [2, 2])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+END_SHAPES = ("triangle-left", "triangle-right")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +133,8 @@ def _style(place: int, levels: int) -> dict[str, Any]:
         return {
             "colour": FAINT_INK,
             "dash": [6, 4] if place == levels else [2, 3],
-            "shape": "stroke",
+            # Where all are planted equally often there is no line, and a filled stroke has no area.
+            "shape": END_SHAPES[(place - levels) % len(END_SHAPES)],
         }
     return {
         "colour": COLOURS[place % len(COLOURS)],

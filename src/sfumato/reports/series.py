@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -124,10 +124,13 @@ def _between_ends(some: Sequence[Point], quantity: Quantity) -> float:
     return max(0.0, low - high)
 
 
-def headline(rows: Sequence[Row], role: str) -> Quantity | None:
-    """The quantity to show first: of all that tell most, what speaks of most methods and levels."""
+def headline(rows: Sequence[Row], role: str, on_models: Container[str] = ()) -> Quantity | None:
+    """The quantity to show first: of all that tell most, what speaks of most methods and levels.
+
+    Of equals that which looks at models: a text is privatized for what is made of it.
+    """
     mine = [row for row in whole(rows) if row.role == role]
-    reach = {one: len(points(mine, one)) for one in telling(mine)}
+    reach = {one: (len(points(mine, one)), one.by in on_models) for one in telling(mine)}
     return max(reach, key=lambda one: reach[one], default=None)
 
 

@@ -11,6 +11,7 @@ from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import BadInput, SfumatoError
 from sfumato.metrics.rows import ANCHORS, Row
 from sfumato.reports.numbers import level_of
+from sfumato.studies.cells import RUN
 from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
 
 
@@ -84,6 +85,14 @@ class Studied:
         """The methods in the order of the grid, without the two ends."""
         named = dict.fromkeys(cell.method for cell in self.cells if cell.method)
         return [one for one in named if one not in ANCHORS]
+
+    @cached_property
+    def on_models(self) -> frozenset[str]:
+        """The attacks and measures that look at a trained model, not at a text."""
+        runs = {cell.key for cell in self.cells if cell.kind == RUN}
+        return frozenset(
+            row.by for cell in self.done if not runs.isdisjoint(cell.inputs) for row in cell.rows
+        )
 
     def attacks(self, name: str) -> Iterator[tuple[CellRecord, Mapping[str, Any]]]:
         """The finished attacks of that name, each with its scores."""

@@ -50,6 +50,16 @@ def test_ends_alone_have_a_panel() -> None:
     assert chart.content("svg").startswith(b"<svg")
 
 
+def test_ends_are_seen_where_there_is_no_line() -> None:
+    means = [mean("no privacy", None, 1), mean("random output", None, 1), mean("SMDP", 2.0, 1)]
+    points = repetitions_chart(means).spec["spec"]["layer"][1]
+    assert points["mark"]["filled"]
+    shape = points["encoding"]["shape"]["scale"]
+    found = dict(zip(shape["domain"], shape["range"], strict=True))
+    assert len(set(found.values())) == 3
+    assert "stroke" not in found.values()  # filled, it has no area
+
+
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="at least one"):
         repetitions_chart([])

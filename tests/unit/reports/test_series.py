@@ -50,6 +50,14 @@ def test_the_headline_speaks_of_most_levels() -> None:
     assert headline([row("a", None)], LEAKAGE) is None
 
 
+def test_of_equals_the_headline_is_about_models() -> None:
+    rows = [row("stays", 1.0, by="deniability"), row("bits", 1.0, by="exposure")]
+    text, model = headline(rows, LEAKAGE), headline(rows, LEAKAGE, {"exposure"})
+    assert text is not None
+    assert model is not None
+    assert (text.by, model.by) == ("deniability", "exposure")
+
+
 def test_a_single_figure_keeps_its_interval_and_seeds_have_their_own() -> None:
     alone = row("a", 1.0, low=0.9, high=1.3)
     (point,) = points([alone], quantities([alone])[0])

@@ -20,7 +20,8 @@ Place = tuple[str | None, float | None]
 def summary(study: Studied) -> Section:
     """A box for each method."""
     rows = whole(study.rows)
-    shown = [one for one in (headline(rows, LEAKAGE), headline(rows, UTILITY)) if one is not None]
+    first = [headline(rows, role, study.on_models) for role in (LEAKAGE, UTILITY)]
+    shown = [one for one in first if one is not None]
     found = {one: points(rows, one) for one in shown}
     parts = [paragraph(_shown(found))] if found else []
     if not study.methods:
@@ -38,8 +39,9 @@ def _shown(found: dict[Quantity, list[Point]]) -> str:
         beside = "".join(f"; {name}: {number(value)}" for name, value in ends(some))
         said.append(f"{one.role} is {one.said} ({_WAYS[one.better]}{beside})")
     chosen = (
-        "They were chosen after the fact: of those that speak of most methods and levels, leakage "
-        "is what tells no privacy from random output best. All others stand below."
+        "They were chosen after the fact: of those that speak of most methods and levels what was "
+        "measured on models, not on text, if anything was; and of an attack's figures what tells "
+        "no privacy from random output best. All others stand below."
     )
     return f"In this summary {', and '.join(said)}. {chosen}"
 

@@ -31,7 +31,8 @@ def tradeoff(study: Studied) -> Section | None:
     leaking = [row for row in rows if row.role == LEAKAGE and row.by != "audit"]
     using = [row for row in rows if row.role == UTILITY]
     parts: list[Html | Figure] = []
-    for leakage in telling(leaking)[:MOST_DRAWN]:
+    attacked = sorted(telling(leaking), key=lambda one: one.by not in study.on_models)
+    for leakage in attacked[:MOST_DRAWN]:
         parts += _figure(study, leaking, leakage, using)
     if not parts:
         return None
@@ -59,9 +60,15 @@ def _figure(
 ) -> list[Html | Figure]:
     found = _places(leaking, leakage)
     candidates = [(one, _places(using, one)) for one in telling(using)]
-    # The utility that was measured on most of what this attack was run on.
+    on_model = leakage.by in study.on_models
+    # The utility that was measured on most of what this attack was run on, be it texts or models.
     utility, kept = max(
-        candidates, key=lambda one: len(found.keys() & one[1].keys()), default=(None, {})
+        candidates,
+        key=lambda one: (
+            len(found.keys() & one[1].keys()),
+            (one[0].by in study.on_models) == on_model,
+        ),
+        default=(None, {}),
     )
     if utility is None or not found.keys() & kept.keys():
         utility, kept = None, {}
