@@ -13,6 +13,18 @@ from typing import Any, BinaryIO
 from sfumato.core.errors import BadInput, OutputExists, StorageFailed
 
 
+def from_home(written: str) -> Path:
+    """A path in which ``~`` stands for a home.
+
+    >>> from_home("~nobody-of-that-name/model").as_posix()  # not anybody's home: a plain name
+    '~nobody-of-that-name/model'
+    """
+    try:
+        return Path(written).expanduser()
+    except RuntimeError:
+        return Path(written)
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Whoever looks sees the old file or the new one."""
     with replacing(path) as stream:

@@ -9,6 +9,7 @@ from pathlib import Path
 from sfumato.catalog import entries
 from sfumato.core.config import configured
 from sfumato.core.errors import InvalidArgument, MissingModel
+from sfumato.core.files import from_home
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
 
@@ -20,7 +21,7 @@ def is_built_in(spec: str) -> bool:
 
 def local_folder(spec: str) -> Path | None:
     """The folder of this machine that is meant, or nothing if only the hub could know the name."""
-    path = Path(spec).expanduser()
+    path = from_home(spec)
     if path.is_dir():
         return path
     if path.exists():

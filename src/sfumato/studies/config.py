@@ -20,6 +20,7 @@ from unicodedata import category
 from sfumato.catalog import entries
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
+from sfumato.core.files import from_home
 from sfumato.corpora.canaries import Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.metrics.rows import ANCHORS
@@ -201,7 +202,7 @@ class Study:
 
     def path(self, written: str) -> Path:
         """A path of the file, from where the file stands."""
-        return self.folder / _VARIABLE.sub(_value, written)
+        return self.folder / from_home(_VARIABLE.sub(_value, written))
 
 
 def checked_seeds(name: str, seeds: tuple[int, ...]) -> tuple[int, ...]:

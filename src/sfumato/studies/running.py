@@ -129,22 +129,29 @@ def _watched(work: Work, workers: int, watch: Watch | None) -> int:
     return sum(one.returncode != 0 for one in started)
 
 
+def _threads(workers: int) -> dict[str, str]:
+    """How many threads a worker's libraries take.
+
+    Workers share the processors: more threads than those would keep each other waiting. Who set
+    one library's number means all of them.
+    """
+    chosen = [os.environ[name] for name in THREADS if name in os.environ]
+    each = chosen[0] if chosen else str(max(1, (os.cpu_count() or 1) // workers))
+    return dict.fromkeys(THREADS, each)
+
+
 def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
     """A worker; what it has to do comes through a pipe, and it says nothing.
 
     The pipe stays open: that it is closed is how a worker learns that this process has died.
     """
-    # Workers share the processors: more threads than those would keep each other waiting.
-    # Who set one of the libraries' numbers means all of them.
-    chosen = [os.environ[name] for name in THREADS if name in os.environ]
-    each = chosen[0] if chosen else str(max(1, (os.cpu_count() or 1) // workers))
     process = subprocess.Popen(
         [sys.executable, "-m", "sfumato.studies.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         # A module of the user's, in the folder where the command is run, is none of ours.
-        env=dict.fromkeys(THREADS, each) | os.environ | {"PYTHONSAFEPATH": "1"},
+        env=_threads(workers) | os.environ | {"PYTHONSAFEPATH": "1"},
     )
     pipe = cast("IO[bytes]", process.stdin)  # there is one, see above
     with suppress(BrokenPipeError):  # it was killed before it began, and is counted as lost

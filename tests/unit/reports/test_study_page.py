@@ -82,9 +82,9 @@ def test_groups_have_a_gap(study_report: Path) -> None:
 
 def test_groups_that_an_attack_left_out_are_named(study_report: Path) -> None:
     text = Read.of(study_report.read_bytes()).text()
-    said = text[text.index("Groups of which nothing is known: 1 case") :]
-    assert "JP" in said[:120]
-    assert "2 documents are too few" in said[:120]
+    said = text[text.index("Groups that an attack could not look at alone: 1 case") :]
+    assert "JP" in said[:140]
+    assert "2 documents are too few" in said[:140]
 
 
 def test_the_same_folder_gives_the_same_bytes(study_report: Path, tmp_path: Path) -> None:

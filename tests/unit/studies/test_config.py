@@ -153,6 +153,11 @@ def test_a_part_of_a_private_corpus_is_refused(tmp_path: Path) -> None:
         study_from(text, tmp_path, "x")
 
 
+def test_paths_know_the_home_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert study_from(SMALL, HERE, "small").path("~/models/mine") == tmp_path / "models" / "mine"
+
+
 def test_paths_know_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     study = study_from(SMALL, Path("a"), "x")
     monkeypatch.setenv("SFUMATO_TEST_FOLDER", "there")

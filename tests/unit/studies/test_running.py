@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.core.errors import BadInput, OutputExists, StorageFailed
 from sfumato.metrics.rows import Row
-from sfumato.studies import working
+from sfumato.studies import running, working
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
@@ -20,6 +20,17 @@ from sfumato.studies.working import Work
 from small_study import SMALL, small_study
 
 CELLS = 1 + 2 * (2 * 2 + 3 * 2)
+
+
+def test_a_number_of_threads_for_one_library_is_meant_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in running.THREADS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert set(running._threads(4).values()) == {"2"}
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert running._threads(4) == dict.fromkeys(running.THREADS, "1")
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import MissingModel
+from sfumato.core.files import from_home
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.linguistic.pieces import grouped, in_pieces, joined
 
@@ -124,7 +125,7 @@ def load(model: str, *, policy: str) -> Pipeline:
 def _loaded(model: str) -> Pipeline:
     from spacy.util import get_package_path, is_package
 
-    given = Path(model).expanduser()
+    given = from_home(model)
     if (given / "config.cfg").is_file():
         return Pipeline(_language(given), given.resolve())
     if is_package(model):

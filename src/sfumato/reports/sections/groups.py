@@ -65,7 +65,7 @@ def _left_out(study: Studied) -> Table | None:
     if not found:
         return None
     rows: list[list[Cell]] = [[*reason, times] for reason, times in found.items()]
-    caption = f"Groups of which nothing is known: {counted(len(rows), 'case')}"
+    caption = f"Groups that an attack could not look at alone: {counted(len(rows), 'case')}"
     if len(rows) > MOST_LISTED:
         caption += f", of which the first {MOST_LISTED} are listed"
     head = ("attack", "group", "why", "computations")
