@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
+from sfumato.training.clipping import clippers, rounding
 from sfumato.training.clipping.recording import Recording
 
 # The losses of some rows, named by a tensor of row numbers, under a model.
@@ -44,6 +46,13 @@ def norm(gradient: Mapping[str, Tensor]) -> float:
     return float(squares.sum().sqrt())
 
 
+def clip_scale(bound: float, length: float) -> float:
+    """What a record of ordinary numbers is scaled by: its norm is taken to be a little longer."""
+    doubt, drift = rounding.shares(torch.float32)
+    longer = length * math.sqrt(1 + doubt) * (1 + drift) * (1 + clippers.MARGIN)
+    return min(1.0, bound / longer)
+
+
 def worst_difference(
     model: nn.Module, losses: Losses, rows: int, owner: Tensor | None = None
 ) -> tuple[float, float]:
@@ -60,8 +69,8 @@ def worst_difference(
     recording = Recording(model)
     try:
         records = recording.backward(losses(model, everything), owner)
-        norms = recording.norms(records)
-        sums = dict(recording.weighted_sums(records.per_row(scales)))
+        norms = recording.measure(records).norms()
+        sums = dict(recording.weighted_sums(scales, records))
     finally:
         recording.close()
     assert set(sums) == set(naive[0])

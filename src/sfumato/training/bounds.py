@@ -27,8 +27,9 @@ from sfumato.core.errors import InvalidArgument
 
 KINDS = ("adaptive", "automatic", "fixed")
 
-# Weights are numbers of single precision: of a shorter or longer gradient rounding leaves little.
-COMPUTABLE_NORM = 1e-20, 1e20
+# Weights are numbers of single precision: of a longer gradient rounding leaves little, and a
+# shorter bound could be missed by products so small that they underflow.
+COMPUTABLE_NORM = 1e-8, 1e20
 
 
 LEAST_COUNT_NOISE = 2.0

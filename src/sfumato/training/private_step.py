@@ -37,7 +37,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Clipper
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.slots import squares
+from sfumato.training.clipping.rounding import formed, together
 
 
 def make_private(
@@ -104,12 +104,11 @@ class PrivateStep:
             raise InvalidArgument("within one_record all rows have the same owner; give none")
         records = self.recording.backward(losses, owner)
         if self._record is not None:
-            _add(self._record, self.recording.weighted_sums(torch.ones_like(losses)))
+            _add(self._record, self.recording.weighted_sums(torch.ones_like(losses), records))
             return
         self._refuse_twice(owner)
-        norms = self.recording.norms(records)
-        scales = self._scales(norms)
-        _add(self._sums, self.recording.weighted_sums(records.per_row(scales)))
+        scales = self._scales(self.recording.measure(records).bounds())
+        _add(self._sums, self.recording.weighted_sums(scales, records))
 
     @contextmanager
     def one_record(self) -> Iterator[None]:
@@ -187,14 +186,12 @@ class PrivateStep:
     def _close_record(self, total: dict[str, Tensor]) -> None:
         if not total:
             return
-        squared = torch.stack(
-            [squares(one.reshape(1, -1, one.shape[-1])) for one in total.values()]
-        )
-        scale = self._scales(squared.double().sum(0).sqrt())
+        whole = together([formed(one[None]) for one in total.values()])
+        scale = self._scales(whole.bounds())
         _add(self._sums, ((name, one.mul_(scale)) for name, one in total.items()))
 
-    def _scales(self, norms: Tensor) -> Tensor:
-        if not bool(norms.isfinite().all()):
+    def _scales(self, bounds: Tensor) -> Tensor:
+        if not bool(bounds.isfinite().all()):
             self.recording.clear()
             # Which record it was, and how many there are, is as secret as the sample.
             raise UndefinedGradient(
@@ -202,8 +199,8 @@ class PrivateStep:
                 "used. Lower the learning rate, or look for a division by zero in the loss"
             )
         if isinstance(self.clipper, Adaptive):
-            self._count += self.clipper.count(norms)
-        return self.clipper.scales(norms)
+            self._count += self.clipper.count(bounds)
+        return self.clipper.scales(bounds)
 
 
 def _add(sums: dict[str, Tensor], more: Iterable[tuple[str, Tensor]]) -> None:

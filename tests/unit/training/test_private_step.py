@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import SGD
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from naive_gradients import TOLERANCE, gradients_of_records, norm
+from naive_gradients import TOLERANCE, clip_scale, gradients_of_records, norm
 from sfumato.core.errors import InvalidArgument, UndefinedGradient, UnsupportedLayer
 from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import LSTM
@@ -87,7 +87,7 @@ def clipped_mean(
 ) -> dict[str, Tensor]:
     """The clipped sum over records, by a loop, divided by the expected batch size, 4."""
     naive = gradients_of_records(model, lambda under, rows: losses_of(under, tokens[rows]), owner)
-    scaled = [{k: v * min(1.0, bound / norm(one)) for k, v in one.items()} for one in naive]
+    scaled = [{k: v * clip_scale(bound, norm(one)) for k, v in one.items()} for one in naive]
     return {name: torch.stack([one[name] for one in scaled]).sum(0) / 4 for name in scaled[0]}
 
 

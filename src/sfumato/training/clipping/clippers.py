@@ -6,9 +6,10 @@ Guarantee
     release with multiplier z.
 
 Why it holds
-    Flat: min(1, C/norm)·norm <= C. Automatic: C/(norm + stability)·norm < C. Norms come with
-    rounding errors; both make the norm a little longer first (``MARGIN``), so the bound holds for
-    the gradient as computed. A scale depends on no record but its own.
+    Flat: min(1, C/norm)·norm <= C. Automatic: C/(norm + stability)·norm < C. What is taken for the
+    norm here is a bound on what the record can add to the computed sum (``rounding``). Both make it
+    a little longer (``MARGIN``), for the rounding of the scale itself, and of the running sum to
+    which up to a thousand physical batches are added. A scale depends on no record but its own.
 
 Adaptive
     The bound follows a quantile of the norms. What is learnt about the norms is a release of its
@@ -36,10 +37,15 @@ from torch import Tensor
 from sfumato.core.checks import between, positive
 from sfumato.training.bounds import COMPUTABLE_NORM
 
-# By this share a norm is taken to be longer than computed; rounding is some ten times smaller.
-MARGIN = 2.0**-18
+# By this share a norm is taken to be longer: a thousand roundings of a number are half of it.
+MARGIN = 2.0**-13
 # The bound changes by at most this much, as a logarithm, in a step.
 LARGEST = 3.0
+
+
+def computable(name: str, norm: float) -> float:
+    """A bound that numbers of single precision can keep."""
+    return between(name, positive(name, norm), *COMPUTABLE_NORM)
 
 
 class Clipper(Protocol):
@@ -64,7 +70,7 @@ class Flat:
     clip_norm: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clip_norm", positive("clip_norm", self.clip_norm))
+        object.__setattr__(self, "clip_norm", computable("clip_norm", self.clip_norm))
 
     def scales(self, norms: Tensor) -> Tensor:
         """min(1, C/norm)."""
@@ -85,7 +91,7 @@ class Automatic:
     stability: float = 0.01
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clip_norm", positive("clip_norm", self.clip_norm))
+        object.__setattr__(self, "clip_norm", computable("clip_norm", self.clip_norm))
         object.__setattr__(self, "stability", positive("stability", self.stability))
 
     def scales(self, norms: Tensor) -> Tensor:
@@ -106,7 +112,7 @@ class Adaptive:
     count_noise: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "initial", positive("initial", self.initial))
+        object.__setattr__(self, "initial", computable("initial", self.initial))
         object.__setattr__(self, "quantile", between("quantile", self.quantile, 0.0, 1.0))
         for name in ("learning_rate", "count_noise"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))

@@ -28,6 +28,12 @@ from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
 from sfumato.training.clipping.layers.layer import Batch, Layer, Role
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.rounding import (
+    Measured,
+    refuse_coarse_products,
+    shares,
+    together,
+)
 from sfumato.training.clipping.side_doors import refuse_batch_statistics, refuse_changes, state_of
 from sfumato.training.clipping.slots import Slot
 
@@ -95,6 +101,7 @@ class Recording:
                 f"{', '.join(frozen)} was frozen after training was made private; close this "
                 "private step and make a new one"
             )
+        refuse_coarse_products()
         records = Records.of(owner, len(losses))
         try:
             refuse_changes(self._state, self.model)
@@ -110,17 +117,28 @@ class Recording:
             self.clear()
             raise
 
-    def norms(self, records: Records) -> Tensor:
-        """Norm of each record's gradient over all parameters, in double precision."""
-        used = (slot for slot in self.slots.values() if slot.used)
-        squared = torch.stack([slot.squared_norms(records).double() for slot in used])
-        return squared.sum(0).sqrt()
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient over all parameters, and a bound on it."""
+        slots = [slot for slot in self.slots.values() if slot.used]
+        parts = [slot.measure(records) for slot in slots]
+        whole = together(parts)
+        which = whole.uncertain()
+        if len(which):
+            # What is left alone adds up to less than half of what a record may be in doubt by.
+            much = shares(whole.dtype)[0] * whole.square[which] / (2 * len(parts))
+            for index, (slot, part) in enumerate(zip(slots, parts, strict=True)):
+                doubtful = which[part.doubt[which] > much]
+                if len(doubtful):
+                    closer = slot.measure_closely(records, doubtful)
+                    parts[index] = part.replaced(doubtful, closer)
+            whole = together(parts)
+        return whole
 
-    def weighted_sums(self, weights: Tensor) -> Iterator[tuple[str, Tensor]]:
-        """For each parameter the sum of the rows' gradients times their weights; forgets them."""
+    def weighted_sums(self, weights: Tensor, records: Records) -> Iterator[tuple[str, Tensor]]:
+        """For each parameter the records' gradients times their weights, summed; forgets them."""
         for name, slot in self.slots.items():
             if slot.used:
-                total = slot.weighted_sum(weights.to(slot.parameter.dtype))
+                total = slot.weighted_sum(_rounded(weights, slot.parameter.dtype), records)
                 slot.clear()
                 yield name, total
 
@@ -287,6 +305,11 @@ def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
             "the model has no trainable parameters; unfreeze what is to be trained"
         )
     return {names[parameter]: slot for parameter, slot in known.items()}
+
+
+def _rounded(weights: Tensor, dtype: torch.dtype) -> Tensor:
+    """Weights in the precision of a parameter; one so small that rounding could double it is 0."""
+    return torch.where(weights < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
 
 
 def _first_tensor(values: Iterable[Any]) -> Tensor | None:

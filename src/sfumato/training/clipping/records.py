@@ -62,10 +62,12 @@ class Records:
             return torch.arange(self.count, device=like.device)
         return self.of_row.to(like.device)
 
-    def groups(self) -> Iterator[Tensor]:
-        """The rows of each record in turn."""
+    def groups(self, which: Tensor | None = None) -> Iterator[Tensor]:
+        """The rows of each record in turn, or of some records."""
+        chosen = range(self.count) if which is None else which.tolist()
         if self.of_row is None:
-            yield from torch.arange(self.count)[:, None]
+            yield from (torch.tensor([record]) for record in chosen)
         else:
             sizes = torch.bincount(self.of_row, minlength=self.count)
-            yield from torch.split(self.of_row.argsort(stable=True), sizes.tolist())
+            groups = torch.split(self.of_row.argsort(stable=True), sizes.tolist())
+            yield from (groups[record] for record in chosen)

@@ -1,7 +1,8 @@
 """What is written down about one parameter during one backward pass.
 
-A slot gathers what the layers that use a parameter saw, and turns it into two things: the squared
-norm of each record's gradient, and, once the scales are known, the scaled sum of the gradients.
+A slot gathers what the layers that use a parameter saw, and turns it into two things: the norm of
+each record's gradient, with what rounding may have done to it (``rounding``), and, once the scales
+are known, the scaled sum of the gradients.
 A parameter has one slot however many layers share it, because a record's gradient is the sum over
 all uses: norms of the uses taken one by one would miss what they have in common.
 """
@@ -10,10 +11,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import torch
 from torch import Tensor
 
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.rounding import Measured, formed, weigh
 
 
 class Slot(ABC):
@@ -34,12 +35,16 @@ class Slot(ABC):
         """Whether any layer wrote something down."""
 
     @abstractmethod
-    def squared_norms(self, records: Records) -> Tensor:
-        """Squared norm of each record's gradient."""
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient."""
+
+    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+        """The same of some records, with less doubt, at whatever cost."""
+        return self.measure(records).of(which)
 
     @abstractmethod
-    def weighted_sum(self, weights: Tensor) -> Tensor:
-        """Sum of the rows' gradients, each times its weight, in the shape of the parameter."""
+    def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
+        """Sum of the records' gradients, each times its weight, in the shape of the parameter."""
 
     @abstractmethod
     def extents(self) -> Tensor:
@@ -56,6 +61,7 @@ class VectorSlot(Slot):
     def __init__(self, parameter: Tensor) -> None:
         super().__init__(parameter)
         self._rows: Tensor | None = None
+        self._records: Tensor | None = None
 
     def collect(self, *seen: Tensor) -> None:
         """Add the gradients of one use, a row each."""
@@ -67,14 +73,14 @@ class VectorSlot(Slot):
         """Whether any layer wrote something down."""
         return self._rows is not None
 
-    def squared_norms(self, records: Records) -> Tensor:
-        """Squared norm of each record's gradient."""
-        return squares(records.sum(self._gradients()))
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient."""
+        return formed(self._of_records(records))
 
-    def weighted_sum(self, weights: Tensor) -> Tensor:
-        """Sum of the rows' gradients, each times its weight."""
-        gradients = self._gradients()
-        return (weights @ gradients.flatten(1)).view(gradients.shape[1:])
+    def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
+        """Sum of the records' gradients, each times its weight."""
+        gradients = self._of_records(records)
+        return weigh(weights, gradients.flatten(1)).view(gradients.shape[1:])
 
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
@@ -82,18 +88,14 @@ class VectorSlot(Slot):
 
     def clear(self) -> None:
         """Forget the batch."""
-        self._rows = None
+        self._rows = self._records = None
+
+    def _of_records(self, records: Records) -> Tensor:
+        """A gradient for each record: what is measured is what is added to the sum."""
+        if self._records is None:
+            self._records = records.sum(self._gradients())
+        return self._records
 
     def _gradients(self) -> Tensor:
         assert self._rows is not None, "asked for a gradient that nobody wrote down"  # noqa: S101
         return self._rows
-
-
-def squares(rows: Tensor) -> Tensor:
-    """Sum of squares of each row.
-
-    Summed along the last axis first: one long sum in single precision loses a thousandth.
-    """
-    shortened: Tensor = torch.linalg.vector_norm(rows, dim=-1)
-    shortened = shortened.square()
-    return shortened.flatten(1).sum(1) if shortened.dim() > 1 else shortened

@@ -18,7 +18,7 @@ from naive_gradients import TOLERANCE, worst_difference
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.layers import linear, tied
 from sfumato.training.clipping.layers.costs import keep_gradient
-from sfumato.training.clipping.slots import squares
+from sfumato.training.clipping.rounding import formed
 
 VOCABULARY = 11
 
@@ -223,8 +223,9 @@ def test_both_ways_to_a_norm_agree(shape: Shape) -> None:
     draw = prepared(shape)
     left = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
     right = torch.randn(shape.rows, shape.places, shape.right, generator=draw)
-    formed = squares(torch.bmm(left.transpose(1, 2), right))
-    assert linear.inner_products(left, right) == pytest.approx(formed, rel=1e-5)
+    product = formed(torch.bmm(left.transpose(1, 2), right))
+    found = linear.inner_products(linear.Places.of(left, right))
+    assert found.square.tolist() == pytest.approx(product.square.tolist(), rel=1e-5)
 
 
 @pytest.mark.parametrize("places", [1, 2, 7, 8])
@@ -232,8 +233,9 @@ def test_a_wide_symmetric_product_is_computed_by_halves(places: int) -> None:
     draw = torch.Generator().manual_seed(places)
     left = torch.randn(3, places, linear.WIDE, generator=draw)
     right = torch.randn(3, places, 5, generator=draw)
-    formed = squares(torch.bmm(left.transpose(1, 2), right))
-    assert linear.inner_products(left, right) == pytest.approx(formed, rel=1e-5)
+    product = formed(torch.bmm(left.transpose(1, 2), right))
+    found = linear.inner_products(linear.Places.of(left, right))
+    assert found.square.tolist() == pytest.approx(product.square.tolist(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["linear", "conv1d", "lstm", "a layer called twice", "tied"])

@@ -285,12 +285,14 @@ def test_layers_that_are_computed_again_in_the_backward_pass_are_recorded(reentr
     plain = nn.Sequential(model.first, model.block, model.norm)
     recording = Recording(plain)
     records = recording.backward(losses(plain(rows)))
-    expected = recording.norms(records)
+    expected = recording.measure(records).norms()
     recording.close()
     recording = Recording(model)
     for _ in range(2):
         records = recording.backward(losses(model(rows)))
-        assert recording.norms(records).tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+        assert recording.measure(records).norms().tolist() == pytest.approx(
+            expected.tolist(), rel=1e-6
+        )
     recording.close()
 
 
@@ -330,7 +332,7 @@ def test_a_model_that_is_itself_a_layer_can_be_recorded_and_given_back() -> None
     model = nn.Linear(4, 3)
     recording, rows = sums_of(model)
     records = recording.backward(losses(model(rows)))
-    assert len(recording.norms(records)) == 3
+    assert len(recording.measure(records).norms()) == 3
     with torch.no_grad():
         assert model(rows[0]).shape == (6, 3)
     recording.close()

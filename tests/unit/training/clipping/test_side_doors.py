@@ -158,7 +158,7 @@ def test_a_parameter_with_two_names_in_one_layer_counts_twice() -> None:
     loss = model(rows).square().sum()
     wanted = torch.autograd.grad(loss, list(model.parameters()))
     recording = Recording(model)
-    recording.backward(model(rows).square().sum((1, 2)))
-    found = dict(recording.weighted_sums(torch.ones(3)))
+    records = recording.backward(model(rows).square().sum((1, 2)))
+    found = dict(recording.weighted_sums(torch.ones(3), records))
     for one, other in zip(found.values(), wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)

@@ -3,7 +3,9 @@
 Why the norm is right
     The gradient of a row of the batch is zero but for the lines it looked up, and the gradients of
     equal tokens add up. So equal tokens of a record are summed first and squared afterwards; the
-    work is proportional to the number of tokens, and no dense one-hot matrix is ever made.
+    work is proportional to the number of tokens, and no dense one-hot matrix is ever made. The
+    sums of a record are kept, and are what is scaled and added to the others: what was measured is
+    what is used, whatever rounding did to it.
 
 Positions
     Models look positions up once, for all rows together, and let the result be repeated by
@@ -24,6 +26,7 @@ from torch.nn import functional
 from sfumato.core.errors import UnsupportedLayer
 from sfumato.training.clipping.layers.layer import Batch, Layer, Role, through
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.rounding import Measured, add_up, formed, pieces
 from sfumato.training.clipping.slots import Slot
 
 
@@ -42,6 +45,7 @@ class TableSlot(Slot):
     def __init__(self, parameter: Tensor) -> None:
         super().__init__(parameter)
         self._pairs: list[tuple[Tensor, Tensor]] = []
+        self._lines: _Lines | None = None
 
     def collect(self, *seen: Tensor) -> None:
         """Add one use: tokens (rows, places) and gradients (rows, places, width)."""
@@ -60,22 +64,26 @@ class TableSlot(Slot):
         """Whether any layer wrote something down."""
         return bool(self._pairs)
 
-    def squared_norms(self, records: Records) -> Tensor:
-        """Squared norm of each record's gradient."""
-        lines = self._lines(records)
-        norms = lines.gradients.new_zeros(records.count)
-        squared = torch.linalg.vector_norm(lines.gradients, dim=1).square()
-        return norms.index_add_(0, lines.records, squared)
-
-    def weighted_sum(self, weights: Tensor) -> Tensor:
-        """Sum of the rows' gradients, each times its weight."""
-        tokens, gradients = self.pair()
-        scaled = gradients * weights[:, None, None]
-        lines, width = self.parameter.shape
-        total: Tensor = torch.ops.aten.embedding_dense_backward(
-            scaled.reshape(-1, width), tokens.reshape(-1), lines, -1, False
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient."""
+        lines = self.of_records(records)
+        each = formed(lines.gradients)
+        square, doubt = (
+            one.new_zeros(records.count).index_add_(0, lines.records, one)
+            for one in (each.square, each.doubt)
         )
-        return total
+        return Measured(square, doubt, (square + doubt).sqrt(), each.dtype)
+
+    def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
+        """Sum of the records' gradients, each times its weight."""
+        lines = self.of_records(records)
+        scaled = lines.gradients * weights[lines.records, None]
+        size = len(self.parameter)
+        # Lines are in the order of the records, so a piece adds up the lines of few enough of them.
+        first = [int(some[0]) for some in pieces(torch.arange(records.count))][1:]
+        ends = torch.searchsorted(lines.records, torch.tensor(first).to(lines.records)).tolist()
+        parts = zip(*(torch.tensor_split(one, ends) for one in (scaled, lines.lines)), strict=True)
+        return add_up(_into_table(gradients, numbers, size) for gradients, numbers in parts)
 
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
@@ -84,8 +92,15 @@ class TableSlot(Slot):
     def clear(self) -> None:
         """Forget the batch."""
         self._pairs.clear()
+        self._lines = None
 
-    def _lines(self, records: Records) -> _Lines:
+    def of_records(self, records: Records) -> _Lines:
+        """The lines that each record looked up, with its gradient at each."""
+        if self._lines is None:
+            self._lines = self._summed(records)
+        return self._lines
+
+    def _summed(self, records: Records) -> _Lines:
         tokens, gradients = self.pair()
         width, size = gradients.shape[2], len(self.parameter)
         keys = (records.indices(tokens)[:, None] * size + tokens).flatten()
@@ -93,6 +108,11 @@ class TableSlot(Slot):
         sums = gradients.new_zeros(len(distinct), width)
         sums.index_add_(0, place, gradients.reshape(-1, width))
         return _Lines(distinct // size, distinct % size, sums)
+
+
+def _into_table(gradients: Tensor, lines: Tensor, size: int) -> Tensor:
+    table: Tensor = torch.ops.aten.embedding_dense_backward(gradients, lines, size, -1, False)
+    return table
 
 
 class RecordedEmbedding(Layer):

@@ -9,13 +9,14 @@ Why the norm is right
 
 Care
     The terms of the double sum can be large and cancel, and then rounding could make the norm too
-    small, hence the clipped gradient too large. What rounding may have taken away, a few units in
-    the last place of Σ_t |l_t|²|r_t|², is added back: the norm errs upwards.
+    small, hence the clipped gradient too large. ``rounding`` says by how much, for any input, and
+    what is done about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,11 +26,20 @@ from torch.nn import functional
 from sfumato.training.clipping.layers.costs import form_gradient, keep_gradient
 from sfumato.training.clipping.layers.layer import Layer, Role, through
 from sfumato.training.clipping.records import Records
-from sfumato.training.clipping.slots import Slot, squares
+from sfumato.training.clipping.rounding import (
+    WIDTH,
+    Measured,
+    add_up,
+    approximated,
+    formed,
+    gamma,
+    lengths,
+    multiply,
+    one_after_another,
+    weigh,
+)
+from sfumato.training.clipping.slots import Slot
 
-# Units in the last place by which a sum of inner products may be too small: eight standard
-# deviations of the rounding error, which grows like the root of the sum of the squared terms.
-ROUNDING = 4.0
 # From here on half of a symmetric product is worth leaving out.
 WIDE = 1024
 
@@ -41,6 +51,7 @@ class MatrixSlot(Slot):
         super().__init__(parameter)
         self.kept: Tensor | None = None
         self._pairs: list[tuple[Tensor, Tensor]] = []
+        self._places: Places | None = None
 
     def collect(self, *seen: Tensor) -> None:
         """Add one use, l and r: both of shape (rows, places, width)."""
@@ -73,27 +84,39 @@ class MatrixSlot(Slot):
         """Whether any layer wrote something down."""
         return self.kept is not None or bool(self._pairs)
 
-    def squared_norms(self, records: Records) -> Tensor:
-        """Squared norm of each record's gradient."""
-        if self.kept is not None:
-            return squares(self.kept)
-        left, right = self.pair()
-        if records.each_row:
-            return squared_norms(left, right)
-        return torch.cat(
-            [squared_norms(as_one(left[rows]), as_one(right[rows])) for rows in records.groups()]
-        )
+    def places(self) -> Places:
+        """All uses as one, with the lengths at all places."""
+        if self._places is None:
+            self._places = Places.of(*self.pair())
+        return self._places
 
-    def weighted_sum(self, weights: Tensor) -> Tensor:
-        """Sum of the rows' gradients, each times its weight."""
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient."""
         if self.kept is not None:
-            return (weights @ self.kept.flatten(1)).view(self.parameter.shape)
+            return formed(self.kept)
+        places = self.places()
+        if records.each_row:
+            return measure_product(places)
+        return one_after_another(measure_product(places.joined(one)) for one in records.groups())
+
+    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+        """The same of some records, from their formed gradients."""
+        if self.kept is not None:
+            return self.measure(records).of(which)
+        places = self.places()
+        return one_after_another(form_product(places.joined(one)) for one in records.groups(which))
+
+    def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
+        """Sum of the records' gradients, each times its weight."""
+        if self.kept is not None:
+            return weigh(weights, self.kept.flatten(1)).view(self.parameter.shape)
         left, right = self.pair()
+        of_rows = records.per_row(weights)[:, None, None]
         if left.shape[2] < right.shape[2]:
-            left = left * weights[:, None, None]
+            left = left * of_rows
         else:
-            right = right * weights[:, None, None]
-        return left.flatten(0, 1).t() @ right.flatten(0, 1)
+            right = right * of_rows
+        return multiply(left.flatten(0, 1), right.flatten(0, 1))
 
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
@@ -106,38 +129,74 @@ class MatrixSlot(Slot):
 
     def clear(self) -> None:
         """Forget the batch."""
-        self.kept = None
+        self.kept = self._places = None
         self._pairs.clear()
 
 
-def squared_norms(left: Tensor, right: Tensor) -> Tensor:
-    """‖lᵀr‖² of each row, the cheaper way."""
-    if form_gradient(left.shape[1], left.shape[2], right.shape[2]):
-        return squares(torch.bmm(left.transpose(1, 2), right))
-    return inner_products(left, right)
+@dataclass(frozen=True, eq=False)
+class Places:
+    """l and r at the places of some rows, G = Σ_t l_t r_tᵀ of each, and how long they are."""
+
+    left: Tensor
+    right: Tensor
+    lefts: Tensor
+    rights: Tensor
+
+    @classmethod
+    def of(cls, left: Tensor, right: Tensor) -> Places:
+        """From l and r: (rows, places, width)."""
+        return cls(left, right, lengths(left), lengths(right))
+
+    def joined(self, rows: Tensor) -> Places:
+        """Some rows as a single one with the places of all."""
+        every = (self.left, self.right, self.lefts, self.rights)
+        return Places(*(as_one(one[rows]) for one in every))
+
+    def size(self) -> Tensor:
+        """Σ_t |l_t|·|r_t| of each row."""
+        return (self.lefts * self.rights).sum(1)
 
 
-def inner_products(left: Tensor, right: Tensor) -> Tensor:
-    """⟨llᵀ, rrᵀ⟩ of each row, never smaller than the truth by rounding."""
-    total = left.new_zeros(len(left))
-    places = left.shape[1]
+def measure_product(places: Places) -> Measured:
+    """The norm of lᵀr of each row, the cheaper way."""
+    if form_gradient(places.left.shape[1], places.left.shape[2], places.right.shape[2]):
+        return form_product(places)
+    return inner_products(places)
+
+
+def form_product(places: Places) -> Measured:
+    """The norm of lᵀr of each row, from the product itself."""
+    gradients = torch.bmm(places.left.transpose(1, 2), places.right)
+    return approximated(gradients, places.size(), places.left.shape[1])
+
+
+def inner_products(places: Places) -> Measured:
+    """⟨llᵀ, rrᵀ⟩ of each row."""
+    left, right = places.left, places.right
+    total = left.new_zeros(len(left), dtype=torch.float64)
+    count = left.shape[1]
     # llᵀ is symmetric: of two off-diagonal blocks that mirror each other one is enough.
-    size = -(-places // 2) if max(left.shape[2], right.shape[2]) >= WIDE else places
-    for start in range(0, places, size):
-        end = min(start + size, places)
-        block = _gram(left, start, end).mul_(_gram(right, start, end))
-        total += block.sum((1, 2))
-        if end < places:
-            total += block[:, :, end - start :].sum((1, 2))
-    diagonal = squares_of_places(left) * squares_of_places(right)
-    allowance = ROUNDING * torch.finfo(left.dtype).eps * diagonal.sum(1)
-    return total.clamp_(min=0.0) + allowance
+    wide = max(left.shape[2], right.shape[2]) >= WIDE
+    step = max(1, -(-count // 2) if wide else count)
+    for start in range(0, count, step):
+        end = min(start + step, count)
+        block = _gram(left, start, end).mul_(_gram(right, start, end)).sum(1).double()
+        total += block.sum(1) + block[:, end - start :].sum(1)
+    return Measured(total.clamp_(min=0.0), _doubt(places), places.size(), left.dtype)
 
 
-def squares_of_places(tensor: Tensor) -> Tensor:
-    """Squared length at each place."""
-    lengths: Tensor = torch.linalg.vector_norm(tensor, dim=2)
-    return lengths.square()
+def _doubt(places: Places) -> Tensor:
+    """What rounding may have taken from the sum of inner products."""
+    (count, left), right = places.left.shape[1:], places.right.shape[2]
+    dtype = places.left.dtype
+    share = gamma(_chain(left) + _chain(right) + count + 8, dtype)
+    lost = left * places.rights.sum(1).square() + right * places.lefts.sum(1).square()
+    return share * places.size().square() + torch.finfo(dtype).tiny * (lost + count * count)
+
+
+def _chain(width: int) -> int:
+    """Additions that a term of an inner product passes through."""
+    return min(width, WIDTH) - (-width // WIDTH)
 
 
 def as_one(rows: Tensor) -> Tensor:
@@ -146,7 +205,10 @@ def as_one(rows: Tensor) -> Tensor:
 
 
 def _gram(rows: Tensor, start: int, end: int) -> Tensor:
-    return torch.bmm(rows[:, start:end], rows[:, start:].transpose(1, 2))
+    return add_up(
+        torch.bmm(some[:, start:end], some[:, start:].transpose(1, 2))
+        for some in torch.split(rows, WIDTH, dim=2)
+    )
 
 
 class RecordedLinear(Layer):

@@ -10,6 +10,12 @@ Why the norm is right
     for E has the line e_t at u_t and H has the line Σ_s g_s[u]·a_s at u. Where the gradients are
     formed (``costs``), E is added to H before anything is squared.
 
+Why rounding does not spoil it
+    E and H can cancel almost entirely, and then the sum of the three is nothing but rounding. With
+    A = Σ_t |e_t| + Σ_s |g_s|·|a_s|, each of the three is off by at most a share γ of its part of
+    A², where γ counts the additions of ``rounding``: together by γ·A². A record of which this is
+    too large a share is measured again from E + H, formed.
+
 Care
     Leaving the cross term out is the classic mistake: when a text repeats a word that the model
     also predicts, E and H point the same way, and the "clipped" gradient exceeds the bound.
@@ -23,6 +29,14 @@ from torch import Tensor
 from sfumato.training.clipping.layers.embedding import TableSlot
 from sfumato.training.clipping.layers.linear import MatrixSlot, as_one
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.rounding import (
+    Measured,
+    add_up,
+    approximated,
+    gamma,
+    lengths,
+    one_after_another,
+)
 from sfumato.training.clipping.slots import Slot
 
 
@@ -52,20 +66,33 @@ class TiedSlot(Slot):
         """Whether any layer wrote something down."""
         return self.matrix.used or self.table.used
 
-    def squared_norms(self, records: Records) -> Tensor:
-        """Squared norm of each record's gradient, the cross term included."""
+    def measure(self, records: Records) -> Measured:
+        """The norm of each record's gradient, the cross term included."""
         if not self.table.used or not self.matrix.used:
-            return (self.matrix if self.matrix.used else self.table).squared_norms(records)
+            return (self.matrix if self.matrix.used else self.table).measure(records)
         if self.matrix.kept is not None:
             self._add_look_ups(self.matrix.kept)
-            return self.matrix.squared_norms(records)
-        apart = self.matrix.squared_norms(records) + self.table.squared_norms(records)
-        return (apart + 2 * self._cross_terms(records)).clamp_(min=0.0)
+            return self.matrix.measure(records)
+        matrix, table = self.matrix.measure(records), self.table.measure(records)
+        square = matrix.square + table.square + 2 * self._cross_terms(records)
+        looked_up = self._looked_up(records)
+        doubt = matrix.doubt + table.doubt + self._doubt(matrix.size, looked_up, records)
+        size = matrix.size + looked_up
+        return Measured(square.clamp_(min=0.0), doubt, size, matrix.dtype)
 
-    def weighted_sum(self, weights: Tensor) -> Tensor:
-        """Sum of the rows' gradients, each times its weight."""
-        parts = [slot.weighted_sum(weights) for slot in (self.matrix, self.table) if slot.used]
-        return parts[0].add_(parts[1]) if len(parts) > 1 else parts[0]
+    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+        """The same of some records, from their formed gradients."""
+        if not self.table.used or not self.matrix.used:
+            only = self.matrix if self.matrix.used else self.table
+            return only.measure_closely(records, which)
+        sizes = records.sum(self.matrix.places().size()) + self._looked_up(records)
+        groups = records.groups(which)
+        return one_after_another(map(self._closely, groups, sizes[which, None]))
+
+    def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
+        """Sum of the records' gradients, each times its weight."""
+        used = (slot for slot in (self.matrix, self.table) if slot.used)
+        return add_up(slot.weighted_sum(weights, records) for slot in used)
 
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
@@ -84,20 +111,37 @@ class TiedSlot(Slot):
         kept.view(-1, width).index_add_(0, places, gradients.reshape(-1, width))
         self.table.clear()
 
+    def _closely(self, rows: Tensor, size: Tensor) -> Measured:
+        """One record, from its formed gradient."""
+        left, right = (one[rows].flatten(0, 1) for one in self.matrix.pair())
+        tokens, looked_up = (one[rows].flatten(0, 1) for one in self.table.pair())
+        gradient = torch.mm(left.t(), right).index_add_(0, tokens, looked_up)
+        # Look-ups were summed once more, in another order, for the sum over the batch.
+        return approximated(gradient[None], size, len(left) + 2 * len(tokens))
+
+    def _looked_up(self, records: Records) -> Tensor:
+        """Σ_t |e_t| of each record."""
+        return records.sum(lengths(self.table.pair()[1]).sum(1))
+
+    def _doubt(self, size: Tensor, looked_up: Tensor, records: Records) -> Tensor:
+        """What rounding may have taken from twice the cross term, also by summing look-ups."""
+        (rows, places), width = self.table.pair()[0].shape, self.parameter.shape[1]
+        places *= 1 if records.each_row else rows
+        lefts = records.sum(self.matrix.places().lefts.sum(1))
+        underflow = torch.finfo(self.parameter.dtype).tiny * width * places * (1 + lefts)
+        share = gamma(width + 2 * places + 8, self.parameter.dtype)
+        return 2 * (share * size * looked_up + underflow)
+
     def _cross_terms(self, records: Records) -> Tensor:
-        tokens, looked_up = self.table.pair()
-        left, right = self.matrix.pair()
+        seen = (*self.table.pair(), *self.matrix.pair())
         if records.each_row:
-            return cross_terms(tokens, looked_up, left, right)
-        return torch.cat(
-            [
-                cross_terms(*(as_one(one[rows]) for one in (tokens, looked_up, left, right)))
-                for rows in records.groups()
-            ]
-        )
+            return cross_terms(*seen)
+        groups = records.groups()
+        return torch.cat([cross_terms(*(as_one(one[rows]) for one in seen)) for rows in groups])
 
 
 def cross_terms(tokens: Tensor, looked_up: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """⟨E, H⟩ of each row: E from look-ups, H = lᵀr from a product."""
     at_tokens = left.gather(2, tokens[:, None, :].expand(-1, left.shape[1], -1))
-    return torch.bmm(right, looked_up.transpose(1, 2)).mul_(at_tokens).sum((1, 2))
+    products = torch.bmm(right, looked_up.transpose(1, 2)).mul_(at_tokens)
+    return products.sum(2).double().sum(1)
