@@ -22,6 +22,7 @@ from sfumato.mechanisms.building import build, build_baseline, word_mechanisms
 from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.identity import Identified, policy_code
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
@@ -181,6 +182,17 @@ def test_a_baseline_replaces_what_is_found_and_nothing_else(name: str, spec: str
         covered = {place for span in spans for place in range(span.start, span.end)}
         edited = {place for one in result.edited.edits for place in range(one.start, one.end)}
         assert covered <= edited
+
+
+@pytest.mark.parametrize("name", catalog.entries("policies"))
+def test_a_policy_can_be_told_from_others(name: str) -> None:
+    """Without an identity no two guarantees about it would add up once they are written."""
+    assert callable(getattr(catalog.find("policies", name).load(), "identity", None))
+    spec = SPECS.get(name, name)
+    if spec is not None:
+        policy = parse_policy(spec)
+        assert isinstance(policy, Identified)
+        assert policy_code(policy) == policy_code(parse_policy(spec))
 
 
 @pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from sfumato.accounting.wording import at_most
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
 
@@ -44,7 +45,7 @@ def resolved_delta(delta: float | str, units: int) -> float:
         raise InvalidArgument(f"delta={delta} must lie strictly between 0 and 1")
     if delta > (1 + _EQUAL) / units:
         raise InvalidArgument(
-            f"delta={delta:g} is more than 1/n = {1 / units:g} for n={units}: publishing a unit "
+            f"delta={delta} is more than 1/n = {1 / units:g} for n={units}: publishing a unit "
             "at random would pass for private; 'auto' takes a delta below 1/n^1.1"
         )
     return float(delta)
@@ -55,8 +56,8 @@ def caution(delta: float, units: int) -> str | None:
     if delta < (1 - _EQUAL) / units:
         return None
     return (
-        f"delta = 1/n ({delta:g}) is as large as the chance to publish one of the {units:,} units "
-        "at random; papers use it, but a promise should have a smaller one"
+        f"delta = 1/n ({at_most(delta)}) is as large as the chance to publish one of the {units:,} "
+        "units at random; papers use it, but a promise should have a smaller one"
     )
 
 

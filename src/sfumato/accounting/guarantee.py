@@ -41,8 +41,10 @@ class Guarantee:
 
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
     lists the words the statement says nothing about. ``record`` says what one unit is, where its
-    owner has named it. ``about`` holds the very space and policy the statement speaks of; names are
-    not enough to tell two of them apart, and it is never written.
+    owner has named it. ``policy`` is a code that tells the policy of a selective statement from all
+    others of its name, and nothing else about it. ``about`` holds the very space and policy the
+    statement speaks of, where no code does; names are not enough to tell two of them apart, and it
+    is never written.
     """
 
     notion: Notion
@@ -51,6 +53,7 @@ class Guarantee:
     epsilon: float
     delta: float = 0.0
     record: str = ""
+    policy: str = ""
     metric: str = ""
     scope: str = "every word"
     leaks: tuple[str, ...] = ()
@@ -91,6 +94,7 @@ class Guarantee:
                     f"guarantees with different {name} do not add up: {mine or 'none'} and "
                     f"{theirs or 'none'}"
                 )
+        self._refuse_another_policy(other)
         speaks_of_vectors = self.metric or self.notion is Notion.LDP_WITHIN_GROUPS
         if self.about != other.about or (speaks_of_vectors and not self.about):
             raise IncomparableGuarantees(
@@ -106,11 +110,30 @@ class Guarantee:
             for_release=self.for_release and other.for_release,
         )
 
+    def _refuse_another_policy(self, other: Guarantee) -> None:
+        """What one policy finds and what another one of its name finds are two promises."""
+        selective = self.notion is Notion.SELECTIVE_DP
+        known = all(bool(one.policy or one.about) for one in (self, other))
+        if (selective and not known) or bool(self.policy) != bool(other.policy):
+            raise IncomparableGuarantees(
+                "selective guarantees add up only for the same policy, and which policy it was is "
+                "not known of both: a file of an older version does not say, and a policy of your "
+                "own is known only while its process lives. State them side by side"
+            )
+        if self.policy != other.policy:
+            raise IncomparableGuarantees(
+                "selective guarantees add up only for the same policy: these have the same name "
+                "and are, as far as can be told, not the same policy. Another word list, pattern, "
+                "model or version looks like this, and so does a policy with private settings in "
+                "two processes without a common key (sfumato train --policy-key FILE)"
+            )
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite level is written as the text "inf"."""
         values = {name: getattr(self, name) for name in _WRITTEN}
-        if not self.record:
-            del values["record"]
+        for name in ("record", "policy"):
+            if not values[name]:
+                del values[name]
         values["notion"] = self.notion.value
         values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}

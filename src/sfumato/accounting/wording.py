@@ -7,6 +7,7 @@ stops at the full stop has read both halves.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -95,12 +96,29 @@ def per_document(guarantee: Guarantee) -> str:
 
 
 def exact(epsilon: float) -> str:
-    """A level with all its digits: rounding it down would promise too much.
+    """A level with fifteen digits, and never below it: rounded down it would promise too much.
 
-    >>> exact(5.0), exact(1.2345614)
-    ('5', '1.2345614')
+    >>> exact(5.0), exact(1.2345614), exact(0.1 + 0.2)
+    ('5', '1.2345614', '0.300000000000001')
     """
-    return f"{epsilon:.15g}"
+    return at_most(epsilon, 15)
+
+
+def at_most(bound: float, digits: int = 6) -> str:
+    """A bound in few digits, never below it: for a delta, and for a level where there is no room.
+
+    What is read back is no smaller, down to the smallest numbers there are.
+
+    >>> at_most(8.4e-05), at_most(1.0000004e-05), at_most(9.9999999e-06), at_most(math.inf)
+    ('8.4e-05', '1.00001e-05', '1e-05', 'inf')
+    """
+    value = float(bound)
+    if not math.isfinite(value):
+        return f"{value:g}"
+    raised = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
+    shown = f"{float(raised):.{digits}g}"
+    # Of the smallest numbers a float has few digits, and may have others than the decimal.
+    return shown if Decimal(shown) == raised else f"{raised:e}"
 
 
 def _promise(guarantee: Guarantee) -> str:
@@ -109,7 +127,7 @@ def _promise(guarantee: Guarantee) -> str:
     template = _BY_NOTION.get(guarantee.notion.name)
     if template is None:
         template = _METRIC if guarantee.metric else _DIFFERENTIAL
-    delta = f" (up to a probability of {guarantee.delta:g})" if guarantee.delta else ""
+    delta = f" (up to a probability of {at_most(guarantee.delta)})" if guarantee.delta else ""
     stated = template.format(
         scope=guarantee.scope,
         unit=guarantee.unit,

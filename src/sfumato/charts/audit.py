@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.accounting.wording import at_most
 from sfumato.charts.saving import Chart, needs_charts
 from sfumato.charts.theme import COLOURS, FAINT_INK, HEIGHT, WIDTH
 
@@ -101,6 +102,6 @@ def _value(row: AuditRow, edge: float) -> dict[str, Any]:
         "run": row.run,
         "bound": NAMES[row.bound],
         "claimed": edge if none else row.claimed,
-        "claim": NO_CLAIM if row.claimed is None or none else f"{row.claimed:.4g}",
+        "claim": NO_CLAIM if row.claimed is None or none else at_most(row.claimed, 4),
         "measured": row.measured,
     }

@@ -129,16 +129,20 @@ def _chart(found: dict[str, Audited]) -> Any:
 def _print(run: str, one: Audited) -> None:
     from rich.table import Table
 
+    from sfumato.accounting.wording import at_most
+
     console = stdout()
+    claim = "nothing"
     nothing = one.claimed is None or math.isinf(one.claimed)
-    claim = "nothing" if nothing else f"ε = {one.claimed:.4g} at δ = {one.delta:g}"
+    if one.claimed is not None and not nothing:
+        claim = f"ε = {at_most(one.claimed, 4)} at δ = {at_most(one.delta)}"
     console.print(f"{run}: claims {claim}", style="bold", markup=False)
     table = Table("bound", box=None)
     table.add_column("ε at least", justify="right")
     table.add_column("assumes")
     for name, assumed in ASSUMES.items():
         bound = getattr(one, name)
-        at = f" (at δ = {bound.delta:g})" if bound.delta != one.delta else ""
+        at = f" (at δ = {at_most(bound.delta)})" if bound.delta != one.delta else ""
         table.add_row(name.replace("_", " "), f"{bound.epsilon:.4g}", assumed + at)
     console.print(table)
     console.print(

@@ -37,6 +37,15 @@ GoldOption = Annotated[
         "stated with the guarantee, which does not cover these figures.",
     ),
 ]
+PolicyKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy-key",
+        metavar="FILE",
+        help="A secret key of 16 bytes or more: guarantees of runs under the same key tell whether "
+        "their policies (a word list, a pattern) were the same, and add up then.",
+    ),
+]
 PublicEpochsOption = Annotated[
     float | None,
     typer.Option(
@@ -76,6 +85,20 @@ StateClipOption = Annotated[
         "unless given).",
     ),
 ]
+
+
+def with_key(method: Method, path: Path | None) -> Method:
+    """The method with the key under which its policy can be recognized."""
+    from dataclasses import replace
+
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.core.keys import Key
+
+    if path is None:
+        return method
+    if method.policy is None:
+        raise InvalidArgument("--policy-key tells policies apart; give --policy, too")
+    return replace(method, policy_key=Key.from_file(path))
 
 
 def with_misses(method: Method, gold: Path | None) -> Method:

@@ -137,7 +137,7 @@ def _print(made: Plan, rows: tuple[Row, ...]) -> None:
     for name, value in (
         *_stage_rows(made),
         ("epsilon", _shown(made.epsilon())),
-        ("delta", f"{made.delta:g}"),
+        ("delta", _shown(float(made.delta))),
     ):
         summary.add_row(name, value)
     console.print(summary)
@@ -145,7 +145,7 @@ def _print(made: Plan, rows: tuple[Row, ...]) -> None:
     for row in rows:
         table.add_row(
             row.name,
-            f"{row.delta:g}",
+            _shown(row.delta),
             _shown(row.epsilon),
             _shown(row.noise_multiplier),
             row.remark,
@@ -173,7 +173,7 @@ def _stage_rows(made: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _shown(value: float | None) -> str:
-    from sfumato.accounting.solving import rounded_up
+    from sfumato.accounting.wording import at_most
 
-    # Never rounded down: less noise or a smaller level would promise too much.
-    return "–" if value is None else f"{rounded_up(value):.6g}"
+    # Never rounded down: less noise, a smaller level or delta would promise too much.
+    return "–" if value is None else at_most(value)

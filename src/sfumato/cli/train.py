@@ -40,6 +40,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     policy: options.PolicyOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
     gold: method_options.GoldOption = None,
+    policy_key: method_options.PolicyKeyOption = None,
     delta: privacy_options.DeltaOption = "auto",
     unit: Annotated[
         str,
@@ -199,7 +200,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     own, of_policies = options.settings_from(settings)
     found = options.policy_from(policy, exclude, of_policies) if policy else None
     _refuse_half_a_policy(found, of_policies, exclude)
-    how = chosen.with_policy(found)
+    how = method_options.with_key(chosen.with_policy(found), policy_key)
     how = method_options.with_misses(how, gold)
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)

@@ -96,8 +96,10 @@ def described(now: Progress, level: float) -> str:
     >>> described(Progress(3, 7.25, 5120, 0.5), 1.5)
     'loss 7.250  10,240 tokens/s  ε 1.5'
     """
+    from sfumato.accounting.wording import at_most
+
     speed = now.tokens / max(now.seconds, 1e-9)
-    return f"loss {now.loss:.3f}  {speed:,.0f} tokens/s  ε {level:.3g}"
+    return f"loss {now.loss:.3f}  {speed:,.0f} tokens/s  ε {at_most(level, 3)}"
 
 
 def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None:
@@ -132,7 +134,9 @@ def report(trained: Trained, measured: list[Measured], *, as_json: bool) -> None
         )
     console.print(guarantee.sentence(), markup=False)
     if beside and plan.private:
-        level = f"epsilon {beside['epsilon']:.4g} at delta {beside['delta']:g}"
+        from sfumato.accounting.wording import at_most
+
+        level = f"epsilon {at_most(beside['epsilon'], 4)} at delta {at_most(beside['delta'])}"
         console.print(f"As in the paper: {level}, {beside['why']}.", markup=False)
     if plan.private and SEED_LEAK in guarantee.leaks:
         console.print("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 _KEY_BITS = 256
 
+# How many numbers ``uniform`` has, all equally likely: 0, 1/DRAWS, 2/DRAWS … Nothing that is less
+# likely than 1/DRAWS can be drawn by comparing one of them with its probability.
+DRAWS = 2**53
+
 
 @dataclass(eq=False)
 class Randomness:
@@ -81,7 +85,7 @@ class Randomness:
         return self._ready().gamma(shape, scale, count)
 
     def uniform(self, count: int) -> NDArray[np.float64]:
-        """Independent numbers, uniform on [0, 1)."""
+        """Independent numbers, uniform on the multiples of 1/``DRAWS`` in [0, 1)."""
         return self._ready().random(count)
 
     def integers(self, high: int, count: int) -> NDArray[np.int64]:

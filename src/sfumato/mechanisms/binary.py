@@ -12,6 +12,12 @@ Why it holds
     factor e^ε. The nearest code, and the first word in public order that has it, are functions of
     the noisy code and of public codes, hence post-processing.
 
+    The same holds of the draws themselves. They compare one of 2^53 equally likely numbers with the
+    chance of a flip, so that chance is raised to the next multiple of 2^−53, and to 2^−53 at least:
+    a bit is never flipped more rarely than stated, and where it is flipped more often both ratios
+    only come closer to 1. Beyond ε = 36.7 this changes nothing any more, and no bit is ever seen to
+    flip: the statement is true, and says next to nothing.
+
 Care
     H is a pseudo-metric: words with one code are at distance 0, and only the first of them in
     public order is ever an output. Any two words differ in at most all bits, so no pair is told
@@ -35,7 +41,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
-from sfumato.core.randomness import Randomness
+from sfumato.core.randomness import DRAWS, Randomness
 from sfumato.mechanisms.allowed import level
 from sfumato.mechanisms.blocks import in_blocks
 from sfumato.vectors.space import Space
@@ -89,9 +95,11 @@ class Binary:
 
     @property
     def flip_chance(self) -> float:
-        """1/(1+e^ε)."""
+        """1/(1+e^ε), raised to the next chance that a draw can have."""
         odds = math.exp(-self.epsilon)
-        return odds / (1 + odds)
+        # More than all rounding above may have taken away, so that it is no less than stated.
+        stated = odds / (1 + odds) * (1 + 2.0**-50)
+        return min(0.5, max(1, math.ceil(stated * DRAWS)) / DRAWS)
 
     @cached_property
     def codes(self) -> NDArray[np.bool_]:
@@ -146,7 +154,8 @@ class Binary:
         agreement = _signs(self.codes) @ _signs(every).T
         differing = (self.bits - agreement.astype(np.float64)) / 2
         unflipped = self.bits * math.log1p(-self.flip_chance)
-        chances = np.exp(unflipped - self.epsilon * differing)
+        odds = math.log(self.flip_chance) - math.log1p(-self.flip_chance)
+        chances = np.exp(unflipped + odds * differing)
         output = self.nearest(every)
         rows = np.zeros((len(self.codes), len(self.space)))
         for word in np.unique(output):

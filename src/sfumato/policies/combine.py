@@ -11,6 +11,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
+from sfumato.policies.identity import Identity, identity_around
 from sfumato.policies.policy import Policy, find_each
 
 
@@ -40,6 +41,10 @@ class Union:
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents at once."""
         return [Spans.of(chain(*found)) for found in _found_by(self.policies, documents)]
+
+    def identity(self) -> Identity | None:
+        """All policies; another order counts as another policy, though it finds the same."""
+        return identity_around("union", self.policies)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,10 @@ class Minus:
         kept, removed = find_each(self.policy, documents), find_each(self.without, documents)
         return [_taken_out(*one) for one in zip(kept, removed, documents, strict=True)]
 
+    def identity(self) -> Identity | None:
+        """Both policies, each in its place."""
+        return identity_around("minus", (self.policy, self.without))
+
 
 @dataclass(frozen=True)
 class Priority:
@@ -102,6 +111,10 @@ class Priority:
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents at once."""
         return [_ranked(found) for found in _found_by(self.policies, documents)]
+
+    def identity(self) -> Identity | None:
+        """All policies in order of rank."""
+        return identity_around("priority", self.policies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.stretches import extent
 from sfumato.corpora.words import Words
+from sfumato.policies.identity import Identity, identity_around
 from sfumato.policies.policy import Policy, find_each
 
 _SCALE = float(1 << 64)
@@ -53,6 +54,11 @@ class Imperfect:
         """The same for several documents at once."""
         found = find_each(self.policy, documents)
         return [self._kept(spans, one) for spans, one in zip(found, documents, strict=True)]
+
+    def identity(self) -> Identity | None:
+        """The policy inside, and what is dropped of it; the seed is not told."""
+        settings = (self.misses, self.seed)
+        return identity_around("imperfect", (self.policy,), *settings, private=True)
 
     def _kept(self, found: Spans, document: Document) -> Spans:
         hits = _hits(found, Words.of(document.text))

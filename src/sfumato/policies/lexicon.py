@@ -20,6 +20,7 @@ from sfumato.core.errors import MalformedRecord, StorageFailed, UndecodableText
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
+from sfumato.policies.identity import Identity
 
 LONGEST_PHRASE = 64  # words; the time per word of text is bounded by the longest phrase
 _BETWEEN = "\x1f"  # joins the words of a phrase; no word holds it
@@ -84,6 +85,11 @@ class Lexicon:
             )
             for first, last in self._matches(keys)
         )
+
+    def identity(self) -> Identity:
+        """The entries as they are matched, in no order; they are private."""
+        entries = tuple(sorted(self._index[1]))
+        return Identity((self.name, self.case_sensitive, entries), private=True)
 
     def _matches(self, keys: list[str]) -> Iterator[tuple[int, int]]:
         lengths, phrases = self._index

@@ -11,6 +11,7 @@ import regex
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.identity import Identity
 
 # A pattern may be given by a user; one that backtracks for ever must not hang the job. Ordinary
 # patterns read a million characters in well under a second.
@@ -37,6 +38,10 @@ class Digits:
             )
         )
 
+    def identity(self) -> Identity:
+        """There is nothing to choose."""
+        return Identity((self.name,))
+
 
 @dataclass(frozen=True)
 class Everything:
@@ -49,6 +54,10 @@ class Everything:
         end = len(document.text)
         return Spans.of([Span(0, end, "ANY", "everything", "every word")])
 
+    def identity(self) -> Identity:
+        """There is nothing to choose."""
+        return Identity((self.name,))
+
 
 @dataclass(frozen=True)
 class Nothing:
@@ -59,6 +68,10 @@ class Nothing:
     def find(self, document: Document) -> Spans:  # noqa: ARG002
         """No span."""
         return Spans()
+
+    def identity(self) -> Identity:
+        """There is nothing to choose."""
+        return Identity((self.name,))
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,10 @@ class Regex:
                 f"the regular expression took over {seconds:.0f} seconds on one "
                 "document; simplify it (nested repetition is the usual cause)"
             ) from None
+
+    def identity(self) -> Identity:
+        """The pattern, which may be private, and what its matches are called."""
+        return Identity((self.name, self.pattern, self.label), private=True)
 
 
 @cache

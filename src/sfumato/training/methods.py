@@ -25,7 +25,7 @@ Reference
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ import numpy as np
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.keys import Key
 from sfumato.corpora.documents import Document
 from sfumato.mechanisms.selective import EXPERIMENT_LEAK
 from sfumato.policies.policy import Policy
@@ -58,7 +59,8 @@ class Method:
     """A method and what it needs.
 
     ``public`` says how much public training there is, ``interleaving`` what becomes of states,
-    ``misses`` what the policy was seen to miss on labelled text.
+    ``misses`` what the policy was seen to miss on labelled text. Under ``policy_key`` guarantees of
+    several processes can be told to be about the same policy (``policies.identity``).
     """
 
     name: str = "private"
@@ -66,6 +68,7 @@ class Method:
     public: PublicCourse | None = None
     interleaving: Interleaving | None = None
     misses: promise.Misses | None = None
+    policy_key: Key | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         one_of("method", self.name, METHODS)
@@ -109,6 +112,7 @@ class Method:
             stated = promise.redacted(guarantee, self.policy.name, self.misses)
         else:
             stated = promise.selective(guarantee, self.policy.name, self.misses)
+        stated = promise.under(stated, self.policy, self.policy_key)
         if getattr(self.policy, "for_release", True):
             return stated
         return replace(stated.leaking(EXPERIMENT_LEAK), for_release=False)

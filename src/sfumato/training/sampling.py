@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from sfumato.accounting.events import SampledGaussian, merged
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import CannotResume, InvalidArgument
-from sfumato.core.randomness import Randomness
+from sfumato.core.randomness import DRAWS, Randomness
 from sfumato.training.stages import Stage, countable
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ class Poisson:
         def draw(step: int, batch_size: int) -> NDArray[np.intp]:
             # A number for every unit: whether it takes part says nothing about anybody else.
             chances = randomness.stream(step).uniform(units)
-            return (chances < batch_size / units).nonzero()[0]
+            # A draw stands for all numbers up to the next one: nobody takes part with more than the
+            # rate that is charged for, also where that is no multiple of 1/DRAWS.
+            return (chances + 1 / DRAWS <= batch_size / units).nonzero()[0]
 
         return draw
 

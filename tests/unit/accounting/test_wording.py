@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp, no_guarantee
-from sfumato.accounting.wording import per_document, per_word
+from sfumato.accounting.wording import at_most, exact, per_document, per_word
 
 HAS_A_DISTANCE = {
     Notion.METRIC_DP,
@@ -150,3 +153,71 @@ def test_the_level_in_the_sentence_is_the_level_of_the_guarantee(epsilon: float)
     said = float(sentence.split("exp(")[1].split("·")[0])
     assert said >= epsilon * (1 - 1e-5)
     assert said == pytest.approx(epsilon, rel=1e-5)
+
+
+SMALLEST = 5e-324  # the smallest number there is; it has one bit
+probabilities = (
+    st.floats(min_value=SMALLEST, max_value=1.0)
+    | st.floats(min_value=SMALLEST, max_value=1e-307)
+    | st.builds(
+        lambda digits, power: digits * 10.0**-power, st.integers(1, 10**9), st.integers(9, 308)
+    )
+)
+
+
+def never_below(shown: Callable[[float], str], value: float) -> bool:
+    """Whether whoever reads it reads no less than there is."""
+    return float(shown(value)) >= value
+
+
+@given(probabilities, st.integers(1, 17))
+@example(9.9999999e-6, 6)
+@example(1.0000004e-5, 6)
+@example(SMALLEST, 6)
+@example(2.5e-318, 3)
+@example(math.nextafter(1.0, 0.0), 15)
+@example(0.1 + 0.2, 15)
+def test_a_bound_in_few_digits_is_never_below_it(value: float, digits: int) -> None:
+    shown = at_most(value, digits)
+    assert never_below(lambda one: at_most(one, digits), value)
+    mantissa = shown.partition("e")[0].replace(".", "").strip("0")
+    assert len(mantissa) <= digits
+    # And not far above: less than a unit of the last digit.
+    assert Decimal(shown) <= Decimal(repr(value)) * (1 + Decimal(10) ** (1 - digits))
+
+
+@pytest.mark.parametrize("twin", ["{:g}".format, "{:.15g}".format, "{:.0e}".format])
+def test_twins_that_round_to_the_nearest_are_caught(twin: Callable[[float], str]) -> None:
+    tried = [1.0000004e-5, 0.1 + 0.2, 1.4e-5, 2.5e-318]
+    assert not all(never_below(twin, value) for value in tried)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1e-5, "1e-05"),
+        (8.4e-5, "8.4e-05"),
+        (0.01, "0.01"),
+        (9.9999999e-6, "1e-05"),
+        (1.0000004e-5, "1.00001e-05"),
+        (1.0, "1"),
+        (0.0, "0"),
+    ],
+)
+def test_a_number_that_somebody_typed_stays_as_it_is(value: float, shown: str) -> None:
+    assert at_most(value) == shown
+
+
+@given(probabilities)
+@example(1.0000004e-5)
+def test_the_sentence_never_states_a_smaller_probability(delta: float) -> None:
+    sentence = stated(Notion.SELECTIVE_DP, delta=delta).sentence()
+    said = re.search(r"up to a probability of ([\d.e+-]+)\)", sentence)
+    assert said
+    assert float(said[1]) >= delta
+
+
+@given(st.floats(min_value=1e-12, max_value=1e300))
+@example(0.1 + 0.2)
+def test_a_level_is_never_stated_smaller(epsilon: float) -> None:
+    assert never_below(exact, epsilon)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Context, Decimal
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Notion
@@ -198,6 +202,71 @@ def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     built = build("binary", space=small_space, epsilon=1.0, settings=settings)
     assert isinstance(built, Binary)
     assert (built.bits, built.projection_seed) == (12, 9)
+
+
+# --- the law of the draws themselves ----------------------------------------------------------
+
+DRAWS = 2**53  # a uniform number is one of so many, each as likely as any other
+PRECISE = Context(prec=80, Emin=-(10**9), Emax=10**9)
+levels = st.floats(min_value=1e-12, max_value=1e300) | st.floats(min_value=30, max_value=800)
+
+
+class Grid(Randomness):
+    """A stream that gives chosen numbers of the grid, in their order."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__(1)
+        self.numbers = numbers
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        return np.resize(np.array(self.numbers, dtype=np.float64) / DRAWS, count)
+
+
+def keeps_its_claim(flips: int, epsilon: float) -> bool:
+    """Whether so many flips among all draws keep both ratios of one bit within e^ε."""
+    bound = PRECISE.exp(min(Decimal(epsilon), Decimal(1000)))
+    flipped, kept = Decimal(flips), Decimal(DRAWS - flips)
+    return kept <= PRECISE.multiply(bound, flipped) and flipped <= PRECISE.multiply(bound, kept)
+
+
+@given(levels)
+@example(36.7)
+@example(37.0)
+@example(745.2)
+@example(1e3)
+@example(1e300)
+@example(1e-12)
+def test_the_draws_themselves_keep_the_claim_at_every_level(epsilon: float) -> None:
+    space = Space("two", ["a", "b"], np.array([[1.0], [-1.0]], dtype=np.float32))
+    binary = Binary(space=space, epsilon=epsilon, bits=1)
+    flips = int(binary.flip_chance * DRAWS)
+    assert flips == binary.flip_chance * DRAWS
+    assert keeps_its_claim(flips, epsilon)
+    # Not far from the level either: no more than a step of the grid, and the rounding of e^ε.
+    assert flips <= DRAWS / (1 + math.exp(min(epsilon, 700.0))) * (1 + 1e-14) + 1
+    # And this is what happens: of two neighbouring draws the one flips and the other does not.
+    outputs = binary.privatize(np.zeros(2, dtype=np.intp), Grid(flips - 1, flips))
+    assert outputs.tolist() == [1, 0]
+
+
+def nearest(epsilon: float) -> int:
+    return round(DRAWS / (1 + math.exp(min(epsilon, 700.0))))
+
+
+def vanishing(epsilon: float) -> int:
+    """Without rounding up, e^−ε is nothing at all beyond 745."""
+    odds = math.exp(-epsilon)
+    return math.ceil(odds / (1 + odds) * DRAWS)
+
+
+@pytest.mark.parametrize(
+    ("twin", "epsilon"),
+    [(nearest, 40.0), (vanishing, 1e3), (lambda epsilon: nearest(epsilon) // 2, 5.0)],
+)
+def test_twins_that_flip_too_rarely_are_caught(
+    twin: Callable[[float], int], epsilon: float
+) -> None:
+    assert not keeps_its_claim(twin(epsilon), epsilon)
 
 
 def test_at_a_very_high_level_each_word_becomes_the_first_of_its_code(small_space: Space) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,10 +15,12 @@ from sfumato.accounting.guarantee import Guarantee, no_guarantee
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms import blockwise, truncated
 from sfumato.mechanisms import drawing as module
+from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.drawing import draw_columns, draw_from_rows, inverted
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.hyperbolic import HyperbolicRows
 from sfumato.mechanisms.rows import ByDistance, RowMechanism
+from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.mechanisms.store import RowStore
 from sfumato.mechanisms.tables import Search
 from sfumato.mechanisms.truncated import Truncated
@@ -271,3 +274,94 @@ def test_columns_are_drawn_from_rows_of_any_width() -> None:
     rows = np.cumsum([[1.0, 0.0, 1.0], [0.0, 5.0, 0.0]], axis=1)
     found = draw_columns(lambda some: rows[some], 3, np.array([0, 1, 0, 1]), OneDraw(0.75))
     assert found.tolist() == [2, 1, 2, 1]
+
+
+# --- the law of the draws themselves ----------------------------------------------------------
+
+DRAWS = 2**53  # a uniform number is one of so many
+LAWS = pytest.mark.parametrize(
+    "make",
+    [
+        lambda space: Exponential(space=space, epsilon=2.0),
+        lambda space: Exponential(space=space, epsilon=40.0),
+        lambda space: SanitizePlus(space=space, epsilon=40.0),
+        lambda space: Truncated(space=space, epsilon=4.0, gamma=1.5),
+        lambda space: HyperbolicRows(space=space, epsilon=8.0),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def sixty() -> Space:
+    vectors = np.random.default_rng(17).normal(size=(60, 4)).astype(np.float32)
+    return Space("random", [f"w{number}" for number in range(60)], vectors)
+
+
+def drawn_law(mechanism: RowMechanism, grid: int = DRAWS) -> NDArray[np.float64]:
+    """The chance of every word for every point, counted over all draws there are.
+
+    A larger number never becomes an earlier word, so it is enough to find where each word begins.
+    """
+    words, points = len(mechanism.space), all_points(mechanism.space)
+    point, word = (one.ravel() for one in np.meshgrid(points, np.arange(words), indexing="ij"))
+    low, high = np.zeros(len(point), dtype=np.int64), np.full(len(point), grid, dtype=np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        tried = np.minimum(middle, grid - 1)
+        reached = (inverted(mechanism, point, tried / grid) >= word) | (middle == grid)
+        high, low = np.where(reached, middle, high), np.where(reached, low, middle + 1)
+    begins = np.hstack([low.reshape(len(points), words), np.full((len(points), 1), grid)])
+    counted: NDArray[np.float64] = np.diff(begins, axis=1) / grid
+    return counted
+
+
+def rows_of(mechanism: RowMechanism) -> NDArray[np.float64]:
+    return np.exp(mechanism.log_rows(all_points(mechanism.space)))
+
+
+def variation(law: NDArray[np.float64], rows: NDArray[np.float64]) -> float:
+    """The largest total variation between what is drawn for a point and its row."""
+    return float(np.abs(law - rows).sum(axis=1).max()) / 2
+
+
+def stated_variation(mechanism: RowMechanism) -> float:
+    return 2 * len(mechanism.space) / DRAWS
+
+
+@LAWS
+def test_draws_differ_from_the_row_by_no_more_than_is_said(
+    sixty: Space, make: Callable[[Space], RowMechanism]
+) -> None:
+    mechanism = make(sixty)
+    law = drawn_law(mechanism)
+    assert (law.sum(axis=1) == 1).all()
+    assert variation(law, rows_of(mechanism)) <= stated_variation(mechanism)
+
+
+def test_the_twin_that_draws_with_32_bits_is_caught(sixty: Space) -> None:
+    mechanism = Exponential(space=sixty, epsilon=2.0)
+    coarse = drawn_law(mechanism, 2**32)
+    assert variation(coarse, rows_of(mechanism)) > stated_variation(mechanism)
+
+
+def test_what_holds_of_the_draws_has_the_delta_that_is_said(sixty: Space) -> None:
+    mechanism = Exponential(space=sixty, epsilon=12.0)
+    law = drawn_law(mechanism)
+    never_for_one = False
+    for point in range(len(sixty) + 1):
+        bounds = 12.0 * euclidean(sixty, point)[:, None]
+        # The event that shows most: all words that are likelier than the bound allows.
+        excess = np.maximum(law[point] - np.exp(bounds) * law, 0.0).sum(axis=1)
+        assert (excess <= (1 + np.exp(bounds[:, 0])) * stated_variation(mechanism)).all()
+        never_for_one |= bool(((law == 0) & (law[point] > 0)).any())
+    # Without a delta it would be false: some output comes from one word and never from another.
+    assert never_for_one
+
+
+def test_the_figures_in_the_text_are_these() -> None:
+    tau = 2 * 60_000 / DRAWS
+    assert 1.3e-11 < tau < 1.4e-11
+    deltas = [(1 + math.exp(bound)) * tau for bound in (10, 20, 25)]
+    assert 2.9e-7 < deltas[0] < 3e-7
+    assert 0.006 < deltas[1] < 0.007
+    assert 0.9 < deltas[2] < 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -202,3 +203,56 @@ def test_micro_batches_are_the_batch_in_pieces(count: int, size: int) -> None:
 def test_micro_batches_have_a_size() -> None:
     with pytest.raises(InvalidArgument, match="size=0"):
         list(micro_batches(np.arange(3, dtype=np.intp), 0))
+
+
+# --- the rate that is charged for ---------------------------------------------------------------
+
+DRAWS = 2**53  # a uniform number is one of so many
+
+
+class Grid(Randomness):
+    """A stream that gives the same number of the grid for every unit."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(1)
+        self.number = number
+
+    def stream(self, index: int) -> Randomness:  # noqa: ARG002
+        return self
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        return np.full(count, self.number / DRAWS)
+
+
+def exceeds_its_rate(takes_part: Callable[[int, float], bool], units: int, size: int) -> bool:
+    """Whether more of all draws let a unit take part than its rate allows; they are the first."""
+    rate = size / units
+    most = math.floor(Fraction(rate) * DRAWS)
+    return most < DRAWS and takes_part(most, rate)
+
+
+@given(st.integers(1, 10**6), st.integers(2, 10**6))
+@example(1, 3)
+@example(1, 10**6)
+def test_nobody_takes_part_with_more_than_the_rate_that_is_charged(size: int, units: int) -> None:
+    size = min(size, units)
+
+    def takes_part(number: int, rate: float) -> bool:
+        return bool(number / DRAWS + 1 / DRAWS <= rate)
+
+    assert not exceeds_its_rate(takes_part, units, size)
+
+
+@pytest.mark.parametrize(("units", "size"), [(3, 1), (7, 2), (3, 3), (1000, 7)])
+def test_poisson_samples_cut_the_grid_there(units: int, size: int) -> None:
+    def takes_part(number: int, rate: float) -> bool:
+        assert rate == size / units
+        draw = Poisson().drawing(units, Grid(number), {})
+        return len(draw(0, size)) == units
+
+    assert not exceeds_its_rate(takes_part, units, size)
+    assert takes_part(math.floor(Fraction(size / units) * DRAWS) - 1, size / units)
+
+
+def test_the_twin_that_takes_every_draw_below_the_rate_is_caught() -> None:
+    assert exceeds_its_rate(lambda number, rate: number / DRAWS < rate, 3, 1)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.identity import Identity
 from sfumato.policies.linguistic.entities import entities_of
 from sfumato.policies.linguistic.pipelines import Pipeline, load
 from sfumato.policies.linguistic.span_cache import remembered
@@ -45,7 +46,7 @@ class Contextual:
     """
 
     model: str = ""
-    cache: str = field(default="", repr=False)
+    cache: str = field(default="", repr=False, compare=False)
 
     name: ClassVar[str] = "contextual"
 
@@ -63,6 +64,10 @@ class Contextual:
             [document.text for document in documents],
             lambda texts: _in_context(pipeline, texts),
         )
+
+    def identity(self) -> Identity:
+        """The pipeline with all its files; somebody's own may hold rules."""
+        return Identity((self.name, load(self.model, policy=self.name).identity), private=True)
 
 
 def _in_context(pipeline: Pipeline, texts: Sequence[str]) -> list[Spans]:

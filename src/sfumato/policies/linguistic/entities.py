@@ -20,6 +20,7 @@ from sfumato.core.checks import one_of
 from sfumato.core.errors import UnknownName
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.identity import Identity
 from sfumato.policies.linguistic.pipelines import Pipeline, load
 from sfumato.policies.linguistic.span_cache import remembered
 
@@ -45,7 +46,7 @@ class Entities:
 
     types: tuple[str, ...] = ()
     model: str = ""
-    cache: str = field(default="", repr=False)
+    cache: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_types(self.types, TYPES)
@@ -72,6 +73,11 @@ class Entities:
             lambda texts: all_entities(pipeline, texts),
         )
         return [only(spans, self.types) for spans in found]
+
+    def identity(self) -> Identity:
+        """The types, and the pipeline with all its files; somebody's own may hold rules."""
+        pipeline = load(self.model, policy="entities")
+        return Identity(("entities", self.types, pipeline.identity), private=True)
 
 
 def all_entities(pipeline: Pipeline, texts: Sequence[str]) -> list[Spans]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import between, extra, one_of
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.identity import Identity
 from sfumato.policies.linguistic.entities import check_types, named, only
 from sfumato.policies.linguistic.pipelines import TEXTS_AT_ONCE, Pipeline, load
 from sfumato.policies.linguistic.span_cache import remembered
@@ -32,6 +33,9 @@ USUAL_TYPES = (
     "CREDIT_CARD", "CRYPTO", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS", "LOCATION",
     "NRP", "ORGANIZATION", "PERSON", "PHONE_NUMBER", "URL", "US_SSN",
 )  # fmt: skip
+
+# Packages whose patterns, telephone numbers and public suffixes decide what is found.
+_READ_BY = ("presidio-analyzer", "phonenumbers", "tldextract")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +51,7 @@ class Presidio:
     types: tuple[str, ...] = ()
     threshold: float = 0.0
     model: str = ""
-    cache: str = field(default="", repr=False)
+    cache: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_types(self.types, USUAL_TYPES)
@@ -78,6 +82,14 @@ class Presidio:
             lambda texts: _recognized(pipeline, analyzer, self.threshold, texts),
         )
         return [only(spans, self.types) for spans in found]
+
+    def identity(self) -> Identity:
+        """Types, threshold and Presidio with what it reads by; a pipeline may hold rules."""
+        extra("presidio_analyzer", needed_for="the policy 'presidio'", extra="nlp")
+        read_by = tuple(version(name) for name in _READ_BY)
+        pipeline = load(self.model, policy="presidio").identity
+        parts = ("presidio", self.types, self.threshold, read_by, pipeline)
+        return Identity(parts, private=True)
 
 
 def _recognized(

@@ -10,6 +10,7 @@ from importlib import import_module
 from sfumato.core.checks import one_of
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
+from sfumato.policies.identity import Identity
 from sfumato.policies.pii.reading import Reading
 from sfumato.policies.pii.recognizer import Recognizer
 from sfumato.policies.pii.regions import DEFAULT, known_regions
@@ -72,6 +73,10 @@ class Pii:
             for rank, recognizer in enumerate(_recognizers(self.types, self.regions))
             for span in recognizer.find(reading)
         )
+
+    def identity(self) -> Identity:
+        """Which recognizers look, and for whose numbers."""
+        return Identity(("pii", self.types, self.regions))
 
 
 def _outermost(ranked: Iterable[tuple[Span, int]]) -> Spans:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.accounting.wording import exact
+from sfumato.accounting.wording import at_most, exact
 from sfumato.reports.markup import Html, tag
 from sfumato.reports.parts import Section
 from sfumato.reports.tables import Cell, properties
@@ -18,7 +18,7 @@ def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, Cell]])
     lines: list[tuple[str, Cell]] = [
         ("notion of privacy", guarantee.notion.value),
         ("ε", epsilon),
-        ("δ", f"{guarantee.delta:g}"),
+        ("δ", at_most(guarantee.delta)),
         ("unit", guarantee.unit),
         ("neighbours", guarantee.neighbours),
         ("distance", guarantee.metric or "none"),

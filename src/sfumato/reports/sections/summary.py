@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.wording import at_most
 from sfumato.metrics.rows import LEAKAGE, UTILITY
 from sfumato.reports.markup import Html, tag
 from sfumato.reports.numbers import NONE, level_of, number
@@ -123,16 +124,6 @@ def _epsilon(guarantee: Guarantee) -> str:
     if math.isinf(guarantee.epsilon):
         return "nothing is proven"
     times_distance = "·d" if guarantee.metric else ""
-    delta = f" (δ = {guarantee.delta:g})" if guarantee.delta else ""
-    return f"{_at_most(guarantee.epsilon)}{times_distance} per {guarantee.unit}{delta}"
-
-
-def _at_most(level: float) -> str:
-    """A proven bound in four digits, never smaller than it is; in full it stands further below.
-
-    >>> _at_most(1.99998839504936), _at_most(3.00001), _at_most(4.0)
-    ('2', '3.001', '4')
-    """
-    shown = float(f"{level:.4g}")
-    step = 10.0 ** (math.floor(math.log10(level)) - 3)
-    return f"{shown if shown >= level else shown + step:.4g}"
+    delta = f" (δ = {at_most(guarantee.delta)})" if guarantee.delta else ""
+    # Four digits, never below; in full it stands further below.
+    return f"{at_most(guarantee.epsilon, 4)}{times_distance} per {guarantee.unit}{delta}"

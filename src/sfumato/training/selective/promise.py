@@ -21,6 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.core.keys import Key
+from sfumato.policies.identity import is_keyed, policy_code
+from sfumato.policies.policy import Policy
 
 SCOPE = "the weights of the model after every step"
 NEIGHBOURS = (
@@ -35,6 +38,10 @@ MISSED = "what the policy {policy} does not find"
 VISIBLE = (
     "all public text",
     "where the policy found something, and as what type",
+)
+LINK_LEAK = (
+    "whether other runs, of this process or under the same key, had the same policy (by a code "
+    "that tells nothing else without the key)"
 )
 
 
@@ -54,8 +61,17 @@ def not_found(policy: str, misses: Misses | None) -> str:
     return MISSED.format(policy=policy) + ("" if misses is None else str(misses))
 
 
+def under(guarantee: Guarantee, policy: Policy, key: Key | None = None) -> Guarantee:
+    """The promise with what tells its policy apart; a policy that cannot say is known in memory."""
+    code = policy_code(policy, key)
+    if not code:
+        return replace(guarantee, about=(*guarantee.about, policy))
+    stated = replace(guarantee, policy=code)
+    return stated.leaking(LINK_LEAK) if is_keyed(code) else stated
+
+
 def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
-    """The promise of the private stream, as one about what a policy finds."""
+    """The promise of the private stream, as one about what a policy of that name finds."""
     missed = not_found(policy, misses)
     if guarantee.notion is Notion.NONE:
         return guarantee.not_covering(missed)

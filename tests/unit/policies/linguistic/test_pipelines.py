@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sfumato.core.errors import MissingExtra, MissingModel
+from sfumato.core.keys import Key
 from sfumato.corpora.documents import Document
+from sfumato.policies.identity import policy_code
 from sfumato.policies.linguistic import pipelines
+from sfumato.policies.linguistic.contextual import Contextual
 from sfumato.policies.linguistic.entities import Entities
+from sfumato.policies.policy import Policy
 
 if TYPE_CHECKING:
     from spacy.lookups import Lookups
 
 ANN = Document("Ann went home.")
+KEY = Key(b"a key of at least sixteen bytes", "file")
 
 
 def test_a_pipeline_is_loaded_once_and_shared(entity_pipeline: Path) -> None:
@@ -143,3 +148,27 @@ def test_a_damaged_pipeline_is_named_and_no_mistake_of_ours(
         Entities(model=str(tmp_path)).find(Document("Ada"))
     with pytest.raises(MissingModel, match="numpy cannot be read"):
         Entities(model="numpy").find(Document("Ada"))
+
+
+def test_policies_are_told_apart_by_the_files_of_their_pipelines(
+    entity_pipeline: Path, grammar_pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, other = str(entity_pipeline), str(grammar_pipeline)
+    policies: list[Policy] = [
+        Entities(model=model),
+        Entities(model=other),
+        Entities(model=model, types=("GPE",)),
+        Contextual(model=model),
+        Contextual(model=other),
+    ]
+    codes = [policy_code(policy, KEY) for policy in policies]
+    assert len(set(codes)) == len(codes)
+    copied = tmp_path / "copied"
+    shutil.copytree(entity_pipeline, copied)
+    # The same files elsewhere, or found by the variable, are the same policy, cache or not.
+    assert policy_code(Entities(model=str(copied), cache=str(tmp_path / "kept")), KEY) == codes[0]
+    monkeypatch.setenv(pipelines.VARIABLE, str(copied))
+    assert policy_code(Entities(), KEY) == codes[0]
+    # Settings alone are blind to what the variable names now.
+    monkeypatch.setenv(pipelines.VARIABLE, other)
+    assert policy_code(Entities(), KEY) == codes[1]

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 
 from properties.texts import texts
 from sfumato.core.errors import InvalidArgument, MissingExtra, UnknownName
+from sfumato.core.keys import Key
 from sfumato.corpora.documents import Document
+from sfumato.policies.identity import policy_code
 from sfumato.policies.linguistic import presidio as adapter
 from sfumato.policies.linguistic.presidio import Presidio
 from sfumato.policies.parsing import parse_policy
@@ -125,3 +127,20 @@ def test_many_at_once_find_the_same_as_one_by_one(entity_pipeline: Path) -> None
     policy = Presidio(model=str(entity_pipeline))
     documents = [Document(text) for text in (TEXT, "", "Ann", TEXT[5:])]
     assert policy.find_many(documents) == [policy.find(document) for document in documents]
+
+
+def test_presidio_is_told_apart_by_settings_pipeline_and_versions(
+    entity_pipeline: Path, grammar_pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, model = Key(b"a key of at least sixteen bytes", "file"), str(entity_pipeline)
+    policies = [
+        Presidio(model=model),
+        Presidio(model=str(grammar_pipeline)),
+        Presidio(model=model, threshold=0.5),
+        Presidio(model=model, types=("PERSON",)),
+    ]
+    codes = [policy_code(policy, key) for policy in policies]
+    assert len(set(codes)) == len(codes)
+    assert policy_code(Presidio(model=model, cache="anywhere"), key) == codes[0]
+    monkeypatch.setattr(adapter, "version", lambda name: f"another {name}")
+    assert policy_code(Presidio(model=model), key) not in codes

@@ -1,0 +1,124 @@
+"""Which policy it was: a code that tells policies apart without telling what they look for.
+
+A name is not enough: every word list is called "lexicon". A selective guarantee speaks of what one
+policy finds, and two of them add up only for the same one, so a guarantee carries a code of it.
+
+Guarantee
+    Policies that may find something else have other codes, as far as settings, files and versions
+    decide what is found. Equal codes mean equal policies. A code tells no word, pattern or seed,
+    and no guess of one can be tested without its key.
+
+Why it holds
+    A code is a hash of everything that decides what is found: the kind of policy, its settings,
+    the policies inside it in their order, and the versions of this package, of its regular
+    expressions and of Unicode. Where all of that is public (``pii``, ``digits``) it is a plain
+    hash, the same everywhere. Where anything in it is private (an entry of a word list, a pattern,
+    the seed of misses, the files of a pipeline, which may hold rules) it is HMAC-SHA256 under a
+    key. A hash without a key would not do, however slow: a list may hold one name, and at a tenth
+    of a second each a hundred thousand names are tried in three hours.
+
+    Unless a key file is named, the key is drawn once for the process and forgotten with it: then
+    what one process wrote can be compared, and nothing else can. Under a key file codes can be
+    compared wherever that file is, on any machine. Codes of different keys are different, and so
+    are those of a policy that does not say what it is: guarantees then do not add up, which is the
+    safe side.
+
+What does not hold
+    Equal codes show that runs had the same policy, also to those who lack the key. Whoever has the
+    key can test guesses; keep it with the word list, never with a model. A pipeline is told by its
+    files and by spaCy's version: code of somebody else that it calls is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Protocol, runtime_checkable
+
+from sfumato.core.keys import Key
+from sfumato.policies.policy import Policy
+
+_PUBLIC = "public"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """All that decides what a policy finds; ``private`` if some of it may not be guessed at."""
+
+    parts: tuple[object, ...] = field(repr=False)
+    private: bool = False
+
+    @property
+    def spelled(self) -> str:
+        """The same text for the same parts only: each stands in quotes or brackets of its own."""
+        return json.dumps(self.parts)
+
+
+@runtime_checkable
+class Identified(Policy, Protocol):
+    """A policy that can be told from all others."""
+
+    def identity(self) -> Identity | None:
+        """What decides what it finds; nothing if a policy inside cannot say."""
+        ...
+
+
+def identity_of(policy: Policy) -> Identity | None:
+    """What decides what a policy finds; nothing if it cannot say."""
+    return policy.identity() if isinstance(policy, Identified) else None
+
+
+def identity_around(
+    kind: str, policies: tuple[Policy, ...], *settings: object, private: bool = False
+) -> Identity | None:
+    """The identity of a policy made of others, whose order counts; nothing if one has none."""
+    parts: list[object] = [kind, *settings]
+    for policy in policies:
+        found = identity_of(policy)
+        if found is None:
+            return None
+        parts.append(found.parts)
+        private = private or found.private
+    return Identity(tuple(parts), private)
+
+
+def policy_code(policy: Policy, key: Key | None = None) -> str:
+    """The code of a policy, under a key where it needs one; empty if it cannot be told.
+
+    >>> from sfumato.policies.lexicon import Lexicon
+    >>> policy_code(Lexicon(("Ada",))) == policy_code(Lexicon(("ada",)))
+    True
+    >>> policy_code(Lexicon(("Ada",))) == policy_code(Lexicon(("Bob",)))
+    False
+    """
+    found = identity_of(policy)
+    if found is None:
+        return ""
+    spelled = Identity((found.parts, _versions())).spelled
+    if not found.private:
+        return f"{_PUBLIC}:{sha256(spelled.encode()).hexdigest()}"
+    key = _key_of_this_process() if key is None else key
+    return f"{key.origin}:{key.code('policy', spelled)}"
+
+
+def is_keyed(code: str) -> bool:
+    """Whether a code was made under a key.
+
+    >>> is_keyed("public:1f"), is_keyed("fresh:1f"), is_keyed("")
+    (False, True, False)
+    """
+    return bool(code) and not code.startswith(f"{_PUBLIC}:")
+
+
+@cache
+def _key_of_this_process() -> Key:
+    return Key.fresh()
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    return version("sfumato"), version("regex"), unicodedata.unidata_version
