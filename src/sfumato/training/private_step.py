@@ -37,7 +37,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Clipper
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.row_checks import SLACK, LossesOf, Schedule, Split, check_losses
+from sfumato.training.clipping.row_checks import LossesOf, Schedule, Split, check_losses
 from sfumato.training.clipping.slots import squares
 
 # The stream that decides when rows are compared: none of those that steps take noise from.
@@ -129,10 +129,10 @@ class PrivateStep:
         at_least("rows", rows, 0)
         self.recording.calls_compared = False  # these comparisons go through the model as well
         if rows > 1 and not self.recording.paused and self._losses_compared.due():
-            # As long as this is no gradient that clipping would make anything of.
-            floor = SLACK * self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
+            # A gradient of this length contributes as much as any, or half of it.
+            length = self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
             split = Split.drawn(rows, self._coin)
-            if check_losses(self.recording, losses_of, split, floor):
+            if check_losses(self.recording, losses_of, split, length):
                 self._losses_compared.passed()
 
     @contextmanager

@@ -19,7 +19,7 @@ Why rows are not mixed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +31,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
 from sfumato.training.clipping.layers.layer import Batch, Layer, Role
 from sfumato.training.clipping.records import Records
-from sfumato.training.clipping.replays import Inputs
+from sfumato.training.clipping.replays import Inputs, tensors_in
 from sfumato.training.clipping.row_checks import Schedule, Split, check_call
 from sfumato.training.clipping.side_doors import refuse_batch_statistics, refuse_changes, state_of
 from sfumato.training.clipping.slots import Slot
@@ -61,7 +61,7 @@ class Recording:
         self.coin = coin or Randomness.secure()
         self._calls, self._gradients = Schedule(self.coin), Schedule(self.coin)
         self._half: Tensor | None = None
-        self._comparing = self._flipped = False
+        self._comparing, self._compared = False, 0
         self.calls_compared = True
         self._hooks = [
             model.register_forward_pre_hook(self._begin, with_kwargs=True),
@@ -218,7 +218,7 @@ class Recording:
         self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         if torch.is_grad_enabled() and not self.paused:
-            first = _first_tensor((*args, *kwargs.values()))
+            first = next(iter(tensors_in((args, kwargs))), None)
             if first is None or first.dim() == 0:
                 raise InvalidArgument(
                     "the model was called without a tensor whose first axis are the rows"
@@ -227,11 +227,13 @@ class Recording:
             if not self._comparing:
                 self._state = state_of(self.model)
                 self._half = None
-                if len(first) > 1:
+                if len(first) > 1 and self.calls_compared and self._calls.due():
                     self._compare_call(args, kwargs)
+                if len(first) > 1 and self._gradients.due():
+                    self._half = Split.drawn(len(first), self.coin).looked_at
             self.batch.rows = len(first)
             self._install()
-            if self._half is not None:
+            if self._half is not None and not self._comparing:
                 self._entered.clear()
                 return tuple(map(self._traced, args)), {
                     k: self._traced(v) for k, v in kwargs.items()
@@ -239,16 +241,13 @@ class Recording:
         return None
 
     def _compare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Now and then see whether rows stay apart: in this call, and then in its gradients."""
+        """See whether rows stay apart in this call; in every other, numbers turn their signs."""
         inputs = Inputs(args, kwargs)
-        if self.calls_compared and self._calls.due():
-            self._flipped = not self._flipped
-            split = Split.drawn(inputs.rows, self.coin, flipped=not self._flipped)
-            if check_call(self, inputs, split):
-                self._calls.passed()
-            refuse_changes(self._state, self.model)
-        if self._gradients.due():
-            self._half = Split.drawn(inputs.rows, self.coin).looked_at
+        split = Split.drawn(inputs.rows, self.coin, flipped=self._compared % 2 == 1)
+        self._compared += 1
+        if check_call(self, inputs, split):
+            self._calls.passed()
+        refuse_changes(self._state, self.model)
 
     def _traced(self, value: Any) -> Any:
         """Numbers that enter the model, so that their rows can be seen to stay apart as well."""
@@ -329,18 +328,6 @@ def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
             "the model has no trainable parameters; unfreeze what is to be trained"
         )
     return {names[parameter]: slot for parameter, slot in known.items()}
-
-
-def _first_tensor(values: Iterable[Any]) -> Tensor | None:
-    for value in values:
-        if isinstance(value, Tensor):
-            return value
-        inside = value.values() if isinstance(value, Mapping) else value
-        if isinstance(value, Mapping | list | tuple):
-            found = _first_tensor(inside)
-            if found is not None:
-                return found
-    return None
 
 
 def _joined(name: str, key: str) -> str:

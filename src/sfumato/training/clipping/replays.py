@@ -17,10 +17,9 @@ Care
 from __future__ import annotations
 
 import copy
-import dataclasses
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,7 @@ def draw_once(model: nn.Module) -> None:
         torch.rand(1, device=device)
 
 
-class StillDraws(TorchDispatchMode):
+class StillDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within, dropout drops nothing and every draw of torch gives the same number."""
 
     def __torch_dispatch__(
@@ -91,6 +90,11 @@ class StillDraws(TorchDispatchMode):
             # Ones keep what a mask of dropout would drop; zero is a place that always exists.
             one.fill_(1 if one.is_floating_point() or one.dtype == torch.bool else 0)
         return drawn
+
+
+def still_draws() -> AbstractContextManager[object]:
+    """Within, chance has no influence on what torch computes."""
+    return StillDraws()  # type: ignore[no-untyped-call]
 
 
 class Inputs:
@@ -143,8 +147,6 @@ def _inside(value: Any) -> Iterable[Any]:
         return value.values()
     if isinstance(value, list | tuple):
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return vars(value).values()
     return ()
 
 

@@ -14,20 +14,21 @@ Why it holds
     Left out means a smaller batch, in which the same draws cannot be had; there nothing is dropped.
 
 What stays unseen
-    Differences that rounding could explain. For a loss: if clipping by C leaves a short gradient
-    as it is, a row's contribution may change by up to 2·SLACK·C, so a batch of n rows hides no
-    more than 2n·SLACK·C beside the C that is accounted for. An influence between two rows that
-    are on the same side of all halves that were drawn; each half has a chance of ½ to part them.
-    An influence that begins later, until the coin finds it. What a model keeps from one call for
-    the next. And numbers that are not finite prove nothing: then the next batch is compared.
+    Differences that rounding could explain. When half of a batch is replaced at once, the norm of
+    a row's contribution to the sum may change by 2·SLACK·C (C is the clipping norm), and the sum of
+    n/2 contributions with random signs by n·SLACK·C; when it is left out, by ten times as much,
+    because sums of other lengths are rounded differently. An influence between two rows that are
+    on the same side of all halves that were drawn; each half parts them with a chance of ½ at
+    least. An influence that begins later, until the coin finds it. What a model keeps from one call
+    for the next. And numbers that are not finite prove nothing: then the next batch is compared.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.replays import (
     Inputs,
-    StillDraws,
     draw_once,
     draws,
     row_axis,
+    still_draws,
     tensors_in,
     unseen,
 )
@@ -55,8 +56,9 @@ if TYPE_CHECKING:
 # So many batches are compared at the beginning, and later ones with this chance. A comparison takes
 # the time of two to four batches, so all of them take less than a hundredth of a long training.
 FIRST, RARELY = 2, 1e-3
-# By this share a number may differ; rounding is some ten times smaller at least.
-SLACK = 1e-3
+# By this share a number may differ in a batch of the same shape, where most are equal to the bit,
+# and in one of another shape, where rounding is some ten times smaller at least.
+SLACK, SLACK_IN_OTHER_SHAPES = 1e-4, 1e-3
 
 LossesOf = Callable[[Tensor], Tensor]
 
@@ -150,7 +152,10 @@ def check_call(recording: Recording, inputs: Inputs, split: Split) -> bool:
 
     def look(places: Places) -> tuple[list[Tensor], Tensor]:
         args, kwargs = inputs.taken(places.rows, places.flipped)
-        return outputs.look(tensors_in(recording.model(*args, **kwargs)))
+        results = recording.model(*args, **kwargs)
+        if is_dataclass(results) and not isinstance(results, Mapping):
+            results = list(vars(results).values())
+        return outputs.look(tensors_in(results))
 
     comparison = _Comparison(recording, look, split)
     try:
@@ -163,18 +168,7 @@ def check_call(recording: Recording, inputs: Inputs, split: Split) -> bool:
     if inputs.can_be_cut:
         changes["changes when other rows of its batch are left out"] = comparison.left_out
     for change, compare in changes.items():
-        try:
-            outcome = compare()
-        except _Incomparable:
-            continue
-        except Exception as error:
-            if is_about_memory(error):
-                raise
-            # What it says may tell how many rows there are.
-            raise CoupledRows(
-                "the model fails when other rows of a batch are replaced or left out, so nobody "
-                "can see that rows have no influence on each other; let it take any rows"
-            ) from None
+        outcome = _outcome_of(compare)
         if outcome is Found.OTHER:
             raise CoupledRows(
                 f"what the model computes for a row {change}; rows must not see each other, "
@@ -186,10 +180,25 @@ def check_call(recording: Recording, inputs: Inputs, split: Split) -> bool:
     return True
 
 
-def check_losses(recording: Recording, losses_of: LossesOf, split: Split, floor: float) -> bool:
+def _outcome_of(compare: Callable[[], Found]) -> Found:
+    try:
+        return compare()
+    except _Incomparable:
+        return Found.SAME
+    except Exception as error:
+        if is_about_memory(error):
+            raise
+        # What it says may tell how many rows there are.
+        raise CoupledRows(
+            "the model fails when other rows of a batch are replaced or left out, so nobody can "
+            "see that rows have no influence on each other; let it take any rows"
+        ) from None
+
+
+def check_losses(recording: Recording, losses_of: LossesOf, split: Split, length: float) -> bool:
     """Compare losses of some rows and their gradients; whether numbers were finite.
 
-    Gradients that differ by less than ``floor`` are as good as equal.
+    Gradients much shorter than ``length`` contribute next to nothing, and are as good as equal.
     """
 
     def look(places: Places) -> tuple[list[Tensor], Tensor]:
@@ -201,7 +210,7 @@ def check_losses(recording: Recording, losses_of: LossesOf, split: Split, floor:
             )
         return [losses[:, None]], losses.sum()
 
-    comparison = _Comparison(recording, look, split, floor)
+    comparison = _Comparison(recording, look, split, length)
     comparison.begin()
     changes = {"are replaced": comparison.replaced, "are left out": comparison.left_out}
     for change, compare in changes.items():
@@ -221,9 +230,9 @@ class _Comparison:
     """One batch, and the same rows in other company."""
 
     def __init__(
-        self, recording: Recording, look: Look, split: Split, floor: float | None = None
+        self, recording: Recording, look: Look, split: Split, length: float | None = None
     ) -> None:
-        self.recording, self.look, self.split, self._floor = recording, look, split, floor
+        self.recording, self.look, self.split, self._length = recording, look, split, length
         flipped = torch.full((split.rows,), split.flipped)
         self._whole = Places(torch.arange(split.rows), flipped)
         # The others have both signs: their own, and the other one where rows have theirs.
@@ -237,19 +246,19 @@ class _Comparison:
     def replaced(self) -> Found:
         """With other rows in the places of the rest, under the same draws."""
         other, _ = self._see(self._replaced, self.split.signs)
-        return self._compare(self.base, other.of(self.split.kept))
+        return self._compare(self.base, other.of(self.split.kept), SLACK)
 
     def left_out(self) -> Found:
         """Without the rest."""
-        signs = self.split.signs[self.split.kept]
+        signs, slack = self.split.signs[self.split.kept], SLACK_IN_OTHER_SHAPES
         if not self.drew:
-            return self._compare(self.base, self._see(self._half, signs)[0])
+            return self._compare(self.base, self._see(self._half, signs)[0], slack)
         base = self._see(self._whole, self.split.signs, still=True)[0]
-        outcome = self._compare(base, self._see(self._half, signs, still=True)[0])
+        outcome = self._compare(base, self._see(self._half, signs, still=True)[0], slack)
         if outcome is Found.OTHER:
             # Chance that cannot be held still, in a kernel of its own, is no influence of rows.
             again = self._see(self._whole, self.split.signs, still=True, fresh=True)[0]
-            if self._compare(base, again.of(self.split.kept)) is not Found.SAME:
+            if self._compare(base, again.of(self.split.kept), slack) is not Found.SAME:
                 return Found.SAME
         return outcome
 
@@ -258,7 +267,7 @@ class _Comparison:
     ) -> tuple[Seen, bool]:
         """What is computed for a batch, and whether something was drawn in it."""
         recording, records = self.recording, Records(len(places.rows))
-        chance = StillDraws() if still else nullcontext()
+        chance = still_draws() if still else nullcontext()
         with unseen(recording.model), recording.comparing(), chance:
             if fresh:
                 draw_once(recording.model)
@@ -271,17 +280,17 @@ class _Comparison:
         drew = not all(torch.equal(*one) for one in zip(before, after, strict=True))
         return Seen([one.detach() for one in results], norms, total), drew
 
-    def _compare(self, whole: Seen, other: Seen) -> Found:
+    def _compare(self, whole: Seen, other: Seen, slack: float) -> Found:
         mine = whole.of(self.split.kept)
-        floor = SLACK * float(mine.norms.mean()) if self._floor is None else self._floor
+        length = float(mine.norms.mean()) if self._length is None else self._length
         if not _finite(mine) or not _finite(other):
             return Found.HIDDEN
         for one, same in zip(mine.results, other.results, strict=True):
             sizes = torch.maximum(_lengths(one), _lengths(same))
-            allowed = SLACK * (sizes + sizes.max()) + (self._floor or 0.0)
+            allowed = slack * (sizes + sizes.max() + (self._length or 0.0))
             if bool((_lengths(one - same) > allowed).any()):
                 return Found.OTHER
-        allowed = SLACK * torch.maximum(mine.norms, other.norms) + floor
+        allowed = slack * (torch.maximum(mine.norms, other.norms) + length)
         if bool(((mine.norms - other.norms).abs() > allowed).any()):
             return Found.OTHER
         shared = whole.total.keys() & other.total.keys()
@@ -352,6 +361,5 @@ def _finite(seen: Seen) -> bool:
 
 
 def _lengths(rows: Tensor) -> Tensor:
-    """Of each row the length; what is not finite, such as a score that is masked, does not count."""
-    known = torch.where(rows.isfinite(), rows, 0).double()
-    return torch.linalg.vector_norm(known, dim=1)
+    """Of each row the length; what is not finite, such as a masked score, does not count."""
+    return torch.where(rows.isfinite(), rows, 0).double().square().sum(1).sqrt()
