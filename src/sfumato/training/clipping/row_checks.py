@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sfumato.training.clipping.recording import Recording
 
 # So many batches are compared at the beginning, and later ones with this chance. A comparison takes
-# the time of two to four batches, so all of them take less than a hundredth of a long training.
+# the time of three to six batches, so all of them take less than a hundredth of a long training.
 FIRST, RARELY = 2, 1e-3
 # By this share a number may differ in a batch of the same shape, where most are equal to the bit,
 # and in one of another shape, where rounding is some ten times smaller at least.
