@@ -127,7 +127,7 @@ class PrivateStep:
         ``backward`` cannot: a loss divided by a number of the batch.
         """
         at_least("rows", rows, 0)
-        self.recording.calls_compared = False  # these comparisons go through the model as well
+        self.recording.compared = True  # these comparisons go through the model as well
         if rows > 1 and not self.recording.paused and self._losses_compared.due():
             # A gradient of this length contributes as much as any, or half of it.
             length = self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])

@@ -41,8 +41,8 @@ class Recording:
     """A model whose layers write down what clipping needs, whenever it is called for training.
 
     ``slots`` maps the name of each trainable parameter to where its gradients are gathered.
-    ``coin`` decides which batches are looked at more closely, and may be known to anybody. With
-    ``calls_compared`` set to False the model's results are left to someone else to compare.
+    ``coin`` decides which batches are looked at more closely, and may be known to anybody. Who has
+    compared rows by other means may set ``compared`` before a call that is then spared.
     """
 
     def __init__(self, model: nn.Module, coin: Randomness | None = None) -> None:
@@ -61,8 +61,8 @@ class Recording:
         self.coin = coin or Randomness.secure()
         self._calls, self._gradients = Schedule(self.coin), Schedule(self.coin)
         self._half: Tensor | None = None
-        self._comparing, self._compared = False, 0
-        self.calls_compared = True
+        self._comparing, self._comparisons = False, 0
+        self.compared = False
         self._hooks = [
             model.register_forward_pre_hook(self._begin, with_kwargs=True),
             model.register_forward_hook(self._end, always_call=True),
@@ -226,11 +226,7 @@ class Recording:
             refuse_batch_statistics(self.model)
             if not self._comparing:
                 self._state = state_of(self.model)
-                self._half = None
-                if len(first) > 1 and self.calls_compared and self._calls.due():
-                    self._compare_call(args, kwargs)
-                if len(first) > 1 and self._gradients.due():
-                    self._half = Split.drawn(len(first), self.coin).looked_at
+                self._look_closely(first, args, kwargs)
             self.batch.rows = len(first)
             self._install()
             if self._half is not None and not self._comparing:
@@ -240,14 +236,20 @@ class Recording:
                 }
         return None
 
-    def _compare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """See whether rows stay apart in this call; in every other, numbers turn their signs."""
-        inputs = Inputs(args, kwargs)
-        split = Split.drawn(inputs.rows, self.coin, flipped=self._compared % 2 == 1)
-        self._compared += 1
-        if check_call(self, inputs, split):
-            self._calls.passed()
-        refuse_changes(self._state, self.model)
+    def _look_closely(self, first: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Now and then see whether rows stay apart: in this call, and later in its gradients."""
+        compared, self.compared, self._half = self.compared, False, None
+        if len(first) < 2:
+            return
+        # Only here numbers turn their signs, in every other comparison.
+        if (not compared or first.is_floating_point()) and self._calls.due():
+            split = Split.drawn(len(first), self.coin, flipped=self._comparisons % 2 == 1)
+            self._comparisons += 1
+            if check_call(self, Inputs(args, kwargs), split):
+                self._calls.passed()
+            refuse_changes(self._state, self.model)
+        if self._gradients.due():
+            self._half = Split.drawn(len(first), self.coin).looked_at
 
     def _traced(self, value: Any) -> Any:
         """Numbers that enter the model, so that their rows can be seen to stay apart as well."""

@@ -12,7 +12,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
-from torch.nn.functional import dropout, one_hot
+from torch.nn.functional import dropout, one_hot, scaled_dot_product_attention
 from torch.optim import SGD
 from torch.utils.checkpoint import checkpoint
 from transformers import (
@@ -391,6 +391,21 @@ def test_the_second_batch_is_compared_through_its_losses_too() -> None:
         step.check_rows(lambda some: losses(model(rows[some])), ROWS)
 
 
+def test_a_check_of_losses_spares_the_call_after_it_and_no_other() -> None:
+    calls: list[int] = []
+    model, batch = reader(), Batch(0)
+    step = private(model)
+    model.register_forward_hook(lambda *_: calls.append(len(calls)))
+    everything = torch.arange(ROWS)
+    for _ in range(3):  # the first two are compared
+        step.check_rows(lambda some: batch.own(model, some), ROWS)
+    before = len(calls)
+    batch.own(model, everything)
+    assert len(calls) == before + 1
+    batch.own(model, everything)
+    assert len(calls) > before + 2
+
+
 def test_losses_that_are_not_those_of_the_rows_asked_for_are_refused() -> None:
     model, batch = reader(), Batch(0)
     with pytest.raises(InvalidArgument, match="one number for each row that was asked for"):
@@ -592,6 +607,51 @@ def test_a_model_that_takes_no_other_rows_is_refused() -> None:
     with pytest.raises(CoupledRows, match="fails when other rows") as found:
         train(Fixed())
     assert not any(digit in str(found.value) for digit in "0123456789")
+
+
+# --- chance -----------------------------------------------------------------------------------
+
+
+def test_draws_that_are_held_still_are_the_same_for_all_rows() -> None:
+    rows = torch.ones(5, 4)
+    with replays.still_draws():
+        for kept in (
+            torch.native_dropout(rows, 0.5, train=True)[0],
+            torch.rand(5, 4),
+            torch.rand_like(rows),
+            torch.empty(5, 4).bernoulli_(0.3),
+            torch.empty(5, 4).normal_(),
+        ):
+            assert torch.equal(kept, rows)
+        dropped = dropout(rows, 0.5)
+        assert torch.equal(dropped, dropped[:1].expand(5, 4))
+        attended = scaled_dot_product_attention(rows, rows, rows, dropout_p=0.5)
+        assert torch.allclose(attended, attended[:1].expand(5, 4))
+        assert torch.randint(7, (5,)).tolist() == [0] * 5
+        assert torch.randperm(1).tolist() == [0]
+
+
+class Dropping(nn.Module):
+    """A factor of the number of rows, beside dropout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.drop = nn.Linear(WIDTH, 3), nn.Dropout(0.5)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        outputs: Tensor = self.drop(self.layer(rows)) / len(rows)
+        return outputs
+
+
+def test_dropout_does_not_hide_an_influence_of_the_number_of_rows() -> None:
+    with pytest.raises(CoupledRows, match="are left out"):
+        train(Dropping())
+
+
+def test_twin_that_lets_dropout_go_on_misses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_checks, "still_draws", nullcontext)
+    train(Dropping())
 
 
 # --- comparisons leave no trace ---------------------------------------------------------------
