@@ -4,6 +4,7 @@
     ├── InvalidArgument (ValueError)        2  a setting outside what is allowed
     │   ├── UnknownName                     2  a name nobody has, with the nearest one
     │   └── UnsupportedLayer                2  a layer whose per-example gradients are not known
+    │       └── CoupledRows                 2  examples of a batch that influence each other
     ├── BadInput (ValueError)               3  the data are not what was announced
     │   ├── MissingInput                    3  an attack lacks something, and how to make it
     │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
@@ -55,6 +56,10 @@ class UnknownName(InvalidArgument):
 
 class UnsupportedLayer(InvalidArgument):
     """A trainable layer whose gradients cannot be clipped example by example."""
+
+
+class CoupledRows(UnsupportedLayer):
+    """Rows of a batch that influence each other, so that clipping each of them bounds nothing."""
 
 
 class BadInput(SfumatoError, ValueError):

@@ -18,7 +18,7 @@ def naming_nobody() -> Iterator[None]:
     except UndefinedGradient:
         raise _diverged("a loss or gradient is not a finite number any more") from None
     except (MemoryError, RuntimeError) as error:
-        if not _is_about_memory(error):
+        if not is_about_memory(error):
             raise
         # Torch says how much it wanted, which is how long the longest document of a batch is.
         raise MemoryError(
@@ -32,7 +32,8 @@ def refuse_diverged(network: torch.nn.Module) -> None:
         raise _diverged("a weight is not a finite number any more")
 
 
-def _is_about_memory(error: Exception) -> bool:
+def is_about_memory(error: Exception) -> bool:
+    """Whether there was not enough of it."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "alloc" in str(error)
 
 

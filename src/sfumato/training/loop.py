@@ -198,9 +198,15 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
 
 
 def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
-    logits = run.model.network(input_ids=rows.input_ids, attention_mask=rows.attention_mask).logits
-    # A row counts by its own record alone; the batch it happens to be in must not matter.
-    losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+    def losses_of(some: torch.Tensor) -> torch.Tensor:
+        mask = rows.attention_mask[some]
+        logits = run.model.network(input_ids=rows.input_ids[some], attention_mask=mask).logits
+        # A row counts by its own record alone; the batch it happens to be in must not matter.
+        return record_losses(logits, rows.labels[some], divisor=1.0) * rows.weights[some]
+
+    everything = torch.arange(len(rows.owner))
+    run.step.check_rows(losses_of, len(everything))
+    losses = losses_of(everything)
     total = float(losses.detach().sum())
     if not math.isfinite(total):
         raise UndefinedGradient("the loss of a batch is not a finite number")

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sfumato.training.clipping.row_checks import LossesOf
+
 
 class PlainStep:
     """Sums of gradients as they are, divided by the batch size that was planned."""
@@ -24,6 +26,9 @@ class PlainStep:
     def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:  # noqa: ARG002
         """Add the gradients of the rows to the sum; whose they are does not matter."""
         losses.sum().backward()  # type: ignore[no-untyped-call]
+
+    def check_rows(self, losses_of: LossesOf, rows: int) -> None:
+        """Nothing is promised about rows, so nothing is checked."""
 
     @contextmanager
     def one_record(self) -> Iterator[None]:

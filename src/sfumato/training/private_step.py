@@ -31,13 +31,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sfumato.accounting.events import computable_noise
-from sfumato.core.checks import positive
+from sfumato.core.checks import at_least, positive
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Clipper
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.rounding import formed, together
+from sfumato.training.clipping.row_checks import LossesOf, Schedule, Split, check_losses
+
+# The stream that decides when rows are compared: none of those that steps take noise from.
+_COIN = 2**32 - 1
 
 
 def make_private(
@@ -55,7 +59,7 @@ def make_private(
     ``randomness`` must be used for nothing else, and for a release it must have no seed.
     """
     return PrivateStep(
-        Recording(model),
+        Recording(model, randomness.stream(_COIN)),
         optimizer,
         clipper=clipper,
         noise_multiplier=noise_multiplier,
@@ -92,6 +96,8 @@ class PrivateStep:
         self.steps = 0
         self._record: dict[str, Tensor] | None = None
         self._owners: set[int] = set()
+        self._coin = recording.coin.stream(0)
+        self._losses_compared = Schedule(self._coin)
         _check_same_parameters(recording, optimizer)
 
     def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:
@@ -109,6 +115,24 @@ class PrivateStep:
         self._refuse_twice(owner)
         scales = self._scales(self.recording.measure(records).bounds())
         _add(self._sums, self.recording.weighted_sums(scales, records))
+
+    def check_rows(self, losses_of: LossesOf, rows: int) -> None:
+        """Now and then, see whether rows of a batch have an influence on each other's losses.
+
+        ``losses_of`` takes the numbers of some of the batch's rows, which may come twice, calls the
+        model with these rows and nothing else, and returns their losses; ``rows`` is how many the
+        batch has. Call this for every batch, before or after ``backward``: it compares the first
+        ones and then a few at random (``row_checks``), and changes nothing. It sees what
+        ``backward`` cannot: a loss divided by a number of the batch.
+        """
+        at_least("rows", rows, 0)
+        self.recording.compared = True  # these comparisons go through the model as well
+        if rows > 1 and not self.recording.paused and self._losses_compared.due():
+            # A gradient of this length contributes as much as any, or half of it.
+            length = self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
+            split = Split.drawn(rows, self._coin)
+            if check_losses(self.recording, losses_of, split, length):
+                self._losses_compared.passed()
 
     @contextmanager
     def one_record(self) -> Iterator[None]:

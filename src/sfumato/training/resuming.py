@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sfumato.accounting.ledger import Ledger
-from sfumato.core.errors import CannotResume, UndefinedGradient
+from sfumato.core.errors import CannotResume, CoupledRows, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.plan import Plan
@@ -84,14 +84,14 @@ def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoi
 
 @contextmanager
 def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
-    """Charge steps that end in ``UndefinedGradient``.
+    """Charge steps that end in ``UndefinedGradient`` or ``CoupledRows``.
 
     To stop was decided by looking at them. Were they free, a run could be resumed until they come
     out differently, and what comes out in the end would hang on what was seen.
     """
     try:
         yield
-    except UndefinedGradient:
+    except (CoupledRows, UndefinedGradient):
         if ledger:
             ledger.charge(steps)
         raise

@@ -14,7 +14,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from sfumato.accounting.guarantee import Notion
-from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.errors import CoupledRows, InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.models.loading import LoadedModel
@@ -23,6 +23,7 @@ from sfumato.training import loop
 from sfumato.training.batches import physical_batches
 from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Flat
 from sfumato.training.course import Course
 from sfumato.training.loop import Progress, fit
@@ -452,3 +453,73 @@ def test_memory_that_runs_out_does_not_tell_how_much_a_batch_needed(
         fit(small_model(), some_records(), small_plan(batch_size=6))
     assert "917504" not in str(found.value)
     assert found.value.__suppress_context__
+
+
+# --- rows that influence each other -----------------------------------------------------------
+
+
+def by_tokens_of_the_batch(logits: torch.Tensor, labels: torch.Tensor, **_: Any) -> torch.Tensor:
+    """What is left to the rows to share: the number of all tokens in the batch."""
+    each = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return each.view(labels.shape).sum(1) / (labels >= 0).sum()
+
+
+def many_records() -> TokenRecords:
+    return some_records(some_documents(12))
+
+
+def many_plan() -> Plan:
+    return small_plan(units=12, batch_size=10, steps=3)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gpt-small"])
+def test_a_loss_divided_by_the_tokens_of_the_batch_stops_the_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "record_losses", by_tokens_of_the_batch)
+    with pytest.raises(CoupledRows, match="never by a number of the batch"):
+        fit(small_model(name), many_records(), many_plan(), SGD, randomness=seeded())
+
+
+@pytest.mark.parametrize("name", ["lstm", "gpt-small"])
+def test_a_detached_mean_over_the_batch_stops_the_run_and_what_was_seen_is_paid(
+    name: str, tmp_path: Path
+) -> None:
+    model, folder = small_model(name, settings={"dropout": 0.1}), new_folder(tmp_path / "run")
+    drop = next(one for one in model.network.modules() if isinstance(one, torch.nn.Dropout))
+    drop.register_forward_hook(lambda *seen: seen[-1] - seen[-1].detach().mean(0))
+    with pytest.raises(CoupledRows, match="other rows of its batch are replaced"):
+        fit(model, many_records(), many_plan(), SGD, randomness=seeded(), folder=folder)
+    assert charged_in(folder) == 1
+
+
+def test_twin_of_the_loop_that_compares_nothing_lets_both_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PrivateStep, "check_rows", lambda *_: None)
+    monkeypatch.setattr(loop, "record_losses", by_tokens_of_the_batch)
+    fit(small_model(), many_records(), many_plan(), SGD, randomness=seeded())
+
+
+@pytest.mark.parametrize("name", ["lstm", "gpt-small"])
+def test_comparing_every_batch_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for often in (0.0, 1.0):
+        monkeypatch.setattr(row_checks, "RARELY", often)
+        monkeypatch.setattr(row_checks, "FIRST", round(often))
+        model = small_model(name, settings={"dropout": 0.1})
+        fit(model, many_records(), many_plan(), SGD, randomness=seeded())
+        found.append(weights(model))
+    assert same(*found)
+
+
+def test_comparing_every_batch_changes_nothing_for_authors(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for often in (0.0, 1.0):
+        monkeypatch.setattr(row_checks, "RARELY", often)
+        model, records = small_model(), some_records(some_documents(12), unit="author")
+        plan = small_plan(units=3, batch_size=2, steps=3, unit="author")
+        course = Course(optimiser="sgd", tokens_at_once=3 * CONTEXT)  # an author in several pieces
+        fit(model, records, plan, course, randomness=seeded())
+        found.append(weights(model))
+    assert same(*found)

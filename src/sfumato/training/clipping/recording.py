@@ -9,31 +9,36 @@ Why nothing is missed
 
 Why rows are not mixed
     A row's gradient is what was written down in its row, provided no row has an influence on
-    another row's loss. This is tried out on the first batch of two rows or more: the loss of the
-    first row alone, and of the last row alone, must leave all other rows at zero in every layer.
-    Normalization over the batch, a state that is passed from row to row, or an axis taken for the
-    rows that is not, do not pass.
+    another row's loss. This is tried out on the first batches of two rows or more, then on some at
+    random (``row_checks``). The losses of a random half of the rows must leave the other half at
+    zero in every layer, and the other way round. And what the model computes for a row must be the
+    same whatever the other rows are, and however many. Normalization over the batch, detached or
+    not, a state that is passed from row to row, a capacity that rows share, or an axis taken for
+    the rows that is not, do not pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sfumato.core.errors import InvalidArgument, UnsupportedLayer
+from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
+from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
 from sfumato.training.clipping.layers.layer import Batch, Layer, Role
 from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.replays import Inputs, tensors_in
 from sfumato.training.clipping.rounding import (
     Measured,
     refuse_coarse_products,
     shares,
     together,
 )
+from sfumato.training.clipping.row_checks import Schedule, Split, check_call
 from sfumato.training.clipping.side_doors import refuse_batch_statistics, refuse_changes, state_of
 from sfumato.training.clipping.slots import Slot
 
@@ -42,9 +47,11 @@ class Recording:
     """A model whose layers write down what clipping needs, whenever it is called for training.
 
     ``slots`` maps the name of each trainable parameter to where its gradients are gathered.
+    ``coin`` decides which batches are looked at more closely, and may be known to anybody. Who has
+    compared rows by other means may set ``compared`` before a call that is then spared.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, coin: Randomness | None = None) -> None:
         self.model = model
         self.batch = Batch()
         self.layers = _layers(model, self.batch)
@@ -56,7 +63,12 @@ class Recording:
         self._installed = False
         if any(layer.module is model for layer in self.layers):
             model.__dict__["forward"] = self._call_root
-        self._rows_checked = self._parameters_checked = False
+        self._parameters_checked = False
+        self.coin = coin or Randomness.secure()
+        self._calls, self._gradients = Schedule(self.coin), Schedule(self.coin)
+        self._half: Tensor | None = None
+        self._comparing, self._comparisons = False, 0
+        self.compared = False
         self._hooks = [
             model.register_forward_pre_hook(self._begin, with_kwargs=True),
             model.register_forward_hook(self._end, always_call=True),
@@ -105,9 +117,10 @@ class Recording:
         records = Records.of(owner, len(losses))
         try:
             refuse_changes(self._state, self.model)
-            if not self._rows_checked and len(losses) > 1:
-                self._rows_checked = all(self._rows_are_apart(losses, row) for row in (0, -1))
-            self._pass(losses.sum(), records, keep_graph=False)
+            half, self._half = self._half, None
+            if half is not None and all(self._rows_are_apart(losses, one) for one in (half, ~half)):
+                self._gradients.passed()
+            self.gather(losses.sum(), records)
             refuse_changes(self._state, self.model)  # layers may have been computed again
             if not self._parameters_checked:
                 self._check_every_parameter_was_used()
@@ -147,7 +160,19 @@ class Recording:
         for slot in self.slots.values():
             slot.clear()
 
-    def _pass(self, loss: Tensor, records: Records, *, keep_graph: bool) -> None:
+    @contextmanager
+    def comparing(self) -> Iterator[None]:
+        """Record calls that are no part of training, and forget them."""
+        before = self.batch.rows, self._comparing
+        self._comparing = True
+        try:
+            yield
+        finally:
+            self.batch.rows, self._comparing = before
+            self.clear()
+
+    def gather(self, loss: Tensor, records: Records, *, keep_graph: bool = False) -> None:
+        """Go back from a number, so that every slot knows what each row has to do with it."""
         self.clear()
         for slot in self.slots.values():
             slot.each_row = records.each_row
@@ -170,29 +195,30 @@ class Recording:
                 "itself, and its layers rather than functions on their weights"
             )
 
-    def _rows_are_apart(self, losses: Tensor, row: int) -> bool:
-        """Whether the loss of one row is seen to leave all others alone; an error if it does not.
+    def _rows_are_apart(self, losses: Tensor, probed: Tensor) -> bool:
+        """Whether losses of some rows are seen to leave all others alone; an error if they do not.
 
         Numbers that are not finite hide what there is to see, and prove nothing.
         """
-        self._pass(losses[row], Records(len(losses)), keep_graph=True)
+        probed = probed.to(losses.device)
+        self.gather(losses[probed].sum(), Records(len(losses)), keep_graph=True)
         finite = True
         for one in self._entered:
             others, one.grad = one.grad, None
             if others is not None and len(others) == len(losses):
-                others[row] = 0
+                others[probed.to(others.device)] = 0
                 if bool((others != 0).any()) and bool(others.isfinite().all()):
-                    raise UnsupportedLayer(
+                    raise CoupledRows(
                         "the loss of one row has a gradient in the input of other rows; rows of a "
                         "batch must not see each other"
                     )
         for name, slot in self.slots.items():
             if slot.used:
                 extents = slot.extents()
-                extents[row] = 0
+                extents[probed.to(extents.device)] = 0
                 finite = finite and bool(extents.isfinite().all())
                 if bool((extents > 0).any()) and finite:
-                    raise UnsupportedLayer(
+                    raise CoupledRows(
                         f"the loss of one row has a gradient in other rows of {name}; rows of a "
                         "batch must not see each other, and must be the first axis everywhere"
                     )
@@ -210,21 +236,38 @@ class Recording:
         self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         if torch.is_grad_enabled() and not self.paused:
-            first = _first_tensor((*args, *kwargs.values()))
+            first = next(iter(tensors_in((args, kwargs))), None)
             if first is None or first.dim() == 0:
                 raise InvalidArgument(
                     "the model was called without a tensor whose first axis are the rows"
                 )
-            self.batch.rows = len(first)
             refuse_batch_statistics(self.model)
-            self._state = state_of(self.model)
+            if not self._comparing:
+                self._state = state_of(self.model)
+                self._look_closely(first, args, kwargs)
+            self.batch.rows = len(first)
             self._install()
-            if not self._rows_checked:
+            if self._half is not None and not self._comparing:
                 self._entered.clear()
                 return tuple(map(self._traced, args)), {
                     k: self._traced(v) for k, v in kwargs.items()
                 }
         return None
+
+    def _look_closely(self, first: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Now and then see whether rows stay apart: in this call, and later in its gradients."""
+        compared, self.compared, self._half = self.compared, False, None
+        if len(first) < 2:
+            return
+        # Only here numbers turn their signs, in every other comparison.
+        if (not compared or first.is_floating_point()) and self._calls.due():
+            split = Split.drawn(len(first), self.coin, flipped=self._comparisons % 2 == 1)
+            self._comparisons += 1
+            if check_call(self, Inputs(args, kwargs), split):
+                self._calls.passed()
+            refuse_changes(self._state, self.model)
+        if self._gradients.due():
+            self._half = Split.drawn(len(first), self.coin).looked_at
 
     def _traced(self, value: Any) -> Any:
         """Numbers that enter the model, so that their rows can be seen to stay apart as well."""
@@ -309,19 +352,7 @@ def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
 
 def _rounded(weights: Tensor, dtype: torch.dtype) -> Tensor:
     """Weights in the precision of a parameter; one so small that rounding could double it is 0."""
-    return torch.where(weights < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
-
-
-def _first_tensor(values: Iterable[Any]) -> Tensor | None:
-    for value in values:
-        if isinstance(value, Tensor):
-            return value
-        inside = value.values() if isinstance(value, Mapping) else value
-        if isinstance(value, Mapping | list | tuple):
-            found = _first_tensor(inside)
-            if found is not None:
-                return found
-    return None
+    return torch.where(weights.abs() < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
 
 
 def _joined(name: str, key: str) -> str:

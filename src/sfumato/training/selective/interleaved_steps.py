@@ -162,10 +162,16 @@ class InterleavedRun:
         return total
 
     def _clip(self, rows: Rows, states: Tensor, lengths: Tensor, owner: Tensor | None) -> float:
+        def divided(losses: Tensor, lengths: Tensor) -> Tensor:
+            # By its own length or by a constant: what others bring must not matter.
+            return losses / (lengths if self.course.divisor is None else self.course.divisor)
+
+        def losses_of(some: Tensor) -> Tensor:
+            return divided(self._losses(rows.of(some), states), lengths[some])
+
+        self.step.check_rows(losses_of, len(rows.members))
         losses = self._losses(rows, states)
-        # By its own length or by a constant: what others bring must not matter.
-        divisor = lengths if self.course.divisor is None else self.course.divisor
-        self.step.backward(losses / divisor, owner)
+        self.step.backward(divided(losses, lengths), owner)
         return float(losses.detach().sum())
 
     def _losses(self, rows: Rows, states: Tensor) -> Tensor:

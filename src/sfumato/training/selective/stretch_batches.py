@@ -30,6 +30,11 @@ class Rows:
     lengths: Tensor = field(repr=False)
     members: Tensor = field(repr=False)
 
+    def of(self, some: Tensor) -> Rows:
+        """Some of the rows, in any order."""
+        parts = (self.input_ids, self.labels, self.lengths, self.members)
+        return Rows(*(one[some] for one in parts))
+
 
 def chunks(stretch: Stretch, longest: int) -> Iterator[Stretch]:
     """A stretch in pieces that gradients do not flow between."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from naive_gradients import clip_scale
+from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.models.loading import LoadedModel
@@ -22,6 +23,7 @@ from sfumato.models.lstm_network import LstmForCausalLM
 from sfumato.policies.parsing import combine_policies
 from sfumato.training.batches import physical_batches
 from sfumato.training.bounds import Clipping
+from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
@@ -328,3 +330,38 @@ def test_tied_weights_and_dropout_train() -> None:
     for step in all_steps(records.turns, BATCH, 1, key=1):
         run.take(step)
     assert all(not torch.equal(before[name], one) for name, one in weights(model).items())
+
+
+# --- rows that influence each other -----------------------------------------------------------
+
+
+def whole_run(records: StretchRecords, model: LoadedModel) -> None:
+    run = begun(records, noise=1.0, model=model)
+    for step in all_steps(records.turns, BATCH, 2, key=1):
+        run.take(step)
+    run.step.close()
+
+
+def test_states_that_go_from_row_to_row_stop_the_run() -> None:
+    model = small_model(settings={"context": 64, "dropout": 0.1})
+    network = model.network
+    assert isinstance(network, LstmForCausalLM)
+    network.lstm.register_forward_hook(
+        lambda _, __, seen: (seen[0] - seen[0].detach().mean(0), seen[1])
+    )
+    with pytest.raises(CoupledRows, match="the loss of a row"):
+        whole_run(cut(TEXTS), model)
+
+
+@pytest.mark.parametrize("context", [3, 64])
+def test_comparing_every_batch_changes_nothing(
+    context: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for often in (0.0, 1.0):
+        monkeypatch.setattr(row_checks, "RARELY", often)
+        monkeypatch.setattr(row_checks, "FIRST", round(often))
+        model = small_model(settings={"context": context, "dropout": 0.1})
+        whole_run(cut(TEXTS), model)
+        found.append(weights(model))
+    assert same(*found)
