@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from sfumato.cli.main import main
 from sfumato.tokenizers.bpe import train_bpe
 from sfumato.training import loop
 from sfumato.training.checkpoints import Checkpoint
-from system.conftest import EXECUTABLE, Command, environment
+from system.conftest import Command, environment
 
 SECRET = "Zyxquorthane"
 AUTHOR = "Abernathygale"
@@ -191,6 +190,35 @@ def test_a_finished_run_is_not_trained_again_and_its_own_model_is_measured(
     assert "another epsilon, plan" in capsys.readouterr().err
 
 
+def ended(where: str, at: int, how: str, command: list[str], place: Path) -> tuple[int, str]:
+    """Run a command that gets a signal in its so-manyeth call of a function; code and words.
+
+    A signal from outside would come after the end now and then, on a machine that is busy.
+    """
+    module, _, function = where.rpartition(":")
+    program = (
+        f"import os, signal, {module} as module\n"
+        f"honest, calls = module.{function}, []\n"
+        "def ending(*arguments):\n"
+        "    calls.append(1)\n"
+        "    result = honest(*arguments)\n"
+        f"    if len(calls) == {at}:\n"
+        f"        os.kill(os.getpid(), signal.{how})\n"
+        "    return result\n"
+        f"module.{function} = ending\n"
+        "from sfumato.cli.main import run\n"
+        "run()\n"
+    )
+    scratch = place / "scratch"
+    scratch.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], cwd=place, capture_output=True, check=False,
+        env=environment({"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}),
+    )  # fmt: skip
+    assert tells_nothing(scratch)
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
 def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
     run = place / "killed"
     command = [
@@ -198,20 +226,11 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
         "--batch-size", "4", "--accountant", "rdp", "--tokenizer-corpus", "public.txt",
         "--checkpoint-every", "4",
     ]  # fmt: skip
-    with subprocess.Popen(
-        [*EXECUTABLE, *command], cwd=place, env=environment(), stderr=subprocess.PIPE
-    ) as process:
-        until = time.monotonic() + 200
-        while not (run / "checkpoint.pt").exists() and process.poll() is None:
-            assert time.monotonic() < until, "no checkpoint was ever written"
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    code, _ = ended("sfumato.training.loop:_one_step", 10, "SIGKILL", command, place)
+    assert code == -signal.SIGKILL
     assert not (run / "model").exists()
     assert not (run / "guarantee.json").exists()
-    paid = charged(run)
-    assert 0 < paid < 120
-    assert Checkpoint.load(run / "checkpoint.pt").steps <= paid
+    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) == 8
     assert tells_nothing(run)
     result = sfumato(*command, "--resume", cwd=place)
     assert result.returncode == 0, result.stderr
@@ -223,69 +242,40 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
     assert load_file(run / "model" / "model.safetensors")
 
 
-def test_stopped_by_a_signal_it_saves_first(place: Path) -> None:
-    run = place / "stopped"
-    command = [
-        "train", "private.jsonl", "-o", "stopped", *TINY, "--epsilon", "8", "--epochs", "80",
-        "--batch-size", "4", "--accountant", "rdp", "--tokenizer-corpus", "public.txt",
-        "--checkpoint-every", "1",
-    ]  # fmt: skip
-    with subprocess.Popen(
-        [*EXECUTABLE, *command], cwd=place, env=environment(), stderr=subprocess.PIPE
-    ) as process:
-        while not (run / "checkpoint.pt").exists() and process.poll() is None:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate()
-    assert process.returncode == 130, said
-    assert said.decode().splitlines()[-2:] == [
+def test_stopped_by_a_signal_it_saves_first(place: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = train("-o", str(run), *TINY, "--epsilon", "8", "--checkpoint-every", "1000")
+    code, said = ended("sfumato.training.loop:_one_step", 3, "SIGTERM", command, place)
+    assert code == 130, said
+    assert said.splitlines()[-2:] == [
         "the steps so far are saved; the same command with --resume goes on",
         "sfumato: interrupted",
     ]
-    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) < 400
+    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) == 3
     assert not (run / "model").exists()
     assert tells_nothing(run)
 
 
-# Dies while it writes its second checkpoint, all of whose content has reached the disk.
-DYING = """
-import os, signal
-from sfumato.training import checkpoints
-honest, written = checkpoints.write_sealed, []
-def deadly(content, stream):
-    honest(content, stream)
-    stream.flush()
-    written.append(1)
-    if len(written) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-checkpoints.write_sealed = deadly
-from sfumato.cli.main import run
-run()
-"""
-
-
 def test_killed_while_writing_no_file_holds_private_text(place: Path, tmp_path: Path) -> None:
-    run, scratch = tmp_path / "run", tmp_path / "scratch"
-    scratch.mkdir()
-    process = subprocess.run(
-        [sys.executable, "-c", DYING,
-         *train("-o", str(run), *TINY, "--epsilon", "8", "--author-field", "author"),
-         "--unit", "author", "--checkpoint-every", "1"],
-        cwd=place, capture_output=True, check=False,
-        env=environment({"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}),
-    )  # fmt: skip
-    assert process.returncode == -signal.SIGKILL, process.stderr
+    run = tmp_path / "run"
+    command = [
+        *train("-o", str(run), *TINY, "--epsilon", "8", "--author-field", "author"),
+        "--unit", "author", "--checkpoint-every", "1",
+    ]  # fmt: skip
+    # All of the second checkpoint has been written, and it has not got its name.
+    code, said = ended("sfumato.training.checkpoints:write_sealed", 2, "SIGKILL", command, place)
+    assert code == -signal.SIGKILL, said
     assert {one.name for one in run.iterdir()} == {
         "checkpoint.pt", "checkpoint.pt.unfinished", "config.json", "ledger.jsonl",
     }  # fmt: skip
-    (run / "said").write_bytes(process.stdout + process.stderr)
-    assert tells_nothing(tmp_path)
+    (run / "said").write_text(said)
+    assert tells_nothing(run)
     # Twins: checkpoints that hold the word, or its tokens.
     kept = Checkpoint.load(run / "checkpoint.pt")
     text, tokens = torch.tensor(list(SECRET.encode())), torch.from_numpy(tokens_of(SECRET))
     for extra in ({"note": SECRET}, {"rows": text.to(torch.uint8)}, {"rows": tokens}):
         replace(kept, between=extra).save(run / "checkpoint.pt")
-        assert not tells_nothing(tmp_path)
+        assert not tells_nothing(run)
 
 
 # --- in this process -----------------------------------------------------------------------------
