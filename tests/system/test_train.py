@@ -11,8 +11,6 @@ import json
 import math
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +26,7 @@ from sfumato.cli.main import main
 from sfumato.tokenizers.bpe import train_bpe
 from sfumato.training import loop
 from sfumato.training.checkpoints import Checkpoint
-from system.conftest import Command, environment
+from system.conftest import Command, ended
 
 SECRET = "Zyxquorthane"
 AUTHOR = "Abernathygale"
@@ -190,31 +188,14 @@ def test_a_finished_run_is_not_trained_again_and_its_own_model_is_measured(
     assert "another epsilon, plan" in capsys.readouterr().err
 
 
-def ended(where: str, at: int, how: str, command: list[str], place: Path) -> tuple[int, str]:
-    """Run a command that gets a signal in its so-manyeth call of a function; code and words.
-
-    A signal from outside would come after the end now and then, on a machine that is busy.
-    """
-    module, _, function = where.rpartition(":")
-    program = (
-        f"import os, signal, {module} as module\n"
-        f"honest, calls = module.{function}, []\n"
-        "def ending(*arguments):\n"
-        "    calls.append(1)\n"
-        "    result = honest(*arguments)\n"
-        f"    if len(calls) == {at}:\n"
-        f"        os.kill(os.getpid(), signal.{how})\n"
-        "    return result\n"
-        f"module.{function} = ending\n"
-        "from sfumato.cli.main import run\n"
-        "run()\n"
-    )
+def ended_in(
+    where: str, at: int, how: signal.Signals, command: list[str], place: Path
+) -> tuple[int, str]:
+    """Run a command that gets a signal in the middle; its code and its words."""
     scratch = place / "scratch"
     scratch.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-c", program, *command], cwd=place, capture_output=True, check=False,
-        env=environment({"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}),
-    )  # fmt: skip
+    extra = {"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}
+    done = ended(where, at, how, command, cwd=place, extra=extra)
     assert tells_nothing(scratch)
     return done.returncode, (done.stdout + done.stderr).decode()
 
@@ -226,7 +207,7 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
         "--batch-size", "4", "--accountant", "rdp", "--tokenizer-corpus", "public.txt",
         "--checkpoint-every", "4",
     ]  # fmt: skip
-    code, _ = ended("sfumato.training.loop:_one_step", 10, "SIGKILL", command, place)
+    code, _ = ended_in("sfumato.training.loop:_one_step", 10, signal.SIGKILL, command, place)
     assert code == -signal.SIGKILL
     assert not (run / "model").exists()
     assert not (run / "guarantee.json").exists()
@@ -245,7 +226,7 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
 def test_stopped_by_a_signal_it_saves_first(place: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = train("-o", str(run), *TINY, "--epsilon", "8", "--checkpoint-every", "1000")
-    code, said = ended("sfumato.training.loop:_one_step", 3, "SIGTERM", command, place)
+    code, said = ended_in("sfumato.training.loop:_one_step", 3, signal.SIGTERM, command, place)
     assert code == 130, said
     assert said.splitlines()[-2:] == [
         "the steps so far are saved; the same command with --resume goes on",
@@ -263,7 +244,8 @@ def test_killed_while_writing_no_file_holds_private_text(place: Path, tmp_path: 
         "--unit", "author", "--checkpoint-every", "1",
     ]  # fmt: skip
     # All of the second checkpoint has been written, and it has not got its name.
-    code, said = ended("sfumato.training.checkpoints:write_sealed", 2, "SIGKILL", command, place)
+    writing = "sfumato.training.checkpoints:write_sealed"
+    code, said = ended_in(writing, 2, signal.SIGKILL, command, place)
     assert code == -signal.SIGKILL, said
     assert {one.name for one in run.iterdir()} == {
         "checkpoint.pt", "checkpoint.pt.unfinished", "config.json", "ledger.jsonl",
