@@ -54,7 +54,8 @@ def ended(
     """
     module, _, function = where.partition(":")
     program = f"""
-import os, {module} as module
+import os, signal, {module} as module
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup, or a shell's &, has it ignored
 honest, calls = module.{function}, []
 def ending(*arguments):
     result = honest(*arguments)

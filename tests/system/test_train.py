@@ -546,9 +546,12 @@ def stopped(here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
         return honest(*arguments)
 
     command = [*train("-o", str(tmp_path / "run"), *TINY, "--epsilon", "8"), "--resume"]
+    # Tests that run in the background have it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with monkeypatch.context() as armed:
         armed.setattr(loop, "_one_step", step)
         said = here(*command)
+    signal.signal(signal.SIGINT, before)
     assert said.code == 130
     assert said.err.splitlines()[-2].startswith("the steps so far are saved")
     return tmp_path / "run", command
