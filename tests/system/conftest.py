@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,46 @@ def sfumato() -> Command:
             cwd=cwd,
             env=environment(),
             check=False,
-            timeout=300,
+            timeout=1200,  # it hangs; a busy machine takes long, too
         )
 
     return run
+
+
+def ended(
+    where: str,
+    at: int,
+    how: signal.Signals,
+    arguments: Sequence[str],
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run ``sfumato``; after so many calls of the function ``module:name`` it gets a signal.
+
+    From outside a signal would come too late now and then, on a machine that is busy.
+    """
+    module, _, function = where.partition(":")
+    program = f"""
+import os, signal, {module} as module
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup, or a shell's &, has it ignored
+honest, calls = module.{function}, []
+def ending(*arguments):
+    result = honest(*arguments)
+    calls.append(1)
+    if len(calls) == {at}:
+        os.kill(os.getpid(), {int(how)})
+    return result
+module.{function} = ending
+from sfumato.cli.main import run
+run()
+"""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        cwd=cwd,
+        env=environment(extra),
+        check=False,
+    )
 
 
 def write_jsonl(path: Path, texts: list[str]) -> Path:

@@ -9,8 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from system.conftest import EXECUTABLE, Command, environment, write_jsonl
-from system.test_resume import killed_in_the_middle
+from system.conftest import Command, ended, write_jsonl
+from system.test_resume import FINISHED, killed_in_the_middle
 
 TEXTS = [
     "Mail Ada Lovelace at ada@example.org, or call 555-0142! 🙂",
@@ -209,15 +207,9 @@ def test_an_interrupted_run_that_cannot_go_on_leaves_nothing(tmp_path: Path) -> 
     source, output = write(tmp_path / "in.jsonl", MANY), tmp_path / "out.jsonl"
     arguments = ["privatize", str(source), "-o", str(output), "-p", "pii:person", "-m", "pseudonym"]
     parts = output.with_name("out.jsonl.parts")
-    with subprocess.Popen(
-        [*EXECUTABLE, *arguments], env=environment(), stderr=subprocess.PIPE
-    ) as process:
-        while not list(parts.glob("*.part")) and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-    assert process.returncode == 130
-    assert b"--resume" not in errors
+    stopped = ended(FINISHED, 1, signal.SIGINT, arguments)
+    assert stopped.returncode == 130
+    assert b"--resume" not in stopped.stderr
     assert not parts.exists()
 
 

@@ -6,20 +6,19 @@ import gzip
 import json
 import os
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from system.conftest import EXECUTABLE, Command, environment, write_jsonl
+from system.conftest import Command, ended, write_jsonl
 
 TEXTS = [
     f"Order {number} came with {number % 97} parts and " + "many words " * 60
     for number in range(3000)
 ]
+FINISHED = "sfumato.releases.parts:Parts.finish"
 OPTIONS = ["--policy", "digits", "--epsilon", "5"]
 
 
@@ -44,18 +43,11 @@ def texts_in(path: Path) -> list[str]:
 
 def killed_in_the_middle(arguments: list[str], output: Path) -> int:
     """Start a run, kill it once a part is finished, return how many parts there are."""
-    parts = output.with_name(output.name + ".parts")
-    with subprocess.Popen(
-        [*EXECUTABLE, *arguments], env=environment({"OPENBLAS_NUM_THREADS": "1"})
-    ) as process:
-        until = time.monotonic() + 120
-        while not list(parts.glob("*.part")) and process.poll() is None:
-            assert time.monotonic() < until, "no part was ever finished"
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    threads = {"OPENBLAS_NUM_THREADS": "1"}
+    killed = ended(FINISHED, 1, signal.SIGKILL, arguments, extra=threads)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not output.exists()
-    return len(list(parts.glob("*.part")))
+    return len(list(output.with_name(output.name + ".parts").glob("*.part")))
 
 
 @pytest.mark.parametrize(
@@ -137,16 +129,9 @@ def test_an_interrupted_run_says_so_and_can_go_on(sfumato: Command, tmp_path: Pa
     source = corpus_at(tmp_path / "in.jsonl")
     output = tmp_path / "out.jsonl"
     arguments = ["privatize", str(source), "-o", str(output), *OPTIONS]
-    parts = output.with_name("out.jsonl.parts")
-    with subprocess.Popen(
-        [*EXECUTABLE, *arguments], env=environment(), stderr=subprocess.PIPE
-    ) as process:
-        while not list(parts.glob("*.part")) and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-    assert process.returncode == 130
-    assert errors.decode().strip().endswith("interrupted")
-    assert b"Traceback" not in errors
+    stopped = ended(FINISHED, 1, signal.SIGINT, arguments)
+    assert stopped.returncode == 130
+    assert stopped.stderr.decode().strip().endswith("interrupted")
+    assert b"Traceback" not in stopped.stderr
     assert sfumato(*arguments, "--resume").returncode == 0
     assert len(texts_in(output)) == len(TEXTS)

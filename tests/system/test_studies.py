@@ -102,7 +102,7 @@ def test_twenty_kills_change_nothing(study_file: Path, whole: dict[str, Any]) ->
         process.communicate()
     assert any(cell.state == "missing" for cell in StudyFolder(folder).cells())
     last = _start(study_file, folder)
-    _, said = last.communicate(timeout=120)
+    _, said = last.communicate(timeout=1200)
     assert last.returncode == 0, said
     assert _values(folder) == whole
     results = (folder / "results.jsonl").read_text().splitlines()
@@ -114,7 +114,7 @@ def test_two_processes_share_the_work_and_never_do_it_twice(
 ) -> None:
     folder = study_file.parent / "shared"
     both = [_start(study_file, folder) for _ in range(2)]
-    said = [process.communicate(timeout=120)[0] for process in both]
+    said = [process.communicate(timeout=1200)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
     assert sorted(computed) == sorted(whole)
@@ -127,7 +127,8 @@ def test_without_locks_a_cell_is_computed_twice_and_the_test_sees_it(
 ) -> None:
     """Two workers meet in the first cell if nothing keeps one of them out."""
     work = opened(read_study(study_file), tmp_path / "met", resume=True, command=[])
-    meeting, computed = threading.Barrier(2, timeout=1.0), []
+    # Whoever is alone waits in vain; two meet, however busy the machine is.
+    meeting, computed = threading.Barrier(2, timeout=1.0 if locked else 600.0), []
 
     def met(context: Context) -> Found:
         computed.append(context.cell.kind)

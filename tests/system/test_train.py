@@ -11,18 +11,22 @@ import json
 import math
 import shutil
 import signal
-import subprocess
-import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from sfumato.cli.main import main
-from system.conftest import EXECUTABLE, Command, environment
+from sfumato.tokenizers.bpe import train_bpe
+from sfumato.training import loop
+from sfumato.training.checkpoints import Checkpoint
+from system.conftest import Command, ended
 
 SECRET = "Zyxquorthane"
 AUTHOR = "Abernathygale"
@@ -59,10 +63,24 @@ def charged(run: Path) -> int:
     return int(lines_of(run / "ledger.jsonl")[-1].get("charged", 0))
 
 
-def tells_nothing(run: Path) -> bool:
-    """Whether no file of a run holds the text or an author."""
-    contents = [path.read_bytes() for path in run.rglob("*") if path.is_file()]
-    return not any(one.encode() in content for content in contents for one in (SECRET, AUTHOR))
+def tells_nothing(*places: Path) -> bool:
+    """Whether no file below holds the text or an author, in letters or as tokens."""
+    names = [path.name.encode() for place in places for path in place.rglob("*")]
+    contents = [path.read_bytes() for place in places for path in place.rglob("*")
+                if path.is_file()]  # fmt: skip
+    return not any(mark in content for content in (*names, *contents) for mark in marks())
+
+
+def marks() -> list[bytes]:
+    """The planted words, as they could stand in a file."""
+    found = [one.encode(code) for one in (SECRET, AUTHOR) for code in ("utf-8", "utf-16-le")]
+    return found + [tokens_of(SECRET).astype(kind).tobytes() for kind in ("<i4", "<i8", "<f4")]
+
+
+def tokens_of(word: str) -> NDArray[np.int64]:
+    """The tokens of a word's middle: where they are its letters, the same for all tokenizers."""
+    tokenizer = train_bpe(["a public text"] * 2, public=True, size=262)
+    return tokenizer.encode(word)[2:8].astype(np.int64)
 
 
 # --- in processes of their own -------------------------------------------------------------------
@@ -170,6 +188,18 @@ def test_a_finished_run_is_not_trained_again_and_its_own_model_is_measured(
     assert "another epsilon, plan" in capsys.readouterr().err
 
 
+def ended_in(
+    where: str, at: int, how: signal.Signals, command: list[str], place: Path
+) -> tuple[int, str]:
+    """Run a command that gets a signal in the middle; its code and its words."""
+    scratch = place / "scratch"
+    scratch.mkdir(exist_ok=True)
+    extra = {"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}
+    done = ended(where, at, how, command, cwd=place, extra=extra)
+    assert tells_nothing(scratch)
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
 def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
     run = place / "killed"
     command = [
@@ -177,20 +207,11 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
         "--batch-size", "4", "--accountant", "rdp", "--tokenizer-corpus", "public.txt",
         "--checkpoint-every", "4",
     ]  # fmt: skip
-    with subprocess.Popen(
-        [*EXECUTABLE, *command], cwd=place, env=environment(), stderr=subprocess.PIPE
-    ) as process:
-        until = time.monotonic() + 200
-        while not (run / "checkpoint.pt").exists() and process.poll() is None:
-            assert time.monotonic() < until, "no checkpoint was ever written"
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    code, _ = ended_in("sfumato.training.loop:_one_step", 10, signal.SIGKILL, command, place)
+    assert code == -signal.SIGKILL
     assert not (run / "model").exists()
     assert not (run / "guarantee.json").exists()
-    paid = charged(run)
-    assert 0 < paid < 120
-    assert torch.load(run / "checkpoint.pt", weights_only=True)["steps"] <= paid
+    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) == 8
     assert tells_nothing(run)
     result = sfumato(*command, "--resume", cwd=place)
     assert result.returncode == 0, result.stderr
@@ -200,6 +221,43 @@ def test_killed_and_resumed(sfumato: Command, place: Path) -> None:
     assert written["sentence"] in result.stdout.decode()
     assert not (run / "checkpoint.pt").exists()
     assert load_file(run / "model" / "model.safetensors")
+
+
+def test_stopped_by_a_signal_it_saves_first(place: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = train("-o", str(run), *TINY, "--epsilon", "8", "--checkpoint-every", "1000")
+    code, said = ended_in("sfumato.training.loop:_one_step", 3, signal.SIGTERM, command, place)
+    assert code == 130, said
+    assert said.splitlines()[-2:] == [
+        "the steps so far are saved; the same command with --resume goes on",
+        "sfumato: interrupted",
+    ]
+    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) == 3
+    assert not (run / "model").exists()
+    assert tells_nothing(run)
+
+
+def test_killed_while_writing_no_file_holds_private_text(place: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [
+        *train("-o", str(run), *TINY, "--epsilon", "8", "--author-field", "author"),
+        "--unit", "author", "--checkpoint-every", "1",
+    ]  # fmt: skip
+    # All of the second checkpoint has been written, and it has not got its name.
+    writing = "sfumato.training.checkpoints:write_sealed"
+    code, said = ended_in(writing, 2, signal.SIGKILL, command, place)
+    assert code == -signal.SIGKILL, said
+    assert {one.name for one in run.iterdir()} == {
+        "checkpoint.pt", "checkpoint.pt.unfinished", "config.json", "ledger.jsonl",
+    }  # fmt: skip
+    (run / "said").write_text(said)
+    assert tells_nothing(run)
+    # Twins: checkpoints that hold the word, or its tokens.
+    kept = Checkpoint.load(run / "checkpoint.pt")
+    text, tokens = torch.tensor(list(SECRET.encode())), torch.from_numpy(tokens_of(SECRET))
+    for extra in ({"note": SECRET}, {"rows": text.to(torch.uint8)}, {"rows": tokens}):
+        replace(kept, between=extra).save(run / "checkpoint.pt")
+        assert not tells_nothing(run)
 
 
 # --- in this process -----------------------------------------------------------------------------
@@ -458,7 +516,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_kept(here: Run, tmp_path:
     assert said.code == 4
     assert said.err.splitlines()[-1].startswith("sfumato: all 8 steps are charged")
     for content, complaint in (
-        (b"damaged", "cannot be read"),
+        (b"damaged", "it is no checkpoint"),
+        (_checkpoint(tmp_path, steps=8)[:-1] + b"?", "it is damaged"),
         (_checkpoint(tmp_path, steps=9), "is ahead of the ledger"),
         (_checkpoint(tmp_path, steps=8), "belongs to another model"),
     ):
@@ -471,9 +530,71 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_kept(here: Run, tmp_path:
 
 
 def _checkpoint(folder: Path, *, steps: int) -> bytes:
-    content = {"schema": 1, "steps": steps, "weights": {}, "optimiser": {}, "kind": "Adam"}
-    torch.save(content | {"clip_norm": 1.0}, folder / "other.pt")
+    Checkpoint(steps, {}, {}, "Adam", 1.0).save(folder / "other.pt")
     return (folder / "other.pt").read_bytes()
+
+
+@pytest.fixture
+def stopped(here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """A run that was stopped in its second step, and the command that goes on with it."""
+    honest, taken = loop._one_step, []
+
+    def step(*arguments: Any) -> Any:
+        taken.append(1)
+        if len(taken) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return honest(*arguments)
+
+    command = [*train("-o", str(tmp_path / "run"), *TINY, "--epsilon", "8"), "--resume"]
+    # Tests that run in the background have it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with monkeypatch.context() as armed:
+        armed.setattr(loop, "_one_step", step)
+        said = here(*command)
+    signal.signal(signal.SIGINT, before)
+    assert said.code == 130
+    assert said.err.splitlines()[-2].startswith("the steps so far are saved")
+    return tmp_path / "run", command
+
+
+def test_bits_that_are_not_as_they_were_are_noticed_before_they_are_used(
+    here: Run, stopped: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, command = stopped
+    assert Checkpoint.load(run / "checkpoint.pt").steps == charged(run) == 2
+    whole = (run / "checkpoint.pt").read_bytes()
+    middle = len(whole) // 3
+    other = bytes(one ^ 0x01 for one in whole[middle : middle + 64])
+    (run / "checkpoint.pt").write_bytes(whole[:middle] + other + whole[middle + 64 :])
+    monkeypatch.setenv("SFUMATO_DEBUG", "1")
+    said = here(*command)
+    assert said.code == 4
+    assert "it is damaged); put a whole copy of it in its place" in said.err.splitlines()[-1]
+    assert charged(run) == 2
+    (run / "checkpoint.pt").write_bytes(whole)
+    said = here(*command)
+    assert said.code == 0
+    assert "without them" not in said.err
+    assert charged(run) == 8
+
+
+@pytest.mark.parametrize("name", ["config.json", "ledger.jsonl", "checkpoint.pt"])
+def test_a_damaged_file_of_a_run_is_never_our_own_mistake(
+    here: Run, stopped: tuple[Path, list[str]], name: str
+) -> None:
+    run, command = stopped
+    file = run / name
+    whole = file.read_bytes()
+    for content in (
+        b"", b"\n", b"\0" * 100, b"\xff\xfe", b"[]\n", b"{}\n", b"3\n", b'"text"\n', b"null\n",
+        b"[" * 100_000, whole[: len(whole) // 2], whole.replace(b":", b";"),
+        whole.replace(b"1", b'"1"'), whole.replace(b"{", b"["), whole + b"{}\n", whole[::-1],
+    ):  # fmt: skip
+        file.write_bytes(content)
+        assert here(*command).code in {3, 4}, content[:20]
+        assert not (run / "model").exists()
+    file.write_bytes(whole)
+    assert here(*command).code == 0
 
 
 @pytest.mark.parametrize("command", ["evaluate", "generate"])

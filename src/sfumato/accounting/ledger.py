@@ -8,9 +8,11 @@ Why it holds
     ``charge`` returns when its line is on the disk, and a step's result may leave the process only
     after that. A step that was charged counts as taken, whether or not its result survived: a
     run that goes on begins with the step after the last one charged. A line that was cut off by a
-    crash belongs to a charge that never returned, so no result depends on it.
+    crash belongs to a charge that never returned, so no result depends on it; whole lines of such
+    a charge count.
 
 Care
+    Every step has a line of its own, so nothing shows which were saved together, and when.
     A ledger that is deleted, or put back to an older state together with the weights, forgets.
 """
 
@@ -22,6 +24,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,13 +95,16 @@ class Ledger:
                 f"the plan allows {self.allowed:,} steps and {self.charged:,} are charged; "
                 f"{steps:,} more would exceed it"
             )
-        self._append({"steps": steps, "charged": self.charged + steps})
+        # A line for each: how many are charged together may follow from how long they took.
+        reached = range(self.charged + 1, self.charged + steps + 1)
+        self._append(*({"steps": 1, "charged": number} for number in reached))
         self.charged += steps
         return self.charged
 
     def _begin(self) -> None:
         record = json.loads(json.dumps(self.record))
-        self._append({"schema": SCHEMA, "record": record, "saved": dict(self.saved)})
+        head = {"schema": SCHEMA, "record": record, "saved": dict(self.saved)}
+        self._append(head | {"check": _check(self.saved)})
         # The name of a new file is on the disk when its folder is.
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
@@ -106,11 +112,11 @@ class Ledger:
         finally:
             os.close(folder)
 
-    def _append(self, line: Mapping[str, Any]) -> None:
+    def _append(self, *lines: Mapping[str, Any]) -> None:
         if self._stream is None:
             raise BudgetExceeded("the ledger is closed; nothing can be charged")
         try:
-            self._stream.write(json.dumps(line).encode() + b"\n")
+            self._stream.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
@@ -134,8 +140,11 @@ class Ledger:
             self._count(_parsed(line, number), number)
 
     def _compare(self, head: Mapping[str, Any]) -> None:
-        if head.get("schema") != SCHEMA or not isinstance(head.get("saved"), dict):
+        if head.get("schema") != SCHEMA or not _countable(head.get("saved")):
             raise MalformedRecord(f"{self.path} is not a ledger that this version can read")
+        if head["saved"] and head.get("check") != _check(head["saved"]):
+            # Another order of the batches might take a unit twice in an epoch.
+            raise MalformedRecord("line 1 of the ledger is damaged; do not go on")
         asked = json.loads(json.dumps(self.record))
         if head.get("record") != asked:
             raise CannotResume(
@@ -156,6 +165,18 @@ class Ledger:
             )
 
 
+def _countable(saved: object) -> bool:
+    """Whether this is what a run remembers: whole numbers by name."""
+    return isinstance(saved, dict) and all(
+        isinstance(one, int) and one >= 0 for one in saved.values()
+    )
+
+
+def _check(saved: Mapping[str, int]) -> str:
+    """Tells what was saved from what is left of it; none of that is secret."""
+    return sha256(json.dumps(dict(saved), sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
     """What is another in two records; for a run that is its plan, or its seed."""
     begun = head.get("record")
@@ -167,7 +188,7 @@ def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
 def _parsed(line: bytes, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise MalformedRecord(f"line {number} of the ledger is not a record; do not go on")

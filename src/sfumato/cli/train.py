@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import method_options, options, privacy_options
+from sfumato.cli.output import note
 from sfumato.cli.training import noted_warnings, report, training_bar
 from sfumato.cli.training_files import chosen_tokenizer, read_documents, valid_documents
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.metrics.prediction import Measured
     from sfumato.policies.policy import Policy
     from sfumato.training.request import Trained
+    from sfumato.training.run_folder import RunFolder
 
 RunOption = Annotated[
     Path,
@@ -143,7 +147,12 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         bool, typer.Option("--resume", help="Go on with a stopped run, or finish it.")
     ] = False,
     checkpoint_every: Annotated[
-        int, typer.Option("--checkpoint-every", min=1, help="Steps between checkpoints.")
+        int,
+        typer.Option(
+            "--checkpoint-every",
+            min=1,
+            help="Steps between checkpoints; after five minutes there is one in any case.",
+        ),
     ] = 50,
     tokens_at_once: Annotated[
         int,
@@ -156,8 +165,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
 
     RUN then holds the model in Hugging Face's format, guarantee.json, the settings and a ledger
     of all steps. A run that was stopped, or killed, goes on with --resume under the same
-    guarantee. The options down to --accountant decide privacy. With --method selective --policy
-    POLICY only what the policy finds is protected, and all noise is spent on that.
+    guarantee; Ctrl-C saves the step under way first, and a second one does not. The options down
+    to --accountant decide privacy. With --method selective --policy POLICY only what the policy
+    finds is protected, and all noise is spent on that.
 
     Example: sfumato train notes.jsonl -o run --model gpt-small --epsilon 8 --epochs 3
     """
@@ -226,10 +236,20 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         seed=seed,
     )
     with noted_warnings():
-        with training_bar() as announce:
+        with _noting_what_is_kept(RunFolder(output)), training_bar() as announce:
             trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
         measured = _measured(trained, checked)
     report(trained, measured, as_json=json)
+
+
+@contextmanager
+def _noting_what_is_kept(folder: RunFolder) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.checkpoint.exists():
+            note("the steps so far are saved; the same command with --resume goes on")
+        raise
 
 
 def _refuse_half_a_request(

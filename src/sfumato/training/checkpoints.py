@@ -3,26 +3,42 @@
 Guarantee
     A checkpoint holds only what the guarantee of the run covers: weights, the state of the
     optimiser and the clipping norm, all computed from private gradients, and the number of the
-    step. It is written after its steps were charged, whole or not at all.
+    step. It is written after its steps were charged, whole or not at all. It comes back as it was
+    written, or not at all.
+
+Why it holds
+    A file begins with the length and the digest of what follows, and nothing of it is used before
+    both are checked: weights with other bits look like any weights. The digest is one of released
+    content, in the same file; it tells nothing that the content does not.
 
 Care
+    A digest finds damage, not forgery: whoever can write the file can write a digest.
     Weights that are not trained are in it as well. Fresh ones cannot be made again, and factors
     that were trained beside some mean nothing beside others.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import torch
 
+from sfumato.core.checks import at_least, between
 from sfumato.core.errors import CannotResume, StorageFailed
 from sfumato.core.files import replacing
+from sfumato.training.optimisers import put_back
 
-SCHEMA = 1
+SCHEMA = 2
+
+# Name and version of the format, the length of the rest in bytes, its digest.
+_HEAD = "sfumato checkpoint {schema} {length:020d} {digest}\n"
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ class Checkpoint:
         }
         try:
             with replacing(path) as stream:
-                torch.save(content, stream)
+                write_sealed(content, stream)
         except (OSError, RuntimeError) as error:  # torch has a name of its own for a full disk
             problem = getattr(error, "strerror", None) or "writing failed"
         else:
@@ -69,39 +85,80 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read one; only tensors and plain values, never code."""
+        """Read one, if it is whole; only tensors and plain values, never code."""
         try:
-            content = torch.load(path, map_location="cpu", weights_only=True)
-            if content["schema"] == SCHEMA and content["steps"] >= 0 and content["clip_norm"] >= 0:
-                return cls(
-                    int(content["steps"]),
-                    dict(content["weights"]),
-                    dict(content["optimiser"]),
-                    str(content["kind"]),
-                    float(content["clip_norm"]),
-                    dict(content.get("between", {})),
-                )
-        except Exception as error:  # a damaged archive fails in many ways
+            with path.open("rb") as stream:
+                problem = _damage(stream)
+                if not problem:
+                    content = torch.load(stream, map_location="cpu", weights_only=True)
+                    return cls(
+                        at_least("steps", int(content["steps"]), 0),
+                        dict(content["weights"]),
+                        dict(content["optimiser"]),
+                        str(content["kind"]),
+                        between("clip_norm", float(content["clip_norm"]), 0.0, sys.float_info.max),
+                        dict(content["between"]),
+                    )
+        except Exception as error:  # an archive of something else fails in many ways
             problem = type(error).__name__
-        else:
-            problem = "another version of sfumato wrote it"
-        raise CannotResume(f"{path} cannot be read ({problem}); start a new run")
+        raise CannotResume(
+            f"{path} cannot be read ({problem}); put a whole copy of it in its place, or start a "
+            "new run in another folder"
+        )
 
     def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> None:
         """Put weights and optimiser back, if they are those of the same model."""
         if _shapes(model.state_dict()) != _shapes(self.weights):
             raise CannotResume("the checkpoint belongs to another model; start a new run")
-        if type(optimiser).__name__ != self.kind or not _fits(optimiser, self.optimiser):
+        if type(optimiser).__name__ != self.kind or not put_back(optimiser, self.optimiser):
             raise CannotResume("the checkpoint belongs to another optimiser; start a new run")
         model.load_state_dict(self.weights)
-        optimiser.load_state_dict(dict(self.optimiser))
 
 
-def _shapes(weights: Mapping[str, torch.Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
-    return {name: (value.shape, value.dtype) for name, value in weights.items()}
+class _Digesting:
+    """A stream that knows the digest of what went through it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.digest, self.length = stream, sha256(), 0
+
+    def write(self, piece: bytes) -> int:
+        self.digest.update(piece)
+        self.length += len(piece)
+        return self.stream.write(piece)
+
+    def flush(self) -> None:
+        self.stream.flush()
 
 
-def _fits(optimiser: torch.optim.Optimizer, state: Mapping[str, Any]) -> bool:
-    """Whether the state speaks of as many parameters, in the same groups."""
-    ours = [len(group["params"]) for group in optimiser.state_dict()["param_groups"]]
-    return ours == [len(group["params"]) for group in state.get("param_groups", ())]
+def _head(length: int, digest: str) -> bytes:
+    return _HEAD.format(schema=SCHEMA, length=length, digest=digest).encode()
+
+
+def write_sealed(content: Any, stream: BinaryIO) -> None:
+    """Write it behind its length and digest."""
+    stream.write(_head(0, "0" * 64))
+    through = _Digesting(stream)
+    torch.save(content, cast("BinaryIO", through))  # it writes, and does nothing else
+    stream.seek(0)
+    stream.write(_head(through.length, through.digest.hexdigest()))
+
+
+def _damage(stream: BufferedReader) -> str:
+    """What is wrong with a file, if anything is; the stream then stands at its content."""
+    length = os.fstat(stream.fileno()).st_size
+    found = stream.read(len(_head(0, "0" * 64)))
+    named = found.split(b" ")
+    if named[:2] != [b"sfumato", b"checkpoint"]:
+        return "it is no checkpoint"
+    if named[2:3] != [b"%d" % SCHEMA]:
+        return "another version of sfumato wrote it"
+    whole = _head(length - len(found), file_digest(stream, "sha256").hexdigest())
+    stream.seek(len(found))
+    return "" if found == whole else "it is damaged"
+
+
+def _shapes(weights: Mapping[str, Any]) -> dict[str, tuple[torch.Size, torch.dtype] | None]:
+    return {
+        name: (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
+        for name, value in weights.items()
+    }

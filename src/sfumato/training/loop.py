@@ -48,6 +48,7 @@ from sfumato.training.private_step import PrivateStep, make_private
 from sfumato.training.records import TokenRecords
 from sfumato.training.resuming import last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.run_folder import RunFolder
+from sfumato.training.saving import saving
 
 # Independent streams of one source.
 SAMPLING, NOISE, DROPOUT, ORDER = range(4)
@@ -155,19 +156,22 @@ def _train(
 ) -> None:
     first = ledger.charged if ledger else 0
     saved = ledger.saved if ledger else run.plan.sampling.start(run.randomness.stream(ORDER))
-    unsaved = 0
-    for batch in run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first):
-        unsaved += 1
-        due = unsaved == run.course.checkpoint_every or batch.step + 1 == run.plan.steps
-        with paid_if_undefined(ledger, unsaved):
-            done = _one_step(run, records, batch)
+    batches = run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first)
+    with saving(run.course.checkpoint_every, run.plan.steps, kept=ledger is not None) as now:
+        for batch in batches:
+            now.unsaved += 1
+            with paid_if_undefined(ledger, now.unsaved):
+                done = _one_step(run, records, batch)
+                due = now.due(batch.step)
+                if due:
+                    refuse_diverged(run.model.network)
             if due:
-                refuse_diverged(run.model.network)
-        if ledger and due:
-            _save(run, ledger, folder, unsaved)
-            unsaved = 0
-        if watch:
-            watch(done)
+                if ledger:
+                    _save(run, ledger, folder, now.unsaved)
+                now.saved()
+            if watch:
+                watch(done)
+            now.stop_if_asked()
 
 
 def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:

@@ -18,7 +18,7 @@ Reference
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -113,6 +113,61 @@ def rate_factor(schedule: str, step: int, steps: int, warm_up: int = 0) -> float
         return 1.0
     done = (step - warm_up) / max(1, steps - warm_up)
     return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+
+
+# What each keeps of a parameter: tensors of its shape, and numbers.
+_KEPT = {
+    "SGD": ((), ()),
+    "Adam": (("exp_avg", "exp_avg_sq"), ("step",)),
+    "AdamBC": (("mean", "square"), ("step", "noise")),
+}
+
+
+def put_back(optimiser: Optimizer, state: Mapping[str, Any]) -> bool:
+    """Give an optimiser the state that one like it had; False, and nothing done, if it had not."""
+    if not _fits(optimiser, state):
+        return False
+    optimiser.load_state_dict(dict(state))
+    return True
+
+
+def _fits(optimiser: Optimizer, state: Mapping[str, Any]) -> bool:
+    ours, groups = optimiser.state_dict()["param_groups"], state.get("param_groups")
+    # The learning rate is set anew in every step; all else is the same for the same settings.
+    if not isinstance(groups, list) or not all(isinstance(one, dict) for one in groups):
+        return False
+    if [one | {"lr": 0.0} for one in ours] != [one | {"lr": 0.0} for one in groups]:
+        return False
+    parameters = [one for group in optimiser.param_groups for one in group["params"]]
+    kept = state.get("state")
+    return isinstance(kept, dict) and all(
+        number in range(len(parameters)) and _remembers(optimiser, parameters[number], one)
+        for number, one in kept.items()
+    )
+
+
+def _remembers(optimiser: Optimizer, parameter: torch.Tensor, kept: Any) -> bool:
+    """Whether this is what such an optimiser keeps of a parameter."""
+    shaped, numbers = _KEPT[type(optimiser).__name__]
+    return (
+        isinstance(kept, dict)
+        and kept.keys() == {*shaped, *numbers}
+        and all(_alike(kept[name], parameter) for name in shaped)
+        and all(_counts(kept[name]) for name in numbers)
+    )
+
+
+def _alike(one: Any, parameter: torch.Tensor) -> bool:
+    return (
+        isinstance(one, torch.Tensor)
+        and one.shape == parameter.shape
+        and one.dtype == parameter.dtype
+    )
+
+
+def _counts(one: Any) -> bool:
+    number = one.item() if isinstance(one, torch.Tensor) and one.numel() == 1 else one
+    return isinstance(number, float | int) and 0 <= number < math.inf
 
 
 def set_rate(optimiser: Optimizer, rate: float) -> None:

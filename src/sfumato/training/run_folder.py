@@ -5,7 +5,7 @@
     RUN/
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
-      checkpoint.pt    weights and optimiser of an unfinished run; removed at the end
+      checkpoint.pt    weights and optimiser of an unfinished run, sealed; removed at the end
       results.jsonl    flat rows: metric, value, low, high, n, and on what it was measured
       guarantee.json   what is proven about the model
       model/           the model in Hugging Face's format
@@ -115,7 +115,7 @@ class RunFolder:
             return []
         try:
             found = [json.loads(line) for line in self.results.read_bytes().splitlines()]
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found = [None]
         if not all(isinstance(row, dict) for row in found):
             raise BadInput(f"cannot read {self.results}: it does not hold one JSON object a line")
@@ -182,7 +182,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
         settings = content["settings"]
     except OSError as error:
         problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         problem = "it is not a run's configuration"
     else:
         if isinstance(settings, dict) and content.get("schema") == SCHEMA:

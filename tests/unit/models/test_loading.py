@@ -70,7 +70,10 @@ def test_the_same_stream_gives_the_same_weights() -> None:
 def test_a_causal_model_from_a_folder(tmp_path: Path, make: Any) -> None:
     model = make()
     loaded = load(folders.with_our_tokenizer(model, tmp_path))
-    assert torch.equal(logits(loaded.network), logits(model))
+    kept = dict(loaded.network.named_parameters())
+    assert all(torch.equal(one, kept[name]) for name, one in model.named_parameters())
+    # Weights read from a file begin anywhere in memory, which changes the last bit of a sum.
+    torch.testing.assert_close(logits(loaded.network), logits(model))
     assert loaded.context == model.config.max_position_embeddings
 
 
@@ -87,7 +90,9 @@ def test_a_new_head_on_a_pretrained_body(tmp_path: Path) -> None:
     assert logits(loaded.network).shape == (1, 2)
     assert loaded.tokenizer.frame == ((2,), (3,))
     again = load(folder, kind="classifier", classes=REVIEWS)
-    assert torch.equal(logits(loaded.network), logits(again.network))
+    same = dict(again.network.named_parameters())
+    assert all(torch.equal(one, same[name]) for name, one in loaded.network.named_parameters())
+    torch.testing.assert_close(logits(loaded.network), logits(again.network))
 
 
 def test_a_trained_head_keeps_its_classes(tmp_path: Path) -> None:

@@ -95,7 +95,11 @@ def test_it_is_saved_as_safetensors_and_comes_back(tmp_path: Path, tied: bool) -
     assert (tmp_path / "model.safetensors").is_file()
     again: Any = LstmForCausalLM.from_pretrained(tmp_path)
     assert (again.decoder.weight is again.embedding.weight) == tied
-    assert torch.equal(again(input_ids=rows()).logits, ours(input_ids=rows()).logits)
+    kept, loaded = ours.state_dict(), again.state_dict()
+    assert kept.keys() == loaded.keys()
+    assert all(torch.equal(one, loaded[name]) for name, one in kept.items())
+    # Weights read from a file begin anywhere in memory, which changes the last bit of a sum.
+    torch.testing.assert_close(again(input_ids=rows()).logits, ours(input_ids=rows()).logits)
 
 
 def test_it_is_causal_and_the_check_would_notice_if_it_were_not() -> None:

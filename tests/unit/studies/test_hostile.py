@@ -270,7 +270,7 @@ def test_a_worker_reads_no_module_of_the_folder_and_ends_with_the_command(
     assert run_study(work.study, tmp_path / "s", workers=1, resume=True) == Outcome(2, 2, 0)
     # One that computes for ever, and whose pipe is closed.
     waiting = "import time\nfrom sfumato.studies import worker\n"
-    waiting += "worker.work_on = lambda *_, **__: time.sleep(60)\nworker.main()\n"
+    waiting += "worker.work_on = lambda *_, **__: time.sleep(6000)\nworker.main()\n"
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", waiting], stdin=subprocess.PIPE, start_new_session=True
     )
@@ -278,7 +278,7 @@ def test_a_worker_reads_no_module_of_the_folder_and_ends_with_the_command(
         assert process.stdin is not None
         process.stdin.write(pickle.dumps((work, os.getpid())))
         process.stdin.close()
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=600) == 1
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)

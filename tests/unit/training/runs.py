@@ -16,6 +16,7 @@ from sfumato.corpora.documents import Document
 from sfumato.models.loading import LoadedModel, load_model
 from sfumato.tokenizers.bpe import train_bpe
 from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.training import checkpoints
 from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.plan import Plan
@@ -111,6 +112,20 @@ def charged_in(folder: RunFolder) -> int:
         return 0
     _, *lines = folder.ledger.read_text().splitlines()
     return int(json.loads(lines[-1])["charged"]) if lines else 0
+
+
+def content_of(path: Path) -> dict[str, Any]:
+    """What a checkpoint holds, behind its head."""
+    with path.open("rb") as stream:
+        stream.readline()
+        found: dict[str, Any] = torch.load(stream, weights_only=True)
+    return found
+
+
+def write_checkpoint(path: Path, content: Any) -> None:
+    """A checkpoint that is whole, whatever it holds."""
+    with path.open("wb") as stream:
+        checkpoints.write_sealed(content, stream)
 
 
 def kept_in(folder: RunFolder) -> int:

@@ -25,11 +25,7 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
-
-from torch import Tensor
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.ledger import Ledger
@@ -40,8 +36,10 @@ from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.course import Course
 from sfumato.training.failures import refuse_diverged
 from sfumato.training.loop import ORDER, Watch
+from sfumato.training.optimisers import put_back
 from sfumato.training.resuming import last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.run_folder import RunFolder
+from sfumato.training.saving import saving
 from sfumato.training.selective.interleaved_plan import InterleavedPlan
 from sfumato.training.selective.interleaved_steps import InterleavedRun
 from sfumato.training.selective.stretch_records import StretchRecords
@@ -80,20 +78,23 @@ def _train(
     saved = ledger.saved if ledger else plan.sampling.start(run.randomness.stream(ORDER))
     if "order" not in saved:
         raise CannotResume("the order of the documents was not saved; start a new run")
-    unsaved = 0
     turns = run.records.turns
-    for step in all_steps(turns, plan.batch_size, plan.epochs, saved["order"], first=first):
-        unsaved += 1
-        due = unsaved == run.course.checkpoint_every or step.step + 1 == plan.steps
-        with paid_if_undefined(ledger, unsaved):
-            done = run.take(step)
+    steps = all_steps(turns, plan.batch_size, plan.epochs, saved["order"], first=first)
+    with saving(run.course.checkpoint_every, plan.steps, kept=ledger is not None) as now:
+        for step in steps:
+            now.unsaved += 1
+            with paid_if_undefined(ledger, now.unsaved):
+                done = run.take(step)
+                due = now.due(step.step)
+                if due:
+                    refuse_diverged(run.network)
             if due:
-                refuse_diverged(run.network)
-        if ledger and due:
-            _save(run, ledger, folder, unsaved)
-            unsaved = 0
-        if watch:
-            watch(done)
+                if ledger:
+                    _save(run, ledger, folder, now.unsaved)
+                now.saved()
+            if watch:
+                watch(done)
+            now.stop_if_asked()
 
 
 def _save(run: InterleavedRun, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
@@ -111,11 +112,13 @@ def _resume(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None
     if checkpoint is None or ledger is None:
         return
     checkpoint.restore(run.network, run.step.optimizer)
-    try:
-        public, waiting = checkpoint.between["public"], checkpoint.between["waiting"]
-        run.public.load_state_dict(dict(public))
-    except (KeyError, TypeError, ValueError):
-        raise CannotResume("the checkpoint belongs to another method; start a new run") from None
+    public, waiting = (checkpoint.between.get(name) for name in ("public", "waiting"))
+    if (
+        not isinstance(public, dict)
+        or not run.may_wait(waiting)
+        or not put_back(run.public, public)
+    ):
+        raise CannotResume("the checkpoint belongs to another method; start a new run")
     # Where steps were lost, their states are: documents in the middle go on from zero.
     if checkpoint.steps == ledger.charged:
-        run.waiting = dict(cast("Mapping[int, Tensor]", waiting))
+        run.waiting = dict(waiting)

@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import torch
 from torch import Tensor
@@ -91,6 +92,14 @@ class InterleavedRun:
         )
         public = make_optimiser(kind, network.parameters(), rate)
         return cls(network, records, plan, course, randomness, model.context, public, step)
+
+    def may_wait(self, states: object) -> TypeGuard[dict[int, Tensor]]:
+        """Whether these can be the released states of documents, by their numbers."""
+        shape = (2, self.network.config.hidden_size)
+        return isinstance(states, dict) and all(
+            isinstance(number, int) and isinstance(one, Tensor) and one.shape == shape
+            for number, one in states.items()
+        )
 
     def take(self, step: Step) -> Progress:
         """One step: the public stretches of all members, then their private ones."""

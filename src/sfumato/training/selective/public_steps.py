@@ -27,7 +27,7 @@ from sfumato.models.loading import LoadedModel
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
-from sfumato.training.optimisers import make_optimiser
+from sfumato.training.optimisers import make_optimiser, put_back
 from sfumato.training.records import TokenRecords
 from sfumato.training.stages import countable
 
@@ -110,13 +110,13 @@ class PublicSteps:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a checkpoint; the order of what is left is drawn anew."""
-        try:
-            taken, optimiser = int(state["taken"]), dict(state["optimiser"])
-            self.optimiser.load_state_dict(optimiser)
-        except (KeyError, TypeError, ValueError):
-            raise CannotResume(
-                "the checkpoint belongs to another method; start a new run"
-            ) from None
+        taken, optimiser = state.get("taken"), state.get("optimiser")
+        if (
+            not isinstance(taken, int)
+            or not isinstance(optimiser, dict)
+            or not put_back(self.optimiser, optimiser)
+        ):
+            raise CannotResume("the checkpoint belongs to another method; start a new run")
         self.taken = taken
 
     def _step(self, members: NDArray[np.int64]) -> None:
