@@ -70,9 +70,7 @@ def write_report(
     content = page.content()
     private = any(notice.kind == "private" for notice in page.notices)
     try:
-        write_whole(target, content)
-        if private:
-            target.chmod(0o600)
+        write_whole(target, content, private=private)
     except OSError as error:
         raise StorageFailed(
             f"cannot write {target}: {error.strerror or 'writing failed'}"

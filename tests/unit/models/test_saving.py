@@ -35,7 +35,11 @@ def test_what_is_saved_loads_to_the_same(tmp_path: Path, name: str) -> None:
     again = built(str(tmp_path / "model"))
     tokens = torch.tensor([tokenizer.encode("another text, 😀").tolist()])
     assert again.tokenizer.encode("another text, 😀").tolist() == tokens[0].tolist()
-    assert torch.equal(
+    saved, read = model.network.state_dict(), again.network.state_dict()
+    assert saved.keys() == read.keys()
+    assert all(torch.equal(saved[name], read[name]) for name in saved)
+    # The same weights at other addresses in memory may give other last digits.
+    assert torch.allclose(
         again.network.eval()(input_ids=tokens).logits, model.network.eval()(input_ids=tokens).logits
     )
     assert again.context == model.context
