@@ -167,7 +167,7 @@ def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
 def _parsed(line: bytes, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise MalformedRecord(f"line {number} of the ledger is not a record; do not go on")

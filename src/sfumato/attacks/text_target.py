@@ -8,7 +8,6 @@ an attack gives those anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ from sfumato.core.errors import (
     InvalidArgument,
     MissingInput,
     SfumatoError,
-    StorageFailed,
     UnknownName,
 )
+from sfumato.core.files import read_object, reading
 from sfumato.corpora.documents import Document
 from sfumato.mechanisms.building import is_baseline
 from sfumato.mechanisms.levels import Levels
@@ -123,10 +122,11 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
             "there is no replacement for each word. Privatize with a word mechanism: "
             "sfumato privatize IN --mechanism exponential --epsilon 5 -o OUT"
         )
-    privatizer = _privatizer(name, settings, known)
-    _check_same(privatizer, settings, content, side_path(path))
-    counts = content.get("counts") or {}
-    counted = [counts.get(name) for name in ("privatized_words", "uncovered_words")]
+    with reading(side_path(path), "the side file of a privatized text"):
+        privatizer = _privatizer(name, settings, known)
+        _check_same(privatizer, settings, content, side_path(path))
+        counts = content.get("counts") or {}
+        counted = [counts.get(name) for name in ("privatized_words", "uncovered_words")]
     known_counts = [one for one in counted if isinstance(one, int)]
     return TextTarget(
         tuple(documents),
@@ -158,13 +158,8 @@ def _union(written: str) -> Policy:
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    try:
-        content = json.loads(path.read_bytes())
-        settings = content["settings"]
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except (ValueError, KeyError, TypeError):
-        settings = None
+    content = read_object(path, "the side file of a privatized text")
+    settings = content.get("settings")
     if not isinstance(settings, dict):
         raise BadInput(f"{path} is not the side file of a privatized text")
     return settings, content

@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.adding import add_documents, refuse_adding
 from sfumato.corpora.documents import Document
@@ -81,7 +81,7 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
 
 def read_coins(path: Path) -> Coins:
     """What ``mix_in`` has written beside a corpus."""
-    try:
+    with reading(path, "what 'sfumato data coins' writes"):
         content = json.loads(path.read_bytes())
         documents = content["documents"]
         coins = Coins(
@@ -93,12 +93,7 @@ def read_coins(path: Path) -> Coins:
             bool
         }:
             raise TypeError
-    except OSError as error:
-        problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it is not what 'sfumato data coins' writes"
-    else:
-        if coins.texts and content.get("schema") == SCHEMA:
-            return coins
-        problem = "it holds no documents" if not coins.texts else "another version wrote it"
+    if coins.texts and content.get("schema") == SCHEMA:
+        return coins
+    problem = "it holds no documents" if not coins.texts else "another version wrote it"
     raise BadInput(f"cannot read {path}: {problem}")

@@ -6,7 +6,6 @@ input never leaves a partial output.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from sfumato.core.errors import (
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import read_object, refuse_existing, write_whole
 from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
@@ -151,8 +150,8 @@ def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Resuming a finished job does nothing, unless it would now be another job."""
     try:
-        summary: dict[str, Any] = json.loads(job.side.read_bytes()) if job.side else {}
-    except (OSError, ValueError):
+        summary = read_object(job.side, "a side file") if job.side else {}
+    except SfumatoError:
         summary = {}
     if job.private:
         raise CannotResume(

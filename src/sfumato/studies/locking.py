@@ -43,7 +43,7 @@ def holder_since(path: Path) -> float | None:
             if _is_free(stream.fileno()):
                 return None  # its note was left by a process that died
             return float(json.loads(stream.read())["since"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -81,8 +81,9 @@ def opened(study: Study, output: Path, *, resume: bool, command: Sequence[str]) 
     if not folder.description.exists() and output.exists() and not _is_empty(output):
         raise OutputExists(f"{output} exists already and is no study; choose another folder")
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        # What a study holds is its owner's.
+        # What a study holds is its owner's, and so is the folder before anything is in it.
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.mkdir(mode=0o700, exist_ok=True)
         output.chmod(0o700)
         with held(folder.lock("study"), wait=True):
             content = described(study, wanted, list(command))
