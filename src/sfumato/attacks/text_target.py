@@ -27,7 +27,7 @@ from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Minus, Union
-from sfumato.policies.parsing import parse_policy
+from sfumato.policies.parsing import Place, parse_policy, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.vectors.embedded import NAME, default_space
@@ -142,18 +142,37 @@ def policy_of(written: str) -> Policy:
     >>> policy_of("digits + pii − everything").name
     '(digits + pii) − everything'
     """
-    chosen, *without = written.replace(" - ", MINUS).split(MINUS)
+    chosen, *without = _sides(written)
     if len(without) > 1:
         raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
     found = _union(chosen)
     return Minus(found, _union(without[0])) if without else found
 
 
-def _union(written: str) -> Policy:
+def policy_with_files(written: str, place: Place) -> str:
+    """The same policy in words, with each file that it names where ``place`` says.
+
+    >>> policy_with_files("(digits + lexicon:a) − lexicon:b", lambda path, purpose: f"/in/{path}")
+    'digits + lexicon:/in/a − lexicon:/in/b'
+    """
+    return MINUS.join(
+        PLUS.join(with_files(one, place) for one in _parts(side)) for side in _sides(written)
+    )
+
+
+def _sides(written: str) -> list[str]:
+    return written.replace(" - ", MINUS).split(MINUS)
+
+
+def _parts(written: str) -> list[str]:
     stripped = written.strip()
     if stripped.startswith("(") and stripped.endswith(")"):
         stripped = stripped[1:-1]
-    policies = [parse_policy(one.strip()) for one in stripped.split(PLUS)]
+    return [one.strip() for one in stripped.split(PLUS)]
+
+
+def _union(written: str) -> Policy:
+    policies = [parse_policy(one) for one in _parts(written)]
     return policies[0] if len(policies) == 1 else Union(tuple(policies))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
@@ -55,7 +55,7 @@ class Coins:
 
 def toss(count: int, words: Sequence[str], randomness: Randomness) -> Coins:
     """Make documents of random words and toss a coin for each."""
-    at_least("count", count, 1)
+    at_least("count", count, 1, MOST_DOCUMENTS)
     if len(set(words)) < at_least("words", len(words), 100):
         raise InvalidArgument("the words to draw from must differ from each other")
     drawn = randomness.stream(0).integers(len(words), count * WORDS).reshape(count, WORDS)

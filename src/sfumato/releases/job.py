@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import (
     BadInput,
     CannotResume,
@@ -52,7 +52,7 @@ class Job:
     private: str = ""
 
     def __post_init__(self) -> None:
-        at_least("workers", self.workers, 1)
+        at_least("workers", self.workers, 1, MOST_WORKERS)
         if self.target.is_symlink() and not is_stream(self.target):
             # What a link points to is replaced, not the link.
             object.__setattr__(self, "target", self.target.resolve())

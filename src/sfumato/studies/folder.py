@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, StorageFailed
+from sfumato.core.errors import BadInput, SfumatoError, StorageFailed
 from sfumato.core.files import read_object, reading
 from sfumato.metrics.rows import COST, LOWER, Row
 
@@ -134,7 +134,10 @@ class StudyFolder:
         # What is proven of a text or a model is what holds for everything measured on it.
         of_target = [found.get(str(one), {}).get("sentence") for one in entry["inputs"][1:]]
         with reading(self.record(str(entry["key"])), "the record of a cell, or of another version"):
-            return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
+            try:
+                return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
+            except SfumatoError:
+                raise ValueError from None  # as any other damage, with the name of the file
 
 
 def _is_name(key: object) -> bool:
