@@ -34,6 +34,7 @@ CORPORA = (GENERATED, WIKITEXT, FILE)
 GENERATED_GROUPS = "label"
 # Figures are written as columns of fixed types, and numbers of 64 bits end here.
 LARGEST_SEED = 2**63 - 1
+DEEPEST = 32
 MEASURES = ("deniability", "perplexity", "text")
 # What a measure is taken on: a privatized text, or a model.
 OF_TEXT = ("deniability", "text")
@@ -272,10 +273,7 @@ def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -
         raise BadInput(
             "the study is no TOML: a number is too long, or it is nested too deep"
         ) from None
-    try:
-        _refuse_dates(given, "the study")
-    except RecursionError:
-        raise BadInput("the study is no TOML that can be read: it is nested too deep") from None
+    _refuse_dates(given, "the study")
     for reserved in _NOT_WRITTEN:
         if reserved in given:
             raise UnknownName("key in the study", reserved, _keys())
@@ -295,15 +293,17 @@ def _keys() -> list[str]:
     return sorted(set(Study.__dataclass_fields__) - set(_NOT_WRITTEN))
 
 
-def _refuse_dates(given: object, where: str) -> None:
-    """TOML has dates and times, and nothing in a study is one."""
+def _refuse_dates(given: object, where: str, depth: int = 0) -> None:
+    """TOML has dates and times, and nothing in a study is one; nor is it a well without bottom."""
+    if depth > DEEPEST:
+        raise BadInput(f"the study is nested too deep: at most {DEEPEST} tables in each other")
     if isinstance(given, date | time):
         raise InvalidArgument(f"{where} is a date or a time; a text stands in quotes")
     inside = given.items() if isinstance(given, Mapping) else ()
     for key, value in inside:
-        _refuse_dates(value, f"{where}.{key}")
+        _refuse_dates(value, f"{where}.{key}", depth + 1)
     for one in given if isinstance(given, list) else ():
-        _refuse_dates(one, where)
+        _refuse_dates(one, where, depth + 1)
 
 
 def _method(given: object, number: int) -> Method:
