@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -210,7 +210,7 @@ def test_every_text_setting_of_a_component_says_whether_it_is_a_path() -> None:
 def _unsaid() -> Iterator[str]:
     for kind in ("attacks", "mechanisms", "models", "policies"):
         for name, entry in entries(kind).items():
-            component = entry.load()
+            component: Any = entry.load()
             if not is_dataclass(component):
                 continue
             hints, known = get_type_hints(component), purposes(component)
