@@ -210,11 +210,12 @@ def test_every_text_setting_of_a_component_says_whether_it_is_a_path() -> None:
 def _unsaid() -> Iterator[str]:
     for kind in ("attacks", "mechanisms", "models", "policies"):
         for name, entry in entries(kind).items():
-            component: Any = entry.load()
+            component = entry.load()
             if not is_dataclass(component):
                 continue
-            hints, known = get_type_hints(component), purposes(component)
-            for one in fields(component):
+            made: Any = component
+            hints, known = get_type_hints(made), purposes(made)
+            for one in fields(made):
                 if one.init and "str" in str(hints[one.name]) and one.name not in {*known, *TEXTS}:
                     yield f"{kind}/{name}.{one.name}"
 
