@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, StorageFailed
+from sfumato.core.errors import BadInput, SfumatoError
+from sfumato.core.files import read_object
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def is_model(path: Path) -> bool:
 def is_run(path: Path) -> bool:
     """Whether a folder is that of a training run, finished or not."""
     try:
-        return "settings" in json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError, TypeError):
+        return "settings" in read_object(path / "config.json", "a configuration")
+    except SfumatoError:
         return False
 
 
@@ -86,12 +86,7 @@ def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
 
 
 def _claimed(path: Path) -> dict[str, Any]:
-    try:
-        claimed = json.loads(path.read_bytes())["guarantee"]
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        claimed = None
+    claimed = read_object(path, "what a run guarantees").get("guarantee")
     if not isinstance(claimed, dict):
         raise BadInput(f"{path} is damaged: it does not say what the run guarantees")
     return claimed
@@ -100,7 +95,7 @@ def _claimed(path: Path) -> dict[str, Any]:
 def _number(values: dict[str, Any], key: str) -> float | None:
     try:
         found = float(values[key])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
     return None if math.isnan(found) else found
 

@@ -28,7 +28,6 @@ from sfumato.core.files import replacing, write_first
 Arrays = tuple[NDArray[np.float32], ...]
 
 _KEY_BYTES = 32
-_OWNER_ONLY = 0o600
 _README = """Token scores that attacks have measured on private text.
 They are as private as that text: do not give this folder away with the model.
 It may be deleted at any time; scores are then measured again.
@@ -97,9 +96,8 @@ class ScoreStore:
             key.unlink()
         if not key.is_file():
             write_first(folder / "README", _README.encode())
-            write_first(key, self._key)
             # The folder may be one that others can look into.
-            key.chmod(_OWNER_ONLY)
+            write_first(key, self._key, private=True)
         self._key = key.read_bytes()
         for path in sorted(folder.glob("*.npz")):
             self._found.update(_loaded(path))
@@ -110,14 +108,13 @@ class ScoreStore:
             f"part{place}": np.concatenate(part) for place, part in enumerate(parts)
         }
         try:
-            with replacing(path) as stream:
+            with replacing(path, private=True) as stream:
                 np.savez(
                     stream,
                     names=np.frombuffer(b"".join(new), dtype=np.uint8),
                     lengths=np.array([len(one[0]) for one in new.values()], dtype=np.int64),
                     **columns,
                 )
-            path.chmod(_OWNER_ONLY)
         except OSError as error:
             problem = error.strerror or "writing failed"
             raise StorageFailed(f"cannot write {path}: {problem}") from None

@@ -8,7 +8,6 @@ an attack gives those anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,16 @@ from sfumato.core.errors import (
     InvalidArgument,
     MissingInput,
     SfumatoError,
-    StorageFailed,
     UnknownName,
 )
+from sfumato.core.files import read_object, reading
 from sfumato.corpora.documents import Document
 from sfumato.mechanisms.building import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Minus, Union
-from sfumato.policies.parsing import parse_policy
+from sfumato.policies.parsing import Place, parse_policy, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.vectors.embedded import NAME, default_space
@@ -123,10 +122,11 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
             "there is no replacement for each word. Privatize with a word mechanism: "
             "sfumato privatize IN --mechanism exponential --epsilon 5 -o OUT"
         )
-    privatizer = _privatizer(name, settings, known)
-    _check_same(privatizer, settings, content, side_path(path))
-    counts = content.get("counts") or {}
-    counted = [counts.get(name) for name in ("privatized_words", "uncovered_words")]
+    with reading(side_path(path), "the side file of a privatized text"):
+        privatizer = _privatizer(name, settings, known)
+        _check_same(privatizer, settings, content, side_path(path))
+        counts = content.get("counts") or {}
+        counted = [counts.get(name) for name in ("privatized_words", "uncovered_words")]
     known_counts = [one for one in counted if isinstance(one, int)]
     return TextTarget(
         tuple(documents),
@@ -142,29 +142,43 @@ def policy_of(written: str) -> Policy:
     >>> policy_of("digits + pii − everything").name
     '(digits + pii) − everything'
     """
-    chosen, *without = written.replace(" - ", MINUS).split(MINUS)
+    chosen, *without = _sides(written)
     if len(without) > 1:
         raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
     found = _union(chosen)
     return Minus(found, _union(without[0])) if without else found
 
 
-def _union(written: str) -> Policy:
+def policy_with_files(written: str, place: Place) -> str:
+    """The same policy in words, with each file that it names where ``place`` says.
+
+    >>> policy_with_files("(digits + lexicon:a) − lexicon:b", lambda path, purpose: f"/in/{path}")
+    'digits + lexicon:/in/a − lexicon:/in/b'
+    """
+    return MINUS.join(
+        PLUS.join(with_files(one, place) for one in _parts(side)) for side in _sides(written)
+    )
+
+
+def _sides(written: str) -> list[str]:
+    return written.replace(" - ", MINUS).split(MINUS)
+
+
+def _parts(written: str) -> list[str]:
     stripped = written.strip()
     if stripped.startswith("(") and stripped.endswith(")"):
         stripped = stripped[1:-1]
-    policies = [parse_policy(one.strip()) for one in stripped.split(PLUS)]
+    return [one.strip() for one in stripped.split(PLUS)]
+
+
+def _union(written: str) -> Policy:
+    policies = [parse_policy(one) for one in _parts(written)]
     return policies[0] if len(policies) == 1 else Union(tuple(policies))
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    try:
-        content = json.loads(path.read_bytes())
-        settings = content["settings"]
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except (ValueError, KeyError, TypeError):
-        settings = None
+    content = read_object(path, "the side file of a privatized text")
+    settings = content.get("settings")
     if not isinstance(settings, dict):
         raise BadInput(f"{path} is not the side file of a privatized text")
     return settings, content

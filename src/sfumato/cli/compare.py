@@ -58,7 +58,10 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
     encoding: options.EncodingOption = "utf-8",
     whole_file: options.WholeFileOption = False,
     sample: Annotated[
-        int, typer.Option("--sample", min=1, help="How many words each mechanism is given.")
+        int,
+        typer.Option(
+            "--sample", min=1, max=options.MOST, help="How many words each mechanism is given."
+        ),
     ] = 1000,
     seed: measuring.SeedOption = None,
     json: options.JsonOption = False,

@@ -155,7 +155,10 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
     words: Annotated[int, typer.Option("--words", help="Words of a canary.")] = 10,
     last: Annotated[int, typer.Option("--last", help="How many of them the attack looks for.")] = 1,
     candidates: Annotated[
-        int, typer.Option("--candidates", min=100, help="Public words that are drawn from.")
+        int,
+        typer.Option(
+            "--candidates", min=100, max=options.MOST, help="Public words that are drawn from."
+        ),
     ] = 2000,
     field: options.FieldOption = "text",
     overwrite: options.OverwriteOption = False,
@@ -198,7 +201,10 @@ def wikitext(
         ),
     ] = "paragraph",
     count: Annotated[
-        int | None, typer.Option("-n", "--count", min=1, help="Only so many, from the start.")
+        int | None,
+        typer.Option(
+            "-n", "--count", min=1, max=options.MOST, help="Only so many, from the start."
+        ),
     ] = None,
     overwrite: options.OverwriteOption = False,
     json: options.JsonOption = False,
@@ -227,7 +233,8 @@ def vectors(
     source: Annotated[str, typer.Argument(metavar="IN", help="Word vectors in any format.")],
     output: options.OutputOption,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=2, help="Keep the first words only.")
+        int | None,
+        typer.Option("--limit", min=2, max=options.MOST, help="Keep the first words only."),
     ] = None,
     overwrite: options.OverwriteOption = False,
     json: options.JsonOption = False,

@@ -25,7 +25,9 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     unknown: options.UnknownOption = "centroid",
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
-    draws: Annotated[int, typer.Option("--draws", min=10, help="Draws per word.")] = 400,
+    draws: Annotated[
+        int, typer.Option("--draws", min=10, max=options.MOST, help="Draws per word.")
+    ] = 400,
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
 ) -> None:

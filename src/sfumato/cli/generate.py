@@ -15,14 +15,19 @@ from sfumato.cli.output import print_json, visible
 def generate(  # noqa: PLR0913  # a command's options are its parameters
     run: RunArgument,
     prompt: Annotated[str, typer.Option("--prompt", help="How the text begins.")] = "",
-    tokens: Annotated[int, typer.Option("--tokens", min=1, help="At most so many.")] = 50,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, max=options.MOST, help="At most so many.")
+    ] = 50,
     temperature: Annotated[
         float, typer.Option("--temperature", help="0 takes the likeliest token.")
     ] = 1.0,
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="Only among so many likeliest tokens.")
+        int | None,
+        typer.Option("--top", min=1, max=options.MOST, help="Only among so many likeliest tokens."),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="How many texts.")] = 1,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=options.MOST, help="How many texts.")
+    ] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Say the same again.")] = None,
     json: options.JsonOption = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.options import MOST
 from sfumato.cli.output import note, visible
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
@@ -38,10 +39,12 @@ CorpusOption = Annotated[
     ),
 ]
 WordsOption = Annotated[
-    int, typer.Option("--words", min=1, help="How many words are drawn to be measured.")
+    int,
+    typer.Option("--words", min=1, max=MOST, help="How many words are drawn to be measured."),
 ]
 DrawsOption = Annotated[
-    int, typer.Option("--draws", min=10, help="Draws per word where there are no exact rows.")
+    int,
+    typer.Option("--draws", min=10, max=MOST, help="Draws per word where there are no exact rows."),
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", help="Measure with the same words and draws again.")

@@ -99,6 +99,8 @@ SeedOption = Annotated[
     int | None,
     typer.Option("--seed", help="Make the output reproducible, and therefore not for release."),
 ]
+# No count that is typed is larger.
+MOST = 10**9
 FieldOption = Annotated[
     str, typer.Option("--field", help="The field that holds the text (jsonl, csv, tsv, parquet).")
 ]

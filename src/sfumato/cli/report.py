@@ -30,7 +30,9 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option("--samples", min=0, help="Documents to show before and after."),
+        typer.Option(
+            "--samples", min=0, max=options.MOST, help="Documents to show before and after."
+        ),
     ] = None,
     originals: Annotated[
         Path | None,

@@ -29,7 +29,9 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     whole_file: options.WholeFileOption = False,
-    show: Annotated[int, typer.Option("--show", min=0, help="Documents to print.")] = 20,
+    show: Annotated[
+        int, typer.Option("--show", min=0, max=options.MOST, help="Documents to print.")
+    ] = 20,
     json: options.JsonOption = False,
 ) -> None:
     """Highlight what a policy finds, count it by type and tell the share of words it selects.

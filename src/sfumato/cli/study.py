@@ -25,6 +25,14 @@ app = typer.Typer(
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, a TOML file.")]
 FolderArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of a study.")]
+AllowOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--allow-path",
+        metavar="PATH",
+        help="A file or folder outside the study's own that it may use; repeat for several.",
+    ),
+]
 SOME_FAILED = 1
 
 
@@ -53,6 +61,7 @@ def run(
         ),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes to use.")] = 1,
+    allow: AllowOption = [],  # noqa: B006
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on: finished cells are not computed again.")
     ] = False,
@@ -62,15 +71,17 @@ def run(
 
     A cell that fails is recorded with its error, and the rest goes on; --resume tries it again.
     Several commands may work on one study at once. The figures are in STUDY/results.jsonl.
+    A study keeps to the folder that its file stands in; --allow-path opens another place to it.
 
     Example: sfumato study run names.toml --workers 2
     """
     from dataclasses import asdict
 
     from sfumato.studies.config import read_study
+    from sfumato.studies.doors import Doors
     from sfumato.studies.running import run_study
 
-    study = read_study(file)
+    study = read_study(file, Doors(tuple(allow)))
     folder = _default_folder(file) if output is None else output
     with _watching(workers) as watch:
         found = run_study(
@@ -96,6 +107,38 @@ def run(
     if found.failed:
         note(f"sfumato study status {folder} says why cells failed; --resume tries them again")
     if not found.complete:
+        raise typer.Exit(SOME_FAILED)
+
+
+@app.command("check")
+def check(
+    file: FileArgument,
+    allow: AllowOption = [],  # noqa: B006
+    json: options.JsonOption = False,
+) -> None:
+    """List what a study will read and write, before it does; nothing is computed.
+
+    What lies outside the folder of the file is said to be outside, and ends in exit code 1 unless
+    --allow-path allows it. Look at this before you run a study that somebody else wrote.
+
+    Example: sfumato study check names.toml
+    """
+    from sfumato.studies.checking import passages
+    from sfumato.studies.config import read_study
+    from sfumato.studies.doors import OUTSIDE, Doors
+
+    found = passages(read_study(file, Doors(tuple(allow), listing=True)), _default_folder(file))
+    if json:
+        print_json([one.as_dict() for one in found], indent=2)
+    else:
+        for one in found:
+            stdout().print(
+                f"{one.purpose} {visible(str(one.path))} ({one.where})",
+                markup=False,
+                soft_wrap=True,
+            )
+    if any(one.where == OUTSIDE for one in found):
+        note("the study runs with --allow-path for what is outside, if you want it to")
         raise typer.Exit(SOME_FAILED)
 
 
@@ -173,7 +216,10 @@ def _default_folder(file: Path) -> Path:
             f"the folder of the study is called like its file, without .toml, and {file} does not "
             "end in that: name a folder with -o"
         )
-    return file.with_suffix("")
+    folder = file.with_suffix("")
+    if folder.is_symlink():
+        raise InvalidArgument(f"{folder} is a link to another place: name a folder with -o")
+    return folder
 
 
 _STATES = ("done", "failed", "running", "left")

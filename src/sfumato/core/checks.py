@@ -51,12 +51,27 @@ def between(name: str, value: object, low: float, high: float) -> float:
     return checked
 
 
-def at_least(name: str, value: object, low: int) -> int:
-    """A whole number no smaller than ``low``."""
+# No count of anything here is larger; what is would be waited for in vain.
+LARGEST_COUNT = 10**12
+MOST_DOCUMENTS = 10**8
+MOST_WORKERS = 1024
+
+
+def at_least(name: str, value: object, low: int, most: int | None = LARGEST_COUNT) -> int:
+    """A whole number no smaller than ``low``, and no larger than ``most``.
+
+    >>> at_least("count", 10**15, 1)
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: count=1000000000000000 must be at most 1,000,000,000,000
+    """
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(f"{name}={value!r} must be a whole number")
     if value < low:
         raise InvalidArgument(f"{name}={value} must be at least {low}")
+    if most is not None and value > most:
+        given = value if value < 10**30 else "a number of more than 30 digits"
+        raise InvalidArgument(f"{name}={given} must be at most {most:,}")
     return value
 
 

@@ -6,11 +6,21 @@ an error with the nearest field named; a value is read as the field's type says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+
+# What a setting is for, beside its type: whoever takes settings from a stranger's file looks here.
+READS, WRITES, NAMES_POLICY = "reads", "writes", "names a policy"
+FileToRead = Annotated[str, READS]
+"""A file or folder that is read, or a name that may be one."""
+FolderToFill = Annotated[str, WRITES]
+"""A folder that is written to."""
+PolicyText = Annotated[str, NAMES_POLICY]
+"""A policy as on the command line, which may name files in turn."""
 
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True} | {
     "false": False, "no": False, "off": False, "0": False,
@@ -42,6 +52,18 @@ def settings_of(
         for field in fields(component)
         if field.init and field.name not in (given or {})
     }
+
+
+def purposes(component: Callable[..., Any]) -> dict[str, str]:
+    """The settings of a component that are, or name, files, each with what is done to them."""
+    built = component.__init__ if inspect.isclass(component) else component
+    hints = get_type_hints(built, include_extras=True)
+    found = {}
+    for name, kind in hints.items():
+        for option in (kind, *get_args(kind)):
+            for said in getattr(option, "__metadata__", ()):
+                found[name.removesuffix("_")] = said
+    return found
 
 
 def read(key: str, text: str, kind: Any) -> Any:

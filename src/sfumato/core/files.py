@@ -1,4 +1,8 @@
-"""Writing files whole, beside first and then renamed, so nobody ever sees half; reading JSON."""
+"""Writing files whole, beside first and then renamed, so nobody ever sees half; reading JSON.
+
+What is written as ``private`` is its owner's from the first byte: the file is made closed to
+others, whatever the umask, and there is no moment at which somebody else could have opened it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sfumato.core.errors import BadInput, OutputExists, StorageFailed
+from sfumato.core.errors import BadInput, OutputExists, SfumatoError, StorageFailed
+
+# What code meets that expects other content.
+_DAMAGES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+OWNER_ONLY = 0o600
 
 
 def from_home(written: str) -> Path:
@@ -25,17 +41,17 @@ def from_home(written: str) -> Path:
         return Path(written)
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
     """Whoever looks sees the old file or the new one."""
-    with replacing(path) as stream:
+    with replacing(path, private=private) as stream:
         stream.write(content)
 
 
-def write_first(path: Path, content: bytes) -> None:
+def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file unless there is one: of several processes at once the first wins, for all."""
     beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
-        with beside.open("xb") as stream:
+        with _created(beside, private=private) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
@@ -51,12 +67,12 @@ def write_first(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """A stream whose content takes the place of ``path`` when all went well."""
     beside = path.with_name(path.name + ".unfinished")
     try:
         beside.unlink(missing_ok=True)  # a left-over, or a link that must not be followed
-        with beside.open("xb") as stream:
+        with _created(beside, private=private) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -64,6 +80,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _created(path: Path, *, private: bool) -> BinaryIO:
+    """A file that was not there before, to write."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, OWNER_ONLY if private else 0o666), "wb")
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
@@ -76,11 +98,38 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")
 
 
-def read_json(path: Path) -> Any:
-    """What a file of ours holds; a damaged one is named, and not quoted."""
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Within, whatever the content of a file does to the code that reads it is the file's fault.
+
+    A file of ours may be cut off, edited or written by somebody else, and then any key can lack and
+    any value have any type. It is named, and not quoted.
+    """
     try:
-        return json.loads(path.read_bytes())
+        yield
+    except SfumatoError:
+        raise
     except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except (ValueError, RecursionError):
-        raise BadInput(f"{path} is damaged: it is not JSON") from None
+        problem: SfumatoError = StorageFailed(
+            f"cannot read {path}: {error.strerror or 'reading failed'}"
+        )
+    except _DAMAGES:
+        problem = BadInput(f"{path} is damaged: it is not {what}")
+    else:
+        return
+    # What was raised may hold the content.
+    raise problem from None
+
+
+def read_json(path: Path, what: str = "JSON") -> Any:
+    """What a JSON file holds."""
+    with reading(path, what):
+        return json.loads(path.read_bytes())
+
+
+def read_object(path: Path, what: str) -> dict[str, Any]:
+    """What a JSON file holds, if that is an object as most of our files are."""
+    found = read_json(path, what)
+    if not isinstance(found, dict):
+        raise BadInput(f"{path} is damaged: it is not {what}")
+    return found

@@ -57,7 +57,7 @@ class Randomness:
     @classmethod
     def reproducible(cls, seed: int) -> Randomness:
         """The same stream for the same seed: for tests and studies, never for release."""
-        return cls(at_least("seed", seed, 0))
+        return cls(at_least("seed", seed, 0, most=None))
 
     @property
     def for_release(self) -> bool:
@@ -66,7 +66,7 @@ class Randomness:
 
     def stream(self, index: int) -> Randomness:
         """An independent stream; with a seed, the same one for the same index."""
-        return Randomness(self.seed, (*self.path, at_least("index", index, 0)))
+        return Randomness(self.seed, (*self.path, at_least("index", index, 0, most=None)))
 
     def normal(self, rows: int, columns: int) -> NDArray[np.float64]:
         """Independent standard normal numbers."""

@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sfumato.core.checks import at_least, between
+from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.boundaries import boundaries
 from sfumato.corpora.documents import Document
 
+MOST_DIGITS = 1000
 SCHEMA = 1
 _BLANK = "{}"
 
@@ -139,7 +140,7 @@ def draw_secret(digits: int, randomness: Randomness) -> str:
     return "".join(
         map(
             str,
-            randomness.integers(10, int(between("digits", at_least("digits", digits, 1), 1, 1000))),
+            randomness.integers(10, at_least("digits", digits, 1, MOST_DIGITS)),
         )
     )
 
@@ -153,7 +154,7 @@ def plan(documents: int, repetitions: Sequence[int], randomness: Randomness) -> 
     at_least("documents", documents, 0)
     insertions: dict[int, list[Insertion]] = {}
     for canary, count in enumerate(repetitions):
-        if at_least("repetitions", count, 0) and not documents:
+        if at_least("repetitions", count, 0, MOST_DOCUMENTS) and not documents:
             raise InvalidArgument(f"repetitions={count} need at least one document to go into")
         if not count:
             continue

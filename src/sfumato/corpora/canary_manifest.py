@@ -7,14 +7,14 @@ itself is refused, by the file's name and the number of the canary.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.files import read_json, reading
 from sfumato.corpora.canaries import SCHEMA, Canary
 
 _KEYS = {"template", "secret", "text", "secret_space", "repetitions"}
@@ -30,12 +30,7 @@ class PlantedCanary:
 
 def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
     """The canaries of a manifest, in its order."""
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except (ValueError, RecursionError):
-        raise BadInput(f"{path} is not a manifest of canaries: it is not JSON") from None
+    content = read_json(path, "a manifest of canaries in JSON")
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(
             f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
@@ -73,10 +68,8 @@ def _canary(entry: object, where: str) -> PlantedCanary:
 
 
 def _check_places(places: Any, canaries: tuple[PlantedCanary, ...], path: Path) -> None:
-    try:
+    with reading(path, "a manifest of canaries in which every place names its canary"):
         counts = Counter(place["canary"] for place in places)
-    except (TypeError, KeyError):
-        raise BadInput(f"{path}: every place must name its canary") from None
     for number, one in enumerate(canaries):
         if counts.pop(number, 0) != one.repetitions:
             raise BadInput(

@@ -17,7 +17,7 @@ from typing import Any
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.adding import add_documents, refuse_adding
 from sfumato.corpora.documents import Document
@@ -132,7 +132,7 @@ def plant(
 
 def read_classifier_canaries(path: Path) -> ClassifierCanaries:
     """What ``plant`` has written beside a corpus."""
-    try:
+    with reading(path, "what 'sfumato data classifier-canaries' writes"):
         content = json.loads(path.read_bytes())
         found = ClassifierCanaries(
             tuple(map(tuple, content["originals"])),
@@ -142,15 +142,9 @@ def read_classifier_canaries(path: Path) -> ClassifierCanaries:
             tuple(content["candidates"]),
         )
         _check(found)
-    except OSError as error:
-        problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it is not what 'sfumato data classifier-canaries' writes"
-    else:
-        if found.originals and content.get("schema") == SCHEMA:
-            return found
-        problem = "another version wrote it, or it is empty"
-    raise BadInput(f"cannot read {path}: {problem}")
+    if found.originals and content.get("schema") == SCHEMA:
+        return found
+    raise BadInput(f"cannot read {path}: another version wrote it, or it is empty")
 
 
 def _check(found: ClassifierCanaries) -> None:

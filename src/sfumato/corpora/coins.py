@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.adding import add_documents, refuse_adding
 from sfumato.corpora.documents import Document
@@ -55,7 +55,7 @@ class Coins:
 
 def toss(count: int, words: Sequence[str], randomness: Randomness) -> Coins:
     """Make documents of random words and toss a coin for each."""
-    at_least("count", count, 1)
+    at_least("count", count, 1, MOST_DOCUMENTS)
     if len(set(words)) < at_least("words", len(words), 100):
         raise InvalidArgument("the words to draw from must differ from each other")
     drawn = randomness.stream(0).integers(len(words), count * WORDS).reshape(count, WORDS)
@@ -81,7 +81,7 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
 
 def read_coins(path: Path) -> Coins:
     """What ``mix_in`` has written beside a corpus."""
-    try:
+    with reading(path, "what 'sfumato data coins' writes"):
         content = json.loads(path.read_bytes())
         documents = content["documents"]
         coins = Coins(
@@ -93,12 +93,7 @@ def read_coins(path: Path) -> Coins:
             bool
         }:
             raise TypeError
-    except OSError as error:
-        problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it is not what 'sfumato data coins' writes"
-    else:
-        if coins.texts and content.get("schema") == SCHEMA:
-            return coins
-        problem = "it holds no documents" if not coins.texts else "another version wrote it"
+    if coins.texts and content.get("schema") == SCHEMA:
+        return coins
+    problem = "it holds no documents" if not coins.texts else "another version wrote it"
     raise BadInput(f"cannot read {path}: {problem}")

@@ -19,7 +19,7 @@ from itertools import accumulate
 from string import Formatter, ascii_uppercase, digits
 from typing import Any, TypeVar
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
 from sfumato.corpora.labelled import Labelled, gold
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 def generate(count: int, randomness: Randomness) -> Iterator[Labelled]:
     """``count`` dialogues, one at a time; the first ones do not depend on how many follow."""
-    at_least("count", count, 0)
+    at_least("count", count, 0, MOST_DOCUMENTS)
     return _dialogues(count, _Draws(randomness))
 
 

@@ -109,7 +109,7 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
 def _parsed(line: str, number: int) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     # Outside the except block: the original error carries the line along.
     raise MalformedRecord(f"line {number} is not valid JSON")

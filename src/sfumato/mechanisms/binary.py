@@ -73,7 +73,7 @@ class Binary:
         object.__setattr__(self, "epsilon", level(self.epsilon))
         at_least("bits", self.bits, 1)
         between("bits", self.bits, 1, MOST_BITS)
-        at_least("projection_seed", self.projection_seed, 0)
+        at_least("projection_seed", self.projection_seed, 0, most=None)
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the Hamming distance between codes."""

@@ -70,7 +70,7 @@ class Projected:
         if self.dimensions is not None:
             at_least("dimensions", self.dimensions, 1)
             between("dimensions", self.dimensions, 1, self.space.dimension)
-        at_least("projection_seed", self.projection_seed, 0)
+        at_least("projection_seed", self.projection_seed, 0, most=None)
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the projected distance, with what that means in the Euclidean one."""

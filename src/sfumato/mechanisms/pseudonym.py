@@ -37,6 +37,7 @@ from copy import copy
 from dataclasses import dataclass, field
 
 from sfumato.accounting.guarantee import Guarantee, no_guarantee
+from sfumato.core.config import FileToRead
 from sfumato.core.keys import Key
 from sfumato.corpora.stretches import Stretch
 from sfumato.mechanisms.redact import TYPE_LEAK
@@ -63,7 +64,7 @@ class Pseudonym:
     (True, True, 21)
     """
 
-    key_file: str | None = None
+    key_file: FileToRead | None = None
     key: Key = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from sfumato.accounting.empirical import written
 from sfumato.core.checks import one_of
@@ -79,8 +79,12 @@ class Row:
         known = {field.name for field in fields(cls)}
         if set(values) - known:
             raise BadInput(f"a row of results has unknown keys: {sorted(set(values) - known)}")
+        read = {key: _read(key, value) for key, value in values.items()}
+        for key, kind in get_type_hints(cls).items():
+            if key in read and not _fits(read[key], get_args(kind) or (kind,)):
+                raise BadInput(f"{key} of a row of results is of another type than it should be")
         try:
-            return cls(**{key: _read(key, value) for key, value in values.items()})
+            return cls(**read)
         except TypeError:
             raise BadInput("a row of results lacks something; it was not written here") from None
 
@@ -89,9 +93,18 @@ _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be called "nan"
 
 
+def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value is of one of the types; a whole number is a number, if it is not endless."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) < 2**63 and (int in kinds or float in kinds)
+    return isinstance(value, kinds)
+
+
 def _plain(value: Any) -> Any:
     return written(value) if isinstance(value, float) else value
 
 
 def _read(key: str, value: Any) -> Any:
-    return _SPECIAL.get(value, value) if key in _NUMBERS else value
+    return _SPECIAL.get(value, value) if key in _NUMBERS and isinstance(value, str) else value

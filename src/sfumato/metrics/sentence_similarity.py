@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
+from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
 from sfumato.metrics.prediction import Measured
 from sfumato.metrics.shares import bootstrapped_mean
-from sfumato.models.naming import require_model
 
 Vectors = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Vectors]
@@ -68,30 +68,20 @@ def sentence_similarity(
 def mean_pooled(folder: Path) -> Encoder:
     """An encoder from the folder of a transformer: the mean of its last hidden states."""
     extra("transformers", needed_for="a sentence encoder", extra="train")
-    require_model(folder)
-    from transformers import AutoModel
-
     from sfumato.models.quiet import quiet
     from sfumato.tokenizers.loading import load_tokenizer
 
-    tokenizer = load_tokenizer(folder)
-    try:
-        with quiet():
-            network: Any = AutoModel.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            )
-    except Exception as error:  # every architecture fails in its own way
-        problem = type(error).__name__
-    else:
-        network = network.float().eval()
-        limit = int(getattr(network.config, "max_position_embeddings", None) or 512)
+    with quiet():
+        network, _ = read_network("AutoModel", folder, "a transformer")
+        tokenizer = load_tokenizer(folder)
+    network = network.eval()
+    limit = int(getattr(network.config, "max_position_embeddings", None) or 512)
 
-        def encoded(texts: Sequence[str]) -> Vectors:
-            rows = [tokens[:limit].tolist() for tokens in tokenizer.encode_many(list(texts))]
-            return _pooled(network, rows, tokenizer.padding)
+    def encoded(texts: Sequence[str]) -> Vectors:
+        rows = [tokens[:limit].tolist() for tokens in tokenizer.encode_many(list(texts))]
+        return _pooled(network, rows, tokenizer.padding)
 
-        return encoded
-    raise BadInput(f"{folder} cannot be loaded as a transformer ({problem})")
+    return encoded
 
 
 def _pooled(network: Any, rows: list[list[int]], padding: int) -> Vectors:

@@ -8,7 +8,6 @@ with a model is ever run.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from sfumato.catalog import entries
 from sfumato.core.checks import extra
@@ -16,8 +15,8 @@ from sfumato.core.errors import MissingModel, suggestion
 from sfumato.models.naming import local_folder
 
 SECONDS = 10.0
-_SMALL = ("*.json", "*.txt", "*.model")
-_WEIGHTS = ("*.safetensors", "*.bin")
+# Weights in no other format are fetched, for no other is read.
+_WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 
 def folder_of(spec: str) -> Path:
@@ -33,8 +32,8 @@ def _from_hub(name: str) -> Path:
 
     try:
         # Asked first, and once: the loader's own requests are repeated for most of a minute.
-        found = HfApi().model_info(name, timeout=SECONDS)
-        return _snapshot(name, _wanted(found), offline=False)
+        HfApi().model_info(name, timeout=SECONDS)
+        return _snapshot(name, offline=False)
     except RepositoryNotFoundError:
         problem = "the hub has no such model that is open to you"
     except HfHubHTTPError as error:
@@ -53,30 +52,19 @@ def _from_hub(name: str) -> Path:
 def _from_cache(name: str) -> Path | None:
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    for weights in _WEIGHTS:
-        try:
-            # The same files as were fetched: the cache calls any others missing.
-            cached = _snapshot(name, [*_SMALL, weights], offline=True)
-        except LocalEntryNotFoundError:
-            continue
-        if any(cached.glob(weights)):
-            return cached
-    return None
+    try:
+        # The same files as were fetched: the cache calls any others missing.
+        return _snapshot(name, offline=True)
+    except LocalEntryNotFoundError:
+        return None
 
 
-def _snapshot(name: str, wanted: list[str], *, offline: bool) -> Path:
+def _snapshot(name: str, *, offline: bool) -> Path:
     from huggingface_hub import snapshot_download
 
     # What lies in folders inside the model's own are the same weights for other programs.
     return Path(
         snapshot_download(
-            name, allow_patterns=wanted, ignore_patterns="*/*", local_files_only=offline
+            name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
         )
     )
-
-
-def _wanted(found: Any) -> list[str]:
-    """The weights in one format, safetensors if there are any, and the small files."""
-    names = [one.rfilename for one in found.siblings or []]
-    safe = any(name.endswith(".safetensors") for name in names)
-    return [*_SMALL, _WEIGHTS[0] if safe else _WEIGHTS[1]]

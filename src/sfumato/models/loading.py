@@ -22,12 +22,13 @@ from sfumato.catalog import entries
 from sfumato.core.checks import extra, one_of
 from sfumato.core.config import configured
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.pretrained import read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.models.architecture import Architecture
 from sfumato.models.hub import folder_of
 from sfumato.models.initial import drawn_from
 from sfumato.models.inspection import context_of, is_causal
-from sfumato.models.naming import check_model, is_built_in, require_model
+from sfumato.models.naming import check_model, is_built_in
 from sfumato.models.quiet import quiet
 from sfumato.tokenizers.embedded import default_tokenizer
 from sfumato.tokenizers.loading import has_tokenizer, load_tokenizer
@@ -99,9 +100,8 @@ def _built(
 def _from_folder(
     folder: Path, kind: str, classes: tuple[str, ...], tokenizer: Tokenizer | None
 ) -> LoadedModel:
-    require_model(folder)
     register_own()
-    config = _config(folder)
+    config = read_config(folder)
     if tokenizer is None or has_tokenizer(folder):
         if tokenizer is not None:
             raise InvalidArgument(
@@ -134,9 +134,7 @@ def register_own() -> None:
 
 
 def _causal(folder: Path) -> PreTrainedModel:
-    from transformers import AutoModelForCausalLM
-
-    network, missing = _read(AutoModelForCausalLM, folder, "a causal language model", {})
+    network, missing = read_network("AutoModelForCausalLM", folder, "a causal language model")
     if missing:
         raise BadInput(
             f"{folder} is not a whole language model: it has no weights for {', '.join(missing)}"
@@ -146,48 +144,23 @@ def _causal(folder: Path) -> PreTrainedModel:
             f"the model in {folder} sees the words it should predict (an encoder?); as a "
             "language model only causal ones are trained"
         )
-    return network
-
-
-def _config(folder: Path) -> Any:
-    from transformers import AutoConfig
-
-    return _attempt(AutoConfig.from_pretrained, folder, "a model", {})
+    loaded: PreTrainedModel = network
+    return loaded
 
 
 def _classifier(
     folder: Path, config: Any, classes: tuple[str, ...]
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
-    from transformers import AutoModelForSequenceClassification
-
     trained = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
     if trained:
         classes = _agreed(classes, tuple(config.id2label.values()), folder)
     else:
         _require_classes(classes)
-    network, _ = _read(
-        AutoModelForSequenceClassification, folder, "a classifier", {"num_labels": len(classes)}
+    network, _ = read_network(
+        "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
     )
     _name_classes(network, classes)
     return network, classes
-
-
-def _read(
-    automatic: Any, folder: Path, what: str, options: dict[str, Any]
-) -> tuple[PreTrainedModel, list[str]]:
-    import torch
-
-    options = options | {"dtype": torch.float32, "output_loading_info": True}
-    network, report = _attempt(automatic.from_pretrained, folder, what, options)
-    return network, sorted(report["missing_keys"])
-
-
-def _attempt(read: Any, folder: Path, what: str, options: dict[str, Any]) -> Any:
-    try:
-        return read(folder, local_files_only=True, trust_remote_code=False, **options)
-    except Exception as error:  # every architecture fails in its own way
-        problem = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
-    raise BadInput(f"{folder} cannot be loaded as {what} ({problem})")
 
 
 def _agreed(given: tuple[str, ...], trained: tuple[str, ...], folder: Path) -> tuple[str, ...]:

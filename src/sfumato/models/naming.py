@@ -10,6 +10,7 @@ from sfumato.catalog import entries
 from sfumato.core.config import configured
 from sfumato.core.errors import InvalidArgument, MissingModel
 from sfumato.core.files import from_home
+from sfumato.core.pretrained import require_model
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
 
@@ -29,12 +30,6 @@ def local_folder(spec: str) -> Path | None:
     if not HUB_NAME.fullmatch(spec):
         raise MissingModel(f"there is no folder {spec} to load a model from")
     return None
-
-
-def require_model(folder: Path) -> None:
-    """Refuse a folder in which no model can be."""
-    if not (folder / "config.json").is_file():
-        raise MissingModel(f"{folder} holds no model: there is no config.json in it")
 
 
 def check_model(spec: str, settings: Mapping[str, object]) -> None:

@@ -37,7 +37,7 @@ class Imperfect:
 
     def __post_init__(self) -> None:
         between("misses", self.misses, 0, 1)
-        at_least("seed", self.seed, 0)
+        at_least("seed", self.seed, 0, most=None)
 
     for_release: ClassVar[bool] = False
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from sfumato.core.config import FileToRead
 from sfumato.core.errors import MalformedRecord, StorageFailed, UndecodableText
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
@@ -50,7 +51,7 @@ class Lexicon:
                 )
 
     @classmethod
-    def from_file(cls, path: str | Path, *, case_sensitive: bool = False) -> Lexicon:
+    def from_file(cls, path: FileToRead | Path, *, case_sensitive: bool = False) -> Lexicon:
         """One entry per line, in UTF-8; empty lines are left out."""
         try:
             text = Path(path).read_bytes().decode("utf-8-sig")

@@ -7,18 +7,20 @@ pattern may be private, so no message repeats one.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
 import regex
 
-from sfumato.catalog import find
-from sfumato.core.config import read
+from sfumato.catalog import entries, find
+from sfumato.core.config import purposes, read
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.policy import Policy
 
+Place = Callable[[str, str], str]
+"""Where a file is, from how it was written and what is done to it."""
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 
 # The setting that the argument stands for.
@@ -75,6 +77,38 @@ def level_policies(
     return [(epsilon, Minus(policy, without)) for epsilon, policy in found]
 
 
+def with_files(spec: str, place: Place) -> str:
+    """A spec in which ``place`` says where each file is that the policy names.
+
+    >>> with_files("imperfect:lexicon:words.txt", lambda path, purpose: f"/there/{path}")
+    'imperfect:lexicon:/there/words.txt'
+    """
+    name, colon, argument = spec.partition(":")
+    if not argument or name not in entries("policies"):
+        return spec
+    if name in _HOLDERS:
+        return f"{name}:{with_files(argument, place)}"
+    purpose = purposes(_builder(name)).get(_ARGUMENTS.get(name, ""))
+    return spec if purpose is None else f"{name}{colon}{place(argument, purpose)}"
+
+
+def settings_with_files(settings: Mapping[str, object], place: Place) -> dict[str, object]:
+    """Settings of policies, with the files that they name where ``place`` says."""
+    found = dict(settings)
+    for key, value in settings.items():
+        owner, _, own = key.partition(".")
+        if isinstance(value, str) and value and owner in entries("policies"):
+            purpose = purposes(_builder(owner)).get(own)
+            if purpose is not None:
+                found[key] = place(value, purpose)
+    return found
+
+
+def _builder(name: str) -> Any:
+    build = find("policies", name).load()
+    return build.from_file if name == "lexicon" else build
+
+
 def _together(policies: list[Policy]) -> Policy:
     return policies[0] if len(policies) == 1 else Union(tuple(policies))
 
@@ -107,9 +141,7 @@ def _check_owners(settings: Mapping[str, object], names: set[str]) -> None:
 
 def _parsed(spec: str, settings: Mapping[str, object]) -> Policy:
     name, argument = _split(spec)
-    build = find("policies", name).load()
-    if name == "lexicon":
-        build = build.from_file
+    build = _builder(name)
     own = {
         key.removeprefix(f"{name}."): value
         for key, value in settings.items()

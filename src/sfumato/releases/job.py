@@ -6,7 +6,6 @@ input never leaves a partial output.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import (
     BadInput,
     CannotResume,
@@ -23,7 +22,7 @@ from sfumato.core.errors import (
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import read_object, refuse_existing, write_whole
 from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
@@ -53,7 +52,7 @@ class Job:
     private: str = ""
 
     def __post_init__(self) -> None:
-        at_least("workers", self.workers, 1)
+        at_least("workers", self.workers, 1, MOST_WORKERS)
         if self.target.is_symlink() and not is_stream(self.target):
             # What a link points to is replaced, not the link.
             object.__setattr__(self, "target", self.target.resolve())
@@ -151,8 +150,8 @@ def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Resuming a finished job does nothing, unless it would now be another job."""
     try:
-        summary: dict[str, Any] = json.loads(job.side.read_bytes()) if job.side else {}
-    except (OSError, ValueError):
+        summary = read_object(job.side, "a side file") if job.side else {}
+    except SfumatoError:
         summary = {}
     if job.private:
         raise CannotResume(

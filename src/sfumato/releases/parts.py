@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.core.errors import CannotResume, OutputExists
-from sfumato.core.files import write_whole
+from sfumato.core.files import reading, write_whole
 from sfumato.releases.tally import Tally
 
+_AFRESH = "--overwrite starts again"
 _OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
 
 
@@ -65,12 +66,13 @@ class Parts:
         """The counts of a part if it is finished."""
         if not (self._part(index).exists() and self._counts(index).exists()):
             return None
-        return Tally.from_dict(json.loads(self._counts(index).read_bytes()))
+        with reading(self._counts(index), f"the counts of a part; {_AFRESH}"):
+            return Tally.from_dict(json.loads(self._counts(index).read_bytes()))
 
     def finish(self, index: int, content: bytes, tally: Tally) -> None:
         """Write a part; its counts first, so that a part that is there has them."""
-        write_whole(self._counts(index), json.dumps(tally.as_dict()).encode())
-        write_whole(self._part(index), content)
+        write_whole(self._counts(index), json.dumps(tally.as_dict()).encode(), private=True)
+        write_whole(self._part(index), content, private=True)
 
     def paths(self) -> list[Path]:
         """The finished parts in order."""
@@ -112,13 +114,14 @@ class Parts:
             salt = secrets.token_hex(16)
             digests = {name: _digest(value, salt) for name, value in private.items()}
             kept = {"claims": claims, "salt": salt, "digests": digests}
-            write_whole(record, json.dumps(kept).encode())
+            write_whole(record, json.dumps(kept).encode(), private=True)
             return
-        kept = json.loads(record.read_bytes())
-        changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
-        for name, value in private.items():
-            if kept["digests"].get(name) != _digest(value, kept["salt"]):
-                changed.append(name)
+        with reading(record, f"the record of a run; {_AFRESH}"):
+            kept = json.loads(record.read_bytes())
+            changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
+            for name, value in private.items():
+                if kept["digests"].get(name) != _digest(value, kept["salt"]):
+                    changed.append(name)
         if changed:
             raise CannotResume(
                 f"cannot resume: {', '.join(dict.fromkeys(changed))} changed since the run began; "

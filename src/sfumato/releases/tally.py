@@ -84,11 +84,11 @@ class Tally:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Tally:
         """The inverse of ``as_dict``."""
-        per_document = Counter({int(words): n for words, n in values["per_document"].items()})
-        return cls(
-            values["documents"],
-            values["words"],
-            values["uncovered"],
-            per_document,
-            values["places"],
-        )
+        per_document = {int(words): n for words, n in values["per_document"].items()}
+        counts = [values[name] for name in ("documents", "words", "uncovered", "places")]
+        if any(
+            type(n) is not int or n < 0 for n in (*counts, *per_document, *per_document.values())
+        ):
+            raise ValueError("a count must be a whole number, 0 or more")
+        documents, words, uncovered, places = counts
+        return cls(documents, words, uncovered, Counter(per_document), places)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import reading, refuse_existing, write_whole
 
 if TYPE_CHECKING:
     from sfumato.reports.page import Page
@@ -66,13 +66,12 @@ def write_report(
     showing = Showing(
         samples=samples, originals=None if originals is None else Path(originals), field=field
     )
-    page = _page(given, kind, showing)
-    content = page.content()
+    with reading(given, "what sfumato writes, or a file in it or beside it is not"):
+        page = _page(given, kind, showing)
+        content = page.content()
     private = any(notice.kind == "private" for notice in page.notices)
     try:
-        write_whole(target, content)
-        if private:
-            target.chmod(0o600)
+        write_whole(target, content, private=private)
     except OSError as error:
         raise StorageFailed(
             f"cannot write {target}: {error.strerror or 'writing failed'}"

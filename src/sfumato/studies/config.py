@@ -18,12 +18,15 @@ from typing import Any
 from unicodedata import category
 
 from sfumato.catalog import entries
-from sfumato.core.checks import at_least, one_of
+from sfumato.core.checks import MOST_DOCUMENTS, at_least, one_of
+from sfumato.core.config import READS, WRITES
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
 from sfumato.core.files import from_home
-from sfumato.corpora.canaries import Canary
+from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.metrics.rows import ANCHORS
+from sfumato.models.naming import HUB_NAME
+from sfumato.studies.doors import Doors
 from sfumato.studies.tables import table
 
 GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
@@ -31,6 +34,7 @@ CORPORA = (GENERATED, WIKITEXT, FILE)
 GENERATED_GROUPS = "label"
 # Figures are written as columns of fixed types, and numbers of 64 bits end here.
 LARGEST_SEED = 2**63 - 1
+DEEPEST = 32
 MEASURES = ("deniability", "perplexity", "text")
 # What a measure is taken on: a privatized text, or a model.
 OF_TEXT = ("deniability", "text")
@@ -61,7 +65,7 @@ class Corpus:
         one_of("record", self.record, RECORDS)
         checked_seeds("seed", (self.seed,))
         if self.count is not None:
-            at_least("count", self.count, 1)
+            at_least("count", self.count, 1, MOST_DOCUMENTS)
         if self.kind == GENERATED and (self.path is not None or self.count is None):
             raise InvalidArgument("a corpus of kind customersim has a count, and no path")
         if self.kind != GENERATED and self.path is None:
@@ -92,11 +96,11 @@ class Canaries:
     def __post_init__(self) -> None:
         checked_seeds("seed", (self.seed,))
         for one in self.repetitions:
-            at_least("repetitions", one, 0)
+            at_least("repetitions", one, 0, MOST_DOCUMENTS)
         if not self.repetitions:
             raise InvalidArgument("repetitions is an empty list: say how often to plant")
         if self.manifest is None:
-            at_least("digits", self.digits, 1)
+            at_least("digits", self.digits, 1, MOST_DIGITS)
             for secret in self.secrets or ("0",):
                 Canary(self.template, secret)  # says what is wrong with it
         counts = {len(self.secrets), len(self.repetitions)} - {0, 1}
@@ -117,7 +121,7 @@ class Coins:
 
     def __post_init__(self) -> None:
         checked_seeds("seed", (self.seed,))
-        at_least("count", self.count, 1)
+        at_least("count", self.count, 1, MOST_DOCUMENTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +152,7 @@ class Study:
     anchors: bool = True
     folder: Path = Path()
     text: str = field(default="", repr=False)
+    doors: Doors = field(default_factory=Doors, repr=False)
 
     def __post_init__(self) -> None:
         checked_seeds("seeds", self.seeds)
@@ -200,8 +205,35 @@ class Study:
                 f"customer's country): groups={self.groups!r} is not there"
             )
 
-    def path(self, written: str) -> Path:
-        """A path of the file, from where the file stands."""
+    def path(self, written: str, purpose: str = READS) -> Path:
+        """A path of the file, from where the file stands, if the study may go there."""
+        found = self._place(written)
+        self.doors.pass_through(self.folder, found, purpose)
+        return found
+
+    def place(self, written: str, purpose: str = READS) -> str:
+        """A setting that may be a path as one, and any other as it is.
+
+        What is not there is a name (of an installed pipeline, say), unless it is written as a path.
+        """
+        written_as_path = written.startswith((".", "~", "$")) or "/" in written
+        if purpose == WRITES or written_as_path or self._place(written).exists():
+            return str(self.path(written, purpose))
+        if Path(written).exists():  # whoever gets the name would find this
+            self.doors.pass_through(self.folder, Path(written).absolute(), purpose)
+        return written
+
+    def model_folder(self, written: str) -> str | None:
+        """The folder that a model's name stands for, or nothing if only the hub could know it."""
+        if self._place(written).exists() or not HUB_NAME.fullmatch(written):
+            return str(self.path(written))
+        if Path(written).exists():  # whoever gets the name would find this
+            self.doors.pass_through(self.folder, Path(written).absolute(), READS)
+        return None
+
+    def _place(self, written: str) -> Path:
+        if "\0" in written:
+            raise InvalidArgument("a path in the study has a character that no path has")
         return self.folder / from_home(_VARIABLE.sub(_value, written))
 
 
@@ -215,21 +247,23 @@ def checked_seeds(name: str, seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
+# What a study has without its file saying so.
+_NOT_WRITTEN = ("folder", "text", "doors")
 _TABLES = {"corpus": Corpus, "test": Corpus, "canaries": Canaries, "coins": Coins}
 
 
-def read_study(path: Path) -> Study:
-    """The study that a file describes."""
+def read_study(path: Path, doors: Doors | None = None) -> Study:
+    """The study that a file describes; without ``doors`` it keeps to the folder of the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark before the text
     except OSError as error:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    return study_from(text, path.resolve().parent, path.stem)
+    return study_from(text, path.resolve().parent, path.stem, doors)
 
 
-def study_from(text: str, folder: Path, name: str) -> Study:
+def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -> Study:
     """The study that a text describes; its paths are relative to ``folder``."""
     try:
         given = tomllib.loads(text)
@@ -240,10 +274,11 @@ def study_from(text: str, folder: Path, name: str) -> Study:
             "the study is no TOML: a number is too long, or it is nested too deep"
         ) from None
     _refuse_dates(given, "the study")
-    for reserved in ("folder", "text"):
+    for reserved in _NOT_WRITTEN:
         if reserved in given:
             raise UnknownName("key in the study", reserved, _keys())
-    read: dict[str, Any] = {"name": name, **given, "folder": folder, "text": text}
+    own = {"folder": folder, "text": text, "doors": doors or Doors()}
+    read: dict[str, Any] = {"name": name, **given, **own}
     for key, kind in _TABLES.items():
         if key in given:
             read[key] = table(kind, given[key], f"[{key}]")
@@ -255,18 +290,20 @@ def study_from(text: str, folder: Path, name: str) -> Study:
 
 
 def _keys() -> list[str]:
-    return sorted(set(Study.__dataclass_fields__) - {"folder", "text"})
+    return sorted(set(Study.__dataclass_fields__) - set(_NOT_WRITTEN))
 
 
-def _refuse_dates(given: object, where: str) -> None:
-    """TOML has dates and times, and nothing in a study is one."""
+def _refuse_dates(given: object, where: str, depth: int = 0) -> None:
+    """TOML has dates and times, and nothing in a study is one; nor is it a well without bottom."""
+    if depth > DEEPEST:
+        raise BadInput(f"the study is nested too deep: at most {DEEPEST} tables in each other")
     if isinstance(given, date | time):
         raise InvalidArgument(f"{where} is a date or a time; a text stands in quotes")
     inside = given.items() if isinstance(given, Mapping) else ()
     for key, value in inside:
-        _refuse_dates(value, f"{where}.{key}")
+        _refuse_dates(value, f"{where}.{key}", depth + 1)
     for one in given if isinstance(given, list) else ():
-        _refuse_dates(one, where)
+        _refuse_dates(one, where, depth + 1)
 
 
 def _method(given: object, number: int) -> Method:

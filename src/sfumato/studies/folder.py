@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, StorageFailed
-from sfumato.core.files import read_json
+from sfumato.core.errors import BadInput, SfumatoError, StorageFailed
+from sfumato.core.files import read_object, reading
 from sfumato.metrics.rows import COST, LOWER, Row
 
 SCHEMA = 1
@@ -99,8 +99,8 @@ class StudyFolder:
             raise StorageFailed(
                 f"{self.path} is not the folder of a study: it has no {self.description.name}"
             )
-        found = read_json(self.description)
-        if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        found = read_object(self.description, "the description of a study")
+        if found.get("schema") != SCHEMA:
             raise BadInput(f"{self.description} was not written by this version")
         return found
 
@@ -108,7 +108,8 @@ class StudyFolder:
         """Every cell of the grid, in its order."""
         entries = self._entries()
         found = {key: self._written(key) for key in {str(entry["key"]) for entry in entries}}
-        return [self._cell(entry, found) for entry in entries]
+        with reading(self.description, "the description of a study"):
+            return [self._cell(entry, found) for entry in entries]
 
     def rows(self) -> list[Row]:
         """The figures of all finished cells, in the order of the grid."""
@@ -117,29 +118,31 @@ class StudyFolder:
     def _entries(self) -> list[dict[str, Any]]:
         entries = self.study().get("cells")
         if isinstance(entries, list) and all(
-            isinstance(one, dict) and {"key", "inputs"} <= set(one) for one in entries
+            isinstance(one, dict) and {"key", "inputs"} <= set(one) and _is_name(one["key"])
+            for one in entries
         ):
             return entries
         raise BadInput(f"{self.description} is damaged: its list of cells cannot be read")
 
     def _written(self, key: str) -> dict[str, Any]:
         path = self.record(key)
-        found = read_json(path) if path.is_file() else {}
-        if not isinstance(found, dict):
-            raise BadInput(f"{path} is damaged: it is not the record of a cell")
-        return found
+        return read_object(path, "the record of a cell") if path.is_file() else {}
 
     def _cell(self, entry: Mapping[str, Any], found: Mapping[str, dict[str, Any]]) -> CellRecord:
         # What a cell is called in this grid counts: another method may share the computation.
         known = found[str(entry["key"])] | dict(entry)
         # What is proven of a text or a model is what holds for everything measured on it.
         of_target = [found.get(str(one), {}).get("sentence") for one in entry["inputs"][1:]]
-        try:
-            return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
-        except (KeyError, TypeError, ValueError):
-            raise BadInput(
-                f"{self.record(str(entry['key']))} was not written by this version, or is damaged"
-            ) from None
+        with reading(self.record(str(entry["key"])), "the record of a cell, or of another version"):
+            try:
+                return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
+            except SfumatoError:
+                raise ValueError from None  # as any other damage, with the name of the file
+
+
+def _is_name(key: object) -> bool:
+    """Whether a key names a folder here, and none elsewhere."""
+    return isinstance(key, str) and Path(key).name == key
 
 
 def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:

@@ -21,8 +21,8 @@ from sfumato.studies.cells import Cell
 from sfumato.studies.config import OF_TEXT, Study
 from sfumato.studies.identity import corpus_settings, named_files
 from sfumato.studies.measures import checked_measure
-from sfumato.studies.points import Point, points
-from sfumato.studies.policies import resolved_policy
+from sfumato.studies.points import MOST_POINTS, Point, points
+from sfumato.studies.policies import measured_by, resolved_policy
 from sfumato.studies.text_methods import LINKED, TEXT_ANCHORS, anchor_settings, text_settings
 
 
@@ -51,13 +51,14 @@ class _Builder:
         self.study = study
         self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
         self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
+        _refuse_too_many(study, [point for point, _ in self.points])
         _refuse_two_in_one_place(study, [point for point, _ in self.points])
         self.attacks = {
             name: (configured(find("attacks", name).load(), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
         for name, settings in study.measures.items():
-            checked_measure(name, settings)
+            measured_by(study, checked_measure(name, settings))
         for name in study.policies:
             resolved_policy(study, {"policy": name})
         # Methods are looked at before the anchors, which are made of them.
@@ -127,12 +128,12 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": given} | groups | self._files(given),
+                    settings={"settings": given} | groups | self._files(type(attack), given),
                     inputs=(self.corpus, target),
                 )
 
-    def _files(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        found = named_files(self.study, given)
+    def _files(self, attack: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        found = named_files(self.study, attack, given)
         return {"files": found} if found else {}
 
     def _anchors(self, seed: int) -> Iterator[Cell]:
@@ -180,6 +181,15 @@ class _Builder:
             name=name,
             settings=settings,
             inputs=inputs,
+        )
+
+
+def _refuse_too_many(study: Study, found: list[Point]) -> None:
+    wanted = sum(len(point.seeds or study.seeds) for point in found)
+    if wanted > MOST_POINTS:
+        raise InvalidArgument(
+            f"the study has {wanted:,} points over all methods and seeds, and at most "
+            f"{MOST_POINTS:,} are computed: cut it into several"
         )
 
 

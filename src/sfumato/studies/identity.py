@@ -7,15 +7,15 @@ another file, even with the same content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from sfumato.attacks.text_target import policy_with_files
+from sfumato.core.config import NAMES_POLICY, READS, purposes
 from sfumato.core.errors import StorageFailed
 from sfumato.studies.config import Corpus, Study
-
-# Settings of attacks that may be paths.
-FILE_SETTINGS = ("corpus", "masked_model", "model", "vectors")
 
 
 def file_identity(study: Study, written: str) -> dict[str, Any]:
@@ -28,12 +28,32 @@ def file_identity(study: Study, written: str) -> dict[str, Any]:
     return {"path": written, "changed": changed}
 
 
-def named_files(study: Study, settings: Mapping[str, object]) -> dict[str, dict[str, Any]]:
-    """The settings of an attack that name a file beside the study; others are names of models."""
+def placed(
+    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+) -> dict[str, Any]:
+    """Settings of a component, with everything that they name where the study may use it."""
+    known = purposes(component)
+    found = dict(settings)
+    for key, value in settings.items():
+        purpose = known.get(key.removesuffix("_"))
+        if purpose is None or not isinstance(value, str) or not value:
+            continue
+        if purpose == NAMES_POLICY:
+            found[key] = policy_with_files(value, study.place)
+        else:
+            found[key] = study.place(value, purpose)
+    return found
+
+
+def named_files(
+    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+) -> dict[str, dict[str, Any]]:
+    """The settings of a component that name a file; others are names of something else."""
+    there = placed(study, component, settings)
     return {
-        key: file_identity(study, value)
-        for key, value in settings.items()
-        if key in FILE_SETTINGS and isinstance(value, str) and value and study.path(value).exists()
+        key: file_identity(study, str(settings[key]))
+        for key, purpose in purposes(component).items()
+        if purpose == READS and there.get(key) and Path(str(there[key])).exists()
     }
 
 

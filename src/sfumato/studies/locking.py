@@ -18,7 +18,8 @@ from pathlib import Path
 def held(path: Path, *, wait: bool = False) -> Iterator[bool]:
     """Whether the lock could be had; it is freed at the end of the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Never through a link: a lock file is emptied.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -43,7 +44,7 @@ def holder_since(path: Path) -> float | None:
             if _is_free(stream.fileno()):
                 return None  # its note was left by a process that died
             return float(json.loads(stream.read())["since"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from sfumato.catalog import entries
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.models.naming import HUB_NAME, check_model
+from sfumato.models.naming import check_model
 from sfumato.studies.config import Study
 from sfumato.studies.identity import file_identity
 from sfumato.studies.tables import checked, table
@@ -37,10 +38,9 @@ def model_settings(study: Study) -> dict[str, Any]:
     found = asdict(model)
     spec = model.name
     if spec not in entries("models"):
-        here = study.path(spec)
-        if here.exists() or not HUB_NAME.fullmatch(spec):
-            spec = str(here)
-        if here.exists():
+        there = study.model_folder(spec)
+        spec = there or spec
+        if there is not None and Path(there).exists():
             found["name"] = file_identity(study, model.name)
     check_model(spec, model.settings)
     if model.tokenizer is not None:

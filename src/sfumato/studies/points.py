@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 from sfumato.core.errors import InvalidArgument
@@ -19,6 +20,10 @@ from sfumato.studies.tables import fitting
 
 # Keys whose value may be a list without being a grid.
 LISTS = frozenset({"policy", "except", "seeds", "batch_size", "noise_schedule", "levels"})
+
+
+# More would not be computed in anybody's lifetime, and their names alone fill the memory.
+MOST_POINTS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,11 @@ def points(method: Method) -> list[Point]:
     [('SMDP, unknown keep', 6.0), ('SMDP, unknown centroid', 8.0)]
     """
     fixed, axes = _split(method)
+    size = prod(map(len, axes.values()))
+    if size > MOST_POINTS:
+        raise InvalidArgument(
+            f"the grid of {method.name!r} has {size:,} points; a study has at most {MOST_POINTS:,}"
+        )
     parameter = _parameter(fixed, axes)
     found = []
     for values in product(*axes.values()):

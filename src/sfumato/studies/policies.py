@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.policies.parsing import combine_policies
+from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
 from sfumato.studies.config import Study
 from sfumato.studies.identity import file_identity
@@ -51,20 +51,21 @@ def policy_of(study: Study, resolved: Mapping[str, Any]) -> Policy:
 
 
 def located(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with word lists where they are, whatever folder the process works in."""
-    settings = dict(resolved["settings"])
-    if isinstance(settings.get(WORD_LIST_SETTING), str):
-        settings[WORD_LIST_SETTING] = str(study.path(settings[WORD_LIST_SETTING]))
+    """The same with files where they are, whatever folder the process works in."""
     return {
-        "find": [_located(study, spec) for spec in resolved["find"]],
-        "except": [_located(study, spec) for spec in resolved["except"]],
-        "settings": settings,
+        "find": [with_files(spec, study.place) for spec in resolved["find"]],
+        "except": [with_files(spec, study.place) for spec in resolved["except"]],
+        "settings": settings_with_files(resolved["settings"], study.place),
     }
 
 
-def _located(study: Study, spec: str) -> str:
-    before, _, path = spec.partition(WORD_LIST)
-    return f"{before}{WORD_LIST}{study.path(path)}" if _names_file(spec) else spec
+def measured_by(study: Study, settings: Any) -> Policy | None:
+    """The policy that a measure tells private tokens from others by, if it has one."""
+    given = getattr(settings, "policy", ())
+    if not given:
+        return None
+    named = {"policy": given if isinstance(given, str) else list(given)}
+    return policy_of(study, resolved_policy(study, named))
 
 
 def _files(resolved: Mapping[str, Any]) -> list[str]:

@@ -96,7 +96,7 @@ def seconds_of(folder: StudyFolder, key: str) -> float:
 
     try:
         return float(json.loads(folder.record(key).read_bytes())["seconds"] or 0.0)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
         return 0.0  # damaged, or forgotten by another command at this moment
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from sfumato.core.checks import at_least
+from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
 from sfumato.studies.config import Study
@@ -58,7 +58,7 @@ def run_study(
     watch: Watch | None = None,
 ) -> Outcome:
     """Compute what is missing of a study, in processes of their own (0: in this one)."""
-    at_least("workers", workers, 0)
+    at_least("workers", workers, 0, MOST_WORKERS)
     work = opened(study, output, resume=resume, command=command)
     forget_failures(work)
     lost = 0
@@ -76,13 +76,15 @@ def opened(study: Study, output: Path, *, resume: bool, command: Sequence[str]) 
     """The folder of a study, described; everything that can be wrong in the file is said here."""
     wanted: Grid = grid(study)
     folder = StudyFolder(output)
+    refuse_links(folder)
     if folder.description.exists() and not resume:
         raise OutputExists(f"{output} holds a study already; --resume goes on with it")
     if not folder.description.exists() and output.exists() and not _is_empty(output):
         raise OutputExists(f"{output} exists already and is no study; choose another folder")
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        # What a study holds is its owner's.
+        # What a study holds is its owner's, and so is the folder before anything is in it.
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.mkdir(mode=0o700, exist_ok=True)
         output.chmod(0o700)
         with held(folder.lock("study"), wait=True):
             content = described(study, wanted, list(command))
@@ -91,6 +93,15 @@ def opened(study: Study, output: Path, *, resume: bool, command: Sequence[str]) 
         problem = error.strerror or "writing failed"
         raise StorageFailed(f"cannot write {output}: {problem}") from None
     return Work(study, wanted, folder)
+
+
+def refuse_links(folder: StudyFolder) -> None:
+    """Refuse a folder that somebody else has prepared, to have something written elsewhere."""
+    cells = folder.path / "cells"
+    inside = [one for one in cells.iterdir() if one.is_dir()] if cells.is_dir() else []
+    for one in (cells, folder.path / "locks", *inside):
+        if one.is_symlink():
+            raise OutputExists(f"{one} is a link to another place; choose another folder")
 
 
 def outcome(work: Work, lost: int = 0) -> Outcome:

@@ -14,7 +14,7 @@ from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.config import Study
-from sfumato.studies.identity import file_identity
+from sfumato.studies.identity import file_identity, placed
 from sfumato.studies.points import Point
 from sfumato.studies.policies import policy_of, resolved_policy
 from sfumato.vectors.space import SEARCHES
@@ -54,7 +54,7 @@ def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, 
         found["vectors"] = file_identity(study, own["vectors"])
     try:
         policy_of(study, found["policy"])
-        _check_mechanism(found)
+        _check_mechanism(study, found)
     except (InvalidArgument, StorageFailed) as error:
         kind = InvalidArgument if isinstance(error, InvalidArgument) else StorageFailed
         raise kind(f"the method {name!r}: {error}") from None
@@ -68,12 +68,12 @@ def anchor_settings(texts: Iterable[Point]) -> dict[str, Any] | None:
     return None
 
 
-def _check_mechanism(settings: Mapping[str, Any]) -> None:
+def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
     """All that can be told without loading word vectors."""
     mechanism = settings["mechanism"]
     if not isinstance(mechanism, str):
         raise InvalidArgument(f"mechanism={mechanism!r} must be a name")
-    own = settings.get("settings", {})
+    own = placed(study, find("mechanisms", mechanism).load(), settings.get("settings", {}))
     if is_baseline(mechanism):
         chosen = {key: settings[key] for key in ("epsilon", *_CHOICES) if key in settings}
         vectors = "given" if "vectors" in settings else None

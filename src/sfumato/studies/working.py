@@ -64,7 +64,7 @@ def _state(content: bytes) -> str:
     """What cannot be read is computed again, as what failed is."""
     try:
         found = json.loads(content)["state"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return FAILED
     return DONE if found == DONE else FAILED
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, MissingModel
+from sfumato.core.errors import MissingModel
+from sfumato.core.pretrained import read_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
 
 # Any of these makes a tokenizer.
@@ -19,17 +20,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     if not has_tokenizer(folder):
         raise MissingModel(f"{folder} holds no tokenizer ({', '.join(FILES)})")
     extra("transformers", needed_for="a tokenizer", extra="train")
-    from transformers import AutoTokenizer
-
-    try:
-        backend = AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    except Exception as error:  # each kind of tokenizer has errors of its own
-        problem = type(error).__name__
-    else:
-        return Tokenizer(backend, folder.name)
-    raise BadInput(f"the tokenizer in {folder} cannot be read ({problem})")
+    return Tokenizer(read_tokenizer(folder), folder.name)
 
 
 def has_tokenizer(folder: Path) -> bool:

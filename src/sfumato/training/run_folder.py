@@ -31,7 +31,7 @@ from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import BadInput, CannotResume, OutputExists, StorageFailed
-from sfumato.core.files import write_whole
+from sfumato.core.files import read_object, reading, write_whole
 
 SCHEMA = 1
 PACKAGES = ("sfumato", "torch", "transformers", "dp-accounting", "peft", "numpy", "randomgen")
@@ -113,10 +113,8 @@ class RunFolder:
         """The rows written so far."""
         if not self.results.is_file():
             return []
-        try:
+        with reading(self.results, "one JSON object a line"):
             found = [json.loads(line) for line in self.results.read_bytes().splitlines()]
-        except (OSError, ValueError, RecursionError):
-            found = [None]
         if not all(isinstance(row, dict) for row in found):
             raise BadInput(f"cannot read {self.results}: it does not hold one JSON object a line")
         return found
@@ -177,18 +175,13 @@ def versions() -> dict[str, str]:
 
 
 def _settings_in(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-        settings = content["settings"]
-    except OSError as error:
-        problem = error.strerror or "reading failed"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it is not a run's configuration"
-    else:
-        if isinstance(settings, dict) and content.get("schema") == SCHEMA:
-            return settings
-        problem = "another version of sfumato wrote it"
-    raise BadInput(f"cannot read {path}: {problem}")
+    content = read_object(path, "a run's configuration")
+    settings = content.get("settings")
+    if "settings" not in content:
+        raise BadInput(f"cannot read {path}: it is not a run's configuration")
+    if not isinstance(settings, dict) or content.get("schema") != SCHEMA:
+        raise BadInput(f"cannot read {path}: another version of sfumato wrote it")
+    return settings
 
 
 def _subject(row: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -59,8 +59,8 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda content: content["places"].append({"canary": 7}),
         "not in the list",
     ),
-    "a place without a canary": (lambda content: content["places"].append({}), "name its canary"),
-    "places that are none": (lambda content: content.update(places=3), "name its canary"),
+    "a place without a canary": (lambda content: content["places"].append({}), "names its canary"),
+    "places that are none": (lambda content: content.update(places=3), "names its canary"),
 }
 
 

@@ -168,15 +168,15 @@ def test_a_folder_without_a_model_and_a_file_are_named(tmp_path: Path) -> None:
 def test_a_damaged_folder_is_named_without_a_traceback(tmp_path: Path, damage: str) -> None:
     folder = folders.with_our_tokenizer(folders.gpt2(), tmp_path)
     (folder / damage).write_text("{")
-    with pytest.raises(BadInput, match="cannot be loaded as a ") as caught:
+    with pytest.raises(BadInput, match=r"cannot be loaded as a |config\.json is damaged") as caught:
         load(folder)
-    assert caught.value.__context__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
 def test_a_folder_without_weights_is_named(tmp_path: Path) -> None:
     folder = folders.with_our_tokenizer(folders.gpt2(), tmp_path)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(BadInput, match="cannot be loaded as a causal language model"):
+    with pytest.raises(BadInput, match="only weights in safetensors are read, and there are none"):
         load(folder)
 
 
@@ -188,7 +188,7 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
         '{"model_type": "mine", "auto_map": {"AutoConfig": "modeling.C", '
         '"AutoModelForCausalLM": "modeling.M"}}'
     )
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with pytest.raises(BadInput, match=r"code of its own \(auto_map\)"):
         load(folder)
     assert not trace.exists()
 

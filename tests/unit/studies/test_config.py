@@ -6,6 +6,7 @@ import pytest
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
 from sfumato.studies.config import read_study, study_from
+from sfumato.studies.doors import Doors
 from sfumato.studies.grid import grid
 from sfumato.studies.template import template
 from small_study import SMALL
@@ -155,11 +156,12 @@ def test_a_part_of_a_private_corpus_is_refused(tmp_path: Path) -> None:
 
 def test_paths_know_the_home_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert study_from(SMALL, HERE, "small").path("~/models/mine") == tmp_path / "models" / "mine"
+    study = study_from(SMALL, HERE, "small", Doors((tmp_path,)))
+    assert study.path("~/models/mine") == tmp_path / "models" / "mine"
 
 
 def test_paths_know_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = study_from(SMALL, Path("a"), "x")
+    study = study_from(SMALL, Path("a"), "x", Doors((Path("there"),)))
     monkeypatch.setenv("SFUMATO_TEST_FOLDER", "there")
     assert study.path("${SFUMATO_TEST_FOLDER}/b.txt") == Path("there/b.txt").absolute()
     monkeypatch.delenv("SFUMATO_TEST_FOLDER")

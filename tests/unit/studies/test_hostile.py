@@ -102,6 +102,75 @@ def test_a_file_that_no_reader_stands_is_no_toml(text: str) -> None:
         _grid(text)
 
 
+@pytest.mark.parametrize("levels", [100, 3000])
+def test_tables_in_tables_without_end_are_bad_input(tmp_path: Path, levels: int) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(ONE + f"[policies.{'.'.join('a' * levels)}]\nb = 1\n")
+    assert main(["study", "run", str(file)]) == 3
+    assert main(["study", "check", str(file)]) == 3
+
+
+MANY = ", ".join(map(str, range(1, 1001)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            ONE.replace('"redact"', f'"laplace"\nepsilon = [{MANY}]\nsettings = [{MANY}]'),
+            "1,000,000 points",
+        ),
+        (
+            f"seeds = [{MANY}]\n" + ONE.replace('"redact"', f'"laplace"\nepsilon = [{MANY}]'),
+            "1,000,000 points over all",
+        ),
+        (ONE.replace("count = 4", "count = 1000000000000000"), "count=.* at most 100,000,000"),
+        (ONE.replace("count = 4", "count = " + "9" * 400), "more than 30 digits"),
+        (ONE + "[canaries]\nrepetitions = [1000000000000000]\n", "repetitions=.* at most"),
+        (ONE + "[canaries]\ndigits = 1000000000000000\n", "digits=.* at most 1,000"),
+        (ONE + '[model]\nname = "lstm"\n[coins]\ncount = 1000000000000000\n', "count=.* at most"),
+        (ONE + "[measures.deniability]\nwords = 1000000000000000\n", "words=.* at most"),
+        (ONE + "[measures.deniability]\ndraws = 1000000000000000\n", "draws=.* at most"),
+    ],
+)
+def test_what_nobody_would_wait_for_is_refused_before_it_is_begun(text: str, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        _grid(text)
+
+
+def test_twin_without_the_limit_a_large_grid_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = ", ".join(map(str, range(1, 40)))
+    text = ONE.replace('"redact"', f'"laplace"\nepsilon = [{levels}]')
+    _grid(text)
+    for module in ("points", "grid"):
+        monkeypatch.setattr(f"sfumato.studies.{module}.MOST_POINTS", 38)
+    with pytest.raises(InvalidArgument, match="39 points"):
+        _grid(text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "data customersim -o OUT.jsonl --count 1000000000000000",
+        "data canaries IN.jsonl -o OUT.jsonl --repetitions 1000000000000000",
+        "data canaries IN.jsonl -o OUT.jsonl --repetitions 1 --digits 1000000000000000",
+        "data coins IN.jsonl -o OUT.jsonl --count 1000000000000000",
+        "data wikitext IN.jsonl -o OUT.jsonl --count 99999999999999999999",
+        "privatize IN.jsonl --epsilon 5 -o OUT.jsonl --workers 99999999999",
+        "study run s.toml --workers 99999999999",
+        "scan IN.jsonl --show 99999999999999999999",
+    ],
+)
+def test_a_number_that_is_too_large_is_a_mistake_in_typing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("IN.jsonl").write_text('{"text": "a 1"}\n')
+    Path("s.toml").write_text(ONE)
+    assert main(arguments.split(" ")) == 2
+    assert not Path("OUT.jsonl").exists()
+
+
 def test_a_mark_before_the_text_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_bytes(b"\xef\xbb\xbf" + ONE.encode())
     assert read_study(tmp_path / "s.toml").methods[0].name == "masks"

@@ -233,7 +233,7 @@ def test_a_damaged_record_is_named(tmp_path: Path, finished: StudyFolder) -> Non
     with pytest.raises(BadInput, match="damaged"):
         StudyFolder(folder).cells()
     broken.write_text("{")
-    with pytest.raises(BadInput, match="not JSON"):
+    with pytest.raises(BadInput, match="not the record of a cell"):
         StudyFolder(folder).cells()
 
 

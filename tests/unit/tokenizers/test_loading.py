@@ -33,7 +33,7 @@ def test_a_missing_folder_and_a_folder_without_tokenizer_are_named(tmp_path: Pat
 def test_a_damaged_tokenizer_is_named_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
-    with pytest.raises(BadInput, match="cannot be read") as caught:
+    with pytest.raises(BadInput, match="cannot be loaded as a tokenizer") as caught:
         load_tokenizer(tmp_path)
     assert caught.value.__context__ is None
 

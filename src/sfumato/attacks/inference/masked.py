@@ -27,8 +27,8 @@ from sfumato.attacks.inference.guessing import NOBODY
 from sfumato.attacks.inference.observed import Observed
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.pretrained import read_network, require_model
 from sfumato.core.randomness import Randomness
-from sfumato.models.naming import require_model
 from sfumato.models.quiet import quiet
 from sfumato.tokenizers.loading import load_tokenizer
 from sfumato.tokenizers.tokenizer import Tokenizer
@@ -57,8 +57,6 @@ class MaskedModel:
     def load(cls, folder: Path) -> MaskedModel:
         """Read a model; nothing is fetched and no code of the folder is run."""
         extra("transformers", needed_for="a masked language model", extra="train")
-        from transformers import AutoModelForMaskedLM
-
         require_model(folder)
         tokenizer = load_tokenizer(folder)
         if tokenizer.backend.mask_token_id is None:
@@ -66,24 +64,16 @@ class MaskedModel:
                 f"the tokenizer in {folder} has no mask: a masked language model is needed, such "
                 "as one of BERT's kind"
             )
-        try:
-            with quiet():
-                network, report = AutoModelForMaskedLM.from_pretrained(
-                    folder,
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                )
-        except Exception as error:  # every architecture fails in its own way
-            problem = type(error).__name__
-        else:
-            if report["missing_keys"]:
-                raise BadInput(
-                    f"{folder} is not a whole masked language model: it lacks weights, among them "
-                    f"{sorted(report['missing_keys'])[0]}"
-                )
-            return cls(network.eval(), tokenizer, int(tokenizer.backend.mask_token_id))
-        raise BadInput(f"{folder} cannot be loaded as a masked language model ({problem})")
+        with quiet():
+            network, missing = read_network(
+                "AutoModelForMaskedLM", folder, "a masked language model"
+            )
+        if missing:
+            raise BadInput(
+                f"{folder} is not a whole masked language model: it lacks weights, among them "
+                f"{missing[0]}"
+            )
+        return cls(network.eval(), tokenizer, int(tokenizer.backend.mask_token_id))
 
     @cached_property
     def pieces(self) -> list[str]:

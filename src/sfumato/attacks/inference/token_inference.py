@@ -39,6 +39,7 @@ from sfumato.attacks.scores import Control, Scores, timed
 from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text
 from sfumato.charts.saving import Chart
 from sfumato.core.checks import at_least, one_of
+from sfumato.core.config import FileToRead, PolicyText
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.documents import Document
@@ -76,14 +77,14 @@ class TokenInference:
 
     attacker: str = "bayes"
     prior: str = "unigram"
-    corpus: str = ""
+    corpus: FileToRead = ""
     candidates: int = 0
     draws: int = 100
     top: int = 10
-    model: str = ""
+    model: FileToRead = ""
     selectable: str = "auto"
-    policy: str = ""
-    vectors: str = ""
+    policy: PolicyText = ""
+    vectors: FileToRead = ""
 
     name: ClassVar[str] = "token-inference"
     target: ClassVar[str] = "text"

@@ -27,6 +27,7 @@ from sfumato.attacks.model_target import ModelTarget, is_run, open_model
 from sfumato.attacks.score_store import ScoreStore
 from sfumato.attacks.scores import Scores, timed
 from sfumato.core.checks import at_least, between, one_of, positive
+from sfumato.core.config import FileToRead
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
@@ -62,7 +63,7 @@ class Membership:
     shadows: int = 0
     share: float = 0.2
     neighbours: int = 10
-    masked_model: str = ""
+    masked_model: FileToRead = ""
     alpha: float = 0.1
     gamma: float = 1.0
     offset: float = 1.0

@@ -23,6 +23,7 @@ from sfumato.attacks.membership.candidates import spread
 from sfumato.attacks.membership.neighbours import NEAREST, spelled_like
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
+from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.words import Words
 
@@ -47,23 +48,18 @@ class MaskedModel:
 def load_masked(folder: Path) -> MaskedModel:
     """A masked language model from a folder."""
     extra("transformers", needed_for="neighbours from a masked language model", extra="train")
-    from transformers import AutoModelForMaskedLM
-
     from sfumato.models.inspection import context_of, is_causal
     from sfumato.models.quiet import quiet
     from sfumato.tokenizers.loading import load_tokenizer
 
     tokenizer = load_tokenizer(folder)
-    try:
-        with quiet():
-            network = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True).eval()
-    except (OSError, ValueError) as error:
-        problem = str(error).partition("\n")[0][:200]
-    else:
-        if not is_causal(network):
-            return MaskedModel(network, tokenizer, context_of(network, tokenizer))
-        problem = "it reads from left to right only"
-    raise BadInput(f"{folder} cannot be used as a masked language model ({problem})")
+    with quiet():
+        network, _ = read_network("AutoModelForMaskedLM", folder, "a masked language model")
+    if is_causal(network.eval()):
+        raise BadInput(
+            f"{folder} cannot be used as a masked language model (it reads from left to right only)"
+        )
+    return MaskedModel(network, tokenizer, context_of(network, tokenizer))
 
 
 def from_masked_model(

@@ -141,7 +141,7 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / "key").is_file():
             write_first(folder / "README", _README.encode())
-            write_first(folder / "key", secrets.token_hex(32).encode())
+            write_first(folder / "key", secrets.token_hex(32).encode(), private=True)
     except OSError as error:
         raise StorageFailed(f"cannot use the cache {folder}: {error.strerror}") from None
     described = {
@@ -170,7 +170,7 @@ def _kept_halves(place: Path, candidates: int, count: int, randomness: Randomnes
     path = place / "halves.npz"
     if not path.is_file():
         drawn = draw_halves(candidates, count, randomness)
-        with replacing(path) as stream:
+        with replacing(path, private=True) as stream:
             np.savez(stream, inside=drawn.inside, seeds=drawn.seeds)
     try:
         with np.load(path, allow_pickle=False) as content:

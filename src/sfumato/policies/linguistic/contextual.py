@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.core.config import FileToRead, FolderToFill
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.identity import Identity
@@ -45,8 +46,8 @@ class Contextual:
     as the text.
     """
 
-    model: str = ""
-    cache: str = field(default="", repr=False, compare=False)
+    model: FileToRead = ""
+    cache: FolderToFill = field(default="", repr=False, compare=False)
 
     name: ClassVar[str] = "contextual"
 

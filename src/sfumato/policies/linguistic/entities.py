@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import one_of
+from sfumato.core.config import FileToRead, FolderToFill
 from sfumato.core.errors import UnknownName
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
@@ -45,8 +46,8 @@ class Entities:
     """
 
     types: tuple[str, ...] = ()
-    model: str = ""
-    cache: str = field(default="", repr=False, compare=False)
+    model: FileToRead = ""
+    cache: FolderToFill = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_types(self.types, TYPES)

@@ -1,5 +1,14 @@
 """The spaCy pipeline that linguistic policies share: found by name or path, loaded once.
 
+Guarantee
+    Reading a pipeline that somebody else made runs none of its code, and reads no file outside.
+
+Why it holds
+    It is always read as a folder, so the module of a package is never imported. The functions that
+    its configuration has called are named there; only those of spaCy are, and of them none that
+    reads a file, loads another pipeline or unpickles (``_refuse_code``). Components are made by
+    what is installed: a name that is not cannot be made.
+
 Care
     Nothing is downloaded. What a pipeline read is forgotten after every batch (spaCy would keep
     every new word of a private text for as long as the process lives).
@@ -8,18 +17,20 @@ Care
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import MissingModel
+from sfumato.core.errors import BadInput, MissingModel
 from sfumato.core.files import from_home
+from sfumato.core.pretrained import refuse_links_out
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.linguistic.pieces import grouped, in_pieces, joined
 
@@ -47,6 +58,9 @@ _NO_USE_OF_LEMMAS = {
     "attribute_ruler", "lemmatizer", "morphologizer", "ner", "parser", "senter", "tagger",
     "tok2vec",
 }  # fmt: skip
+
+# Where parts of a pipeline are looked up by name; others read files, or call what they are given.
+_REGISTRIES = ("architectures", "layers", "misc", "scorers", "tokenizers", "vectors")
 
 Analysis = Callable[[Iterable[str]], Iterator[Iterable[Span]]]
 
@@ -121,30 +135,73 @@ def load(model: str, *, policy: str) -> Pipeline:
     return _loaded(model or os.environ.get(VARIABLE, "") or DEFAULT)
 
 
+def _refuse_code(config: Mapping[str, Any], source: Path) -> None:
+    """Refuse what a configuration would have called or read while the pipeline is made of it."""
+    components = [*(config.get("components") or {}).values()]
+    sourced = any(isinstance(one, Mapping) and "source" in one for one in components)
+    waiting: list[Any] = [config.get("nlp"), *components]
+    while waiting and not sourced:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting += one.values()
+            for key, value in one.items():
+                if key.startswith("@") and not _is_harmless(key.removeprefix("@"), str(value)):
+                    raise BadInput(
+                        f"the spaCy pipeline {source} is refused: its config.cfg has a function "
+                        f"called that is none of spaCy's parts of a pipeline ({key})"
+                    )
+        elif isinstance(one, list | tuple):
+            waiting += one
+    if sourced:
+        raise BadInput(
+            f"the spaCy pipeline {source} is refused: a component of it comes from another "
+            "pipeline (source); save it whole, with to_disk"
+        )
+
+
+def _is_harmless(registry: str, name: str) -> bool:
+    known = registry in _REGISTRIES and name.startswith(("spacy.", "spacy-legacy."))
+    return known and not any(part in name for part in ("FromFile", "Torch"))
+
+
 @cache
 def _loaded(model: str) -> Pipeline:
-    from spacy.util import get_package_path, is_package
-
     given = from_home(model)
     if (given / "config.cfg").is_file():
+        refuse_links_out(given)
         return Pipeline(_language(given), given.resolve())
-    if is_package(model):
-        language = _language(model)
-        return Pipeline(language, language.path or get_package_path(model))
+    installed = _installed(model)
+    if installed is not None:
+        return Pipeline(_language(installed), installed)
     if given.is_dir():
         raise MissingModel(f"{model} holds no spaCy pipeline: there is no config.cfg in it")
     raise MissingModel(
-        f"there is no spaCy pipeline {model}: it is neither an installed package nor a folder. "
+        f"there is no spaCy pipeline {model}: it is neither an installed pipeline nor a folder. "
         f"'python -m spacy download {DEFAULT}' installs the usual one; a folder is named by the "
         f"setting 'model' of the policy or by the variable {VARIABLE}"
     )
 
 
-def _language(source: str | Path) -> Language:
+def _installed(name: str) -> Path | None:
+    """Where the pipeline of an installed package lies; the package itself is not imported."""
+    from spacy.util import is_package
+
+    if not name.isidentifier() or not is_package(name):
+        return None
+    found = find_spec(name)
+    places = found.submodule_search_locations if found is not None else None
+    inside = (path.parent for place in places or () for path in Path(place).glob("*/config.cfg"))
+    return next(inside, None)
+
+
+def _language(source: Path) -> Language:
     import spacy
 
     try:
+        _refuse_code(spacy.util.load_config(source / "config.cfg").interpolate(), source)
         return spacy.load(source)
+    except BadInput:
+        raise
     except Exception as error:  # what is damaged, or no pipeline at all, fails in many ways
         problem = type(error).__name__
     raise MissingModel(

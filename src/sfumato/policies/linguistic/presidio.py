@@ -18,6 +18,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import between, extra, one_of
+from sfumato.core.config import FileToRead, FolderToFill
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.identity import Identity
@@ -50,8 +51,8 @@ class Presidio:
 
     types: tuple[str, ...] = ()
     threshold: float = 0.0
-    model: str = ""
-    cache: str = field(default="", repr=False, compare=False)
+    model: FileToRead = ""
+    cache: FolderToFill = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_types(self.types, USUAL_TYPES)

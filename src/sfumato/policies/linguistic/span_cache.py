@@ -152,5 +152,5 @@ def _from_line(line: bytes) -> tuple[str, Spans] | None:
         kinds = [tuple(map(str, kind)) for kind in content["kinds"]]
         spans = [Span(int(start), int(end), *kinds[kind]) for start, end, kind in content["spans"]]
         return str(content["document"]), Spans.of(spans)
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ArithmeticError, ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -17,6 +17,7 @@ from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.computing.grouping import groups_of
 from sfumato.studies.computing.release import vectors_path
+from sfumato.studies.identity import placed
 from sfumato.studies.policies import located
 
 # Attacks that look at planted sentences only, which belong to no group.
@@ -82,10 +83,9 @@ def _masks(context: Context) -> bool:
 
 
 def _attack(context: Context) -> Any:
-    named = context.cell.settings.get("files", {})
-    files = {key: str(context.study.path(file["path"])) for key, file in named.items()}
-    settings = dict(context.cell.settings["settings"]) | files
-    made = configured(find("attacks", context.cell.name).load(), settings)
+    component = find("attacks", context.cell.name).load()
+    settings = placed(context.study, component, context.cell.settings["settings"])
+    made = configured(component, settings)
     if context.target.kind != RELEASE:
         return made
     # Whoever attacks a text knows how it was made; the study knows it as well as he does.

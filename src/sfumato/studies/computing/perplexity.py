@@ -13,7 +13,7 @@ from sfumato.studies.computing.context import Context, Found, Meaning, rows
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.computing.grouping import groups_of
 from sfumato.studies.measures import checked_measure
-from sfumato.studies.policies import policy_of, resolved_policy
+from sfumato.studies.policies import measured_by
 
 Measure = Callable[[Sequence[Predicted], Randomness], Measured]
 BETTER: dict[Measure, str] = {perplexity: LOWER, accuracy: HIGHER}
@@ -35,10 +35,8 @@ def compute(context: Context) -> Found:
     model = load_model(str(folder), randomness=context.randomness, kind="causal")
     scores = predicted(model, documents)
     found = _measured(scores, context.randomness)
-    if settings.policy:
-        given = settings.policy
-        named = {"policy": given if isinstance(given, str) else list(given)}
-        policy = policy_of(context.study, resolved_policy(context.study, named))
+    policy = measured_by(context.study, settings)
+    if policy is not None:
         flags = selected_tokens(model, documents, policy)
         pairs = list(zip(scores, flags, strict=True))
         chosen = [one.only(mask) for one, mask in pairs]

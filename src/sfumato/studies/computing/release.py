@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.text_target import side_path
+from sfumato.catalog import find
 from sfumato.releases.job import Job, run
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.cells import Cell
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.computing.corpus import texts
 from sfumato.studies.config import Study
+from sfumato.studies.identity import placed
 from sfumato.studies.policies import policy_of
 from sfumato.studies.text_methods import LINKED
 
@@ -56,6 +58,9 @@ def privatizer(study: Study, cell: Cell) -> Privatizer:
     """The privatizer of a cell that privatizes."""
     settings = {key: value for key, value in cell.settings.items() if key != LINKED}
     path = vectors_path(study, settings.pop("vectors", None))
+    if "settings" in settings:
+        component = find("mechanisms", settings["mechanism"]).load()
+        settings["settings"] = placed(study, component, settings["settings"])
     return Privatizer(
         policy=policy_of(study, settings.pop("policy")),
         vectors=None if path is None else str(path),

@@ -6,12 +6,12 @@ then post-processing: the originals are not looked at again.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.errors import CannotResume
+from sfumato.core.files import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.studies.computing.context import Context, Found
 from sfumato.studies.computing.corpus import texts
@@ -58,9 +58,9 @@ def compute(context: Context) -> Found:
         shutil.rmtree(folder.path)
         trained = train(request, documents, folder)
     own = trained.guarantee
-    details = _beside(json.loads(folder.guarantee.read_bytes()))
+    details = _beside(read_object(folder.guarantee, "what a run guarantees"))
     if protected and not trained.plan.private:
-        before = json.loads(context.folder.record(context.target.key).read_bytes())
+        before = read_object(context.folder.record(context.target.key), "the record of a cell")
         return Found(guarantee=before["guarantee"], sentence=before["sentence"], details=details)
     return Found(guarantee=own.as_dict(), sentence=own.sentence(), details=details)
 

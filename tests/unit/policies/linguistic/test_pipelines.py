@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sfumato.core.errors import MissingExtra, MissingModel
+from sfumato.core.errors import BadInput, MissingExtra, MissingModel
 from sfumato.core.keys import Key
 from sfumato.corpora.documents import Document
 from sfumato.policies.identity import policy_code
@@ -146,7 +146,7 @@ def test_a_damaged_pipeline_is_named_and_no_mistake_of_ours(
     (tmp_path / "config.cfg").write_text(content)
     with pytest.raises(MissingModel, match="cannot be read as a spaCy pipeline"):
         Entities(model=str(tmp_path)).find(Document("Ada"))
-    with pytest.raises(MissingModel, match="numpy cannot be read"):
+    with pytest.raises(MissingModel, match="no spaCy pipeline numpy"):
         Entities(model="numpy").find(Document("Ada"))
 
 
@@ -172,3 +172,92 @@ def test_policies_are_told_apart_by_the_files_of_their_pipelines(
     # Settings alone are blind to what the variable names now.
     monkeypatch.setenv(pipelines.VARIABLE, other)
     assert policy_code(Entities(), KEY) == codes[1]
+
+
+HOSTILE = {
+    "a callback": '[nlp.before_creation]\n@callbacks = "sfumato.test.v1"\n',
+    "a callback of spaCy's": (
+        '[nlp.after_creation]\n@callbacks = "spacy.copy_from_base_model.v1"\ntokenizer = "other"\n'
+    ),
+    "a file that is read": '[nlp.extra]\n@readers = "srsly.read_json.v1"\npath = "/etc/hostname"\n',
+    "another pipeline": '[components.other]\nsource = "OTHER"\n',
+    "a knowledge base from a file": (
+        '[components.entity_ruler.kb]\n@misc = "spacy.KBFromFile.v1"\nkb_path = "/etc/hostname"\n'
+    ),
+    "a pickled layer": '[components.entity_ruler.model]\n@layers = "PyTorchWrapper.v3"\n',
+    "a function by a detour": (
+        "[components.entity_ruler.extra]\nmodel = ${hidden}\n"
+        '[hidden]\n@callbacks = "sfumato.test.v1"\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_pipeline_has_nothing_called_and_nothing_read(
+    entity_pipeline: Path, tmp_path: Path, how: str
+) -> None:
+    called = _registered(tmp_path)
+    folder = _with_more(entity_pipeline, tmp_path, HOSTILE[how])
+    with pytest.raises(BadInput, match="is refused: "):
+        Entities(model=str(folder)).find(ANN)
+    assert not called
+
+
+def test_twin_spacy_itself_calls_what_a_pipeline_names(
+    entity_pipeline: Path, tmp_path: Path
+) -> None:
+    import spacy
+
+    called = _registered(tmp_path)
+    spacy.load(_with_more(entity_pipeline, tmp_path, HOSTILE["a callback"]))
+    assert called == ["called"]
+
+
+def test_a_pipeline_with_a_link_out_is_refused(entity_pipeline: Path, tmp_path: Path) -> None:
+    folder = _with_more(entity_pipeline, tmp_path, "")
+    outside = tmp_path / "outside.json"
+    shutil.move(folder / "meta.json", outside)
+    (folder / "meta.json").symlink_to(outside)
+    with pytest.raises(BadInput, match="a link to something outside"):
+        Entities(model=str(folder)).find(ANN)
+
+
+def test_the_module_of_a_package_is_not_imported(
+    entity_pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "en_sfumato_trap"
+    shutil.copytree(entity_pipeline, package / "en_sfumato_trap-1.0")
+    (package / "__init__.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "en_sfumato_trap-1.0.dist-info").mkdir()
+    (tmp_path / "en_sfumato_trap-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: en_sfumato_trap\nVersion: 1.0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert len(Entities(model="en_sfumato_trap").find(ANN)) == 1
+    assert "en_sfumato_trap" not in sys.modules
+
+
+def _with_more(pipeline: Path, tmp_path: Path, more: str) -> Path:
+    """A copy with another section in its configuration."""
+    folder = tmp_path / "hostile"
+    shutil.copytree(pipeline, folder)
+    config = (folder / "config.cfg").read_text()
+    for key in ("before_creation", "after_creation"):
+        if f"[nlp.{key}]" in more:  # not said twice
+            config = config.replace(f"\n{key} = null\n", "\n")
+    (folder / "config.cfg").write_text(config + "\n" + more.replace("OTHER", str(pipeline)))
+    return folder
+
+
+def _registered(tmp_path: Path) -> list[str]:
+    """A function that an installed package could have registered; it notes that it is called."""
+    from spacy.util import registry
+
+    called: list[str] = []
+
+    def make() -> object:
+        called.append("called")
+        return lambda given: given
+
+    registry.callbacks("sfumato.test.v1", func=make)
+    return called

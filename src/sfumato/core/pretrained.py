@@ -1,0 +1,202 @@
+"""The one way in which models and tokenizers are read from a folder.
+
+Guarantee
+    Reading a folder that somebody else made runs none of its code: no module beside the weights, no
+    pickle, no kernel and no second model that its files name, whatever stands on standard input.
+
+Why it holds
+    Everything in the folder that the library would follow is looked at first, at any depth, and a
+    folder is refused that names code (``auto_map`` and its kin), weights in another form
+    (``quantization_config``), an adapter over another model, an attention that is no part of torch,
+    a class that is no tokenizer's, or a file outside of it. Then the library is called with
+    ``trust_remote_code=False``, so that it does not ask either, for safetensors alone (a pickle is
+    a program), and without the network. What the configuration says of attention is set aside.
+
+What weakens it
+    The library's own code reads the files: what it makes of weights and tables is as safe as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadInput, MissingModel, SfumatoError
+from sfumato.core.files import read_json
+
+# Read by compiled code as tables of tokens; everything else in JSON may steer the library.
+_TABLES = ("tokenizer.json", "vocab.json")
+_CODE = {
+    "auto_map": "code of its own",
+    "custom_generate": "code of its own",
+    "custom_pipelines": "code of its own",
+    "kernel_config": "kernels to fetch",
+    "use_kernels": "kernels to fetch",
+    "quantization_config": "quantized weights",
+    "compression_config": "quantized weights",
+}
+# Ways to compute attention and the like that are part of torch.
+_OF_TORCH = (None, True, False, "eager", "sdpa", "batched_mm", "grouped_mm")
+_TOKENIZER = re.compile(r"\w*Tokenizer(Fast)?|TokenizersBackend|PreTrainedTokenizer(Fast)?")
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
+
+
+def read_config(folder: Path, *, classes: int | None = None) -> Any:
+    """The configuration of a model; ``classes`` is how many a new head tells apart."""
+    require_model(folder)
+    return _attempt(lambda: _config(folder, classes), folder, "a model")
+
+
+def read_network(
+    automatic: str, folder: Path, what: str, *, classes: int | None = None
+) -> tuple[Any, list[str]]:
+    """A network in float32, by the name of an automatic class, and the weights it lacks."""
+    require_model(folder)
+    network, report = _attempt(lambda: _network(automatic, folder, classes), folder, what)
+    return network, sorted(report["missing_keys"])
+
+
+def read_tokenizer(folder: Path) -> Any:
+    """The library's tokenizer of a folder."""
+    _refuse_code(folder)
+    return _attempt(lambda: _tokenizer(folder), folder, "a tokenizer")
+
+
+def require_model(folder: Path) -> None:
+    """Refuse a folder in which no model can be, or that would have code run."""
+    if not (folder / "config.json").is_file():
+        raise MissingModel(f"{folder} holds no model: there is no config.json in it")
+    _refuse_code(folder)
+    if not any(folder.glob("*.safetensors")):
+        pickled = sorted(one.name for kind in _PICKLES for one in folder.glob(kind))
+        found = f"what is there ({pickled[0]}) may be a program" if pickled else "there are none"
+        raise BadInput(
+            f"{folder} cannot be loaded as a model: only weights in safetensors are read, and "
+            f"{found}; whoever made the model can save it in that format"
+        )
+
+
+def _config(folder: Path, classes: int | None) -> Any:
+    from transformers import AutoConfig
+
+    # A number of labels that is not given must not be set: the folder has its own.
+    labels = {} if classes is None else {"num_labels": classes}
+    config = AutoConfig.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, **labels
+    )
+    # Torch's own attention where the architecture has it; never what the folder asks for.
+    config._attn_implementation = None
+    return config
+
+
+def _network(automatic: str, folder: Path, classes: int | None) -> tuple[Any, Mapping[str, Any]]:
+    import torch
+    import transformers
+
+    network, report = getattr(transformers, automatic).from_pretrained(
+        folder,
+        config=_config(folder, classes),
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        dtype=torch.float32,
+        output_loading_info=True,
+    )
+    if network.config._attn_implementation not in _OF_TORCH:
+        raise BadInput(f"{folder} asks for a way to compute attention that is no part of torch")
+    return network, report
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+    found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if not isinstance(found, PreTrainedTokenizerBase):
+        raise BadInput(f"{folder} names a class that is no tokenizer")
+    return found
+
+
+def _attempt(read: Callable[[], Any], folder: Path, what: str) -> Any:
+    try:
+        return read()
+    except SfumatoError:
+        raise
+    except Exception as error:  # every architecture fails in its own way
+        problem = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+    raise BadInput(f"{folder} cannot be loaded as {what} ({problem})")
+
+
+def _refuse_code(folder: Path) -> None:
+    refuse_links_out(folder)
+    if (folder / "adapter_config.json").exists():
+        raise BadInput(
+            f"{folder} is refused: it holds an adapter, which names the model it belongs to; merge "
+            "the two, and give the folder of the merged model"
+        )
+    for path in sorted(folder.glob("*.json")):
+        if path.name not in _TABLES:
+            for key, value in _entries(read_json(path)):
+                _refuse_entry(path, key, value)
+
+
+def _entries(content: object) -> Iterator[tuple[str, object]]:
+    """Every key at every depth, with its value."""
+    waiting = [content]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield from one.items()
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _refuse_entry(path: Path, key: str, value: object) -> None:
+    if key in _CODE and value:
+        problem = f"{_CODE[key]} ({key}), and sfumato runs none"
+    elif key.endswith("_implementation") and not _is_of_torch(value):
+        problem = f"a way to compute that is no part of torch ({key})"
+    elif key == "tokenizer_class" and value and not _TOKENIZER.fullmatch(str(value)):
+        problem = "a class for its tokenizer that is none"
+    elif key == "weight_map" and _leaves(path.parent, value):
+        problem = "weights outside of its folder"
+    elif key.endswith("_file") and _leaves(path.parent, {key: value}):
+        problem = f"a file outside of its folder ({key})"
+    else:
+        return
+    raise BadInput(
+        f"{path.parent} is refused: {path.name} names {problem}. If the entry is not needed, take "
+        "it out"
+    )
+
+
+def _is_of_torch(value: object) -> bool:
+    values = value.values() if isinstance(value, dict) else (value,)
+    return all(one in _OF_TORCH for one in values if not isinstance(one, dict | list))
+
+
+def _leaves(folder: Path, named: object) -> bool:
+    """Whether one of the values is the path of something outside that is there."""
+    names = named.values() if isinstance(named, dict) else ()
+    paths = [folder / name for name in names if isinstance(name, str) and "\0" not in name]
+    home = folder.resolve()
+    return any(one.exists() and not one.resolve().is_relative_to(home) for one in paths)
+
+
+def refuse_links_out(folder: Path) -> None:
+    """Refuse a folder with a link to something outside of it.
+
+    In the cache of the hub, files are links to the blobs that stand beside the snapshots.
+    """
+    home = folder.resolve()
+    homes = [home]
+    if home.parent.name == "snapshots":
+        homes.append(home.parent.parent / "blobs")
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not any(path.resolve().is_relative_to(one) for one in homes):
+            raise BadInput(
+                f"{folder} is refused: {path.relative_to(folder)} is a link to something outside; "
+                "copy what it points to"
+            )
