@@ -62,7 +62,7 @@ def test_the_wheel_privatizes_with_the_core_only(tmp_path: Path) -> None:
     shutil.unpack_archive(wheel, site, "zip")
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "My ID is 145572, mail jo@example.org"}\n')
-    run = [str(python), "-c", "from sfumato.cli.main import run; run()", "privatize", "in.jsonl"]
+    run = [str(python), "-c", "from sfumato.__main__ import run; run()", "privatize", "in.jsonl"]
     done = subprocess.run(
         [*run, "-o", "out.jsonl", "--policy", "pii", "--policy", "digits", "--epsilon", "5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

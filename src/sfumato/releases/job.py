@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -104,8 +105,12 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally = Tally()
-    with opened_stream(job.target) as output, job.source.opened() as (chunks, place):
-        for part in _privatized(job, privatizer, enumerate(chunks), place):
+    with (
+        opened_stream(job.target) as output,
+        job.source.opened() as (chunks, place),
+        closing(_privatized(job, privatizer, enumerate(chunks), place)) as finished,
+    ):
+        for part in finished:
             output.write(part.content)
             tally.add(part.tally)
     summary = _summary(job, privatizer, tally)
@@ -185,8 +190,11 @@ def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally
             else:
                 tally.add(finished)
 
-    with job.source.opened() as (chunks, place):
-        for part in _privatized(job, privatizer, missing(chunks), place):
+    with (
+        job.source.opened() as (chunks, place),
+        closing(_privatized(job, privatizer, missing(chunks), place)) as finished,
+    ):
+        for part in finished:
             parts.finish(part.index, part.content, part.tally)
             tally.add(part.tally)
     return tally, count
@@ -194,9 +202,11 @@ def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally
 
 def _privatized(
     job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: Place
-) -> Iterator[Part]:
-    with progress("privatizing", job.source.size) as advance:
-        for part in in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers):
+) -> Generator[Part]:
+    # Closed when the work is interrupted, not some time later: then no worker is left.
+    working = closing(in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers))
+    with progress("privatizing", job.source.size) as advance, working as finished:
+        for part in finished:
             yield part
             advance(place())
 
