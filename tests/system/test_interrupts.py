@@ -64,14 +64,17 @@ def alive_in_group(group: int) -> list[int]:
 
 
 def ended(
-    command: Sequence[str], output: Path, send: Send, stdout: int = subprocess.PIPE
+    command: Sequence[str], output: Path, send: Send, *, heard_by: int | None = None
 ) -> tuple[int, str]:
-    """Start a run in a group of its own, send it signals in the middle: its code and last words."""
+    """Start a run in a group of its own, send it signals in the middle: its code and last words.
+
+    With ``heard_by`` all it says goes there.
+    """
     with subprocess.Popen(
         command,
         env=environment({"OPENBLAS_NUM_THREADS": "1"}),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE if heard_by is None else heard_by,
+        stderr=subprocess.PIPE if heard_by is None else heard_by,
         start_new_session=True,
     ) as process:
         try:
@@ -85,7 +88,7 @@ def ended(
         finally:
             if alive_in_group(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, errors.decode()
+    return process.returncode, (errors or b"").decode()
 
 
 def once(process: subprocess.Popen[bytes]) -> None:
@@ -207,3 +210,56 @@ def test_a_background_job_that_is_told_to_ignore_interrupts_ignores_them(tmp_pat
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # children inherit that; the fixture undoes it
     result = run_with(before, ["--version"])
     assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_an_interrupted_run_is_none_that_succeeded_even_if_nobody_listens(
+    endless: list[str], tmp_path: Path
+) -> None:
+    """As in ``sfumato ... 2>&1 | head``: there is no output, so it must not look like success."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        output = tmp_path / "out.jsonl"
+        code, _ = ended([*EXECUTABLE, *endless], output, once, heard_by=writing)
+    finally:
+        os.close(writing)
+    assert code == 130
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [("-", 0), ("/dev/stdout", 0), ("out", 0), ("fifo", 4)]
+)
+def test_a_reader_that_leaves_is_success_only_where_nothing_else_was_asked_for(
+    tmp_path: Path, target: str, code: int
+) -> None:
+    """What goes to standard output may be cut short by its reader; a file may not, nor a pipe."""
+    source = write_jsonl(tmp_path / "in.jsonl", ["many words 7 " * 100] * 300)
+    os.mkfifo(tmp_path / "fifo")
+    command = ["privatize", str(source), "-o", target, "-m", "redact", "-p", "digits"]
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        [*EXECUTABLE, *command, "--format", "jsonl"], env=environment(), cwd=tmp_path,
+        stdout=writing, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        os.close(writing)
+        os.close(reading)  # nobody reads what is said
+        if target == "fifo":
+            os.close(os.open(tmp_path / "fifo", os.O_RDONLY))
+        _, errors = process.communicate(timeout=FOREVER)
+    assert process.returncode == code, errors
+    assert b"Traceback" not in errors
+    assert (tmp_path / "out").exists() is (target == "out")
+    assert (b"cannot write fifo" in errors) is (target == "fifo")
+
+
+def test_a_broken_pipe_elsewhere_is_no_success() -> None:
+    """The twin of a reader that has left: the same exception, but standard output is whole."""
+    before = """
+from sfumato.cli import listing, main
+def broken(*arguments): raise BrokenPipeError(32, "Broken pipe")
+listing.print_json = broken
+"""
+    result = run_with(before, ["list", "--json"])
+    assert result.returncode == 4
+    assert b"Traceback" not in result.stderr

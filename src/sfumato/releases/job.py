@@ -29,7 +29,7 @@ from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
 from sfumato.corpora.source import Place, Source
-from sfumato.corpora.writing import is_stream, opened_stream
+from sfumato.corpora.writing import is_stdout, is_stream, opened_stream
 from sfumato.execution.local import in_order
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
@@ -97,9 +97,11 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         return _streamed(job, privatizer) if job.streams else _in_parts(job, privatizer)
-    except (SfumatoError, BrokenPipeError):
+    except SfumatoError:
         raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_stdout(job.target):
+            raise
         raise StorageFailed(_reason(error, job)) from None
 
 
