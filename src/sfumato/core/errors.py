@@ -14,7 +14,8 @@
     ├── StorageFailed (OSError)             4  reading or writing did not work
     │   ├── MissingModel                    4  a model that is neither here nor to be had
     │   ├── OutputExists                    4  somebody's file stands where ours should go
-    │   └── CannotResume                    4  the finished parts belong to another run
+    │   ├── InputChanged                    4  the input was changed while it was read
+    │   └── CannotResume                    4  finished parts are another run's, or damaged
     ├── MissingExtra (ImportError)          5  an optional dependency is not installed
     ├── BudgetExceeded (RuntimeError)       2  a step that the plan does not allow any more
     └── IncomparableGuarantees (TypeError)  2  guarantees that do not add up
@@ -101,8 +102,12 @@ class OutputExists(StorageFailed):
     """A file stands where ours should go."""
 
 
+class InputChanged(StorageFailed):
+    """The input was changed while it was read; what came of it mixes two inputs."""
+
+
 class CannotResume(StorageFailed):
-    """The finished parts belong to other settings or another input."""
+    """The finished parts belong to other settings or another input, or they are damaged."""
 
 
 class MissingExtra(SfumatoError, ImportError):

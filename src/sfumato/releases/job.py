@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,16 +19,18 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import (
     BadInput,
     CannotResume,
+    InputChanged,
     InvalidArgument,
     OutputExists,
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.files import read_json, refuse_existing, write_whole
 from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
-from sfumato.corpora.source import Place, Source
+from sfumato.corpora.source import Place, Source, Stamp
+from sfumato.corpora.words import Words
 from sfumato.corpora.writing import is_stdout, is_stream, opened_stream
 from sfumato.execution.local import in_order
 from sfumato.releases.parts import Parts
@@ -76,6 +78,31 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """The source as it was when the job began."""
+
+    source: Source
+    stamp: Stamp | None
+    changed: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> Input:
+        """Look at it."""
+        return cls(source, source.stamp(), source.claims().get("input"))
+
+    @property
+    def kept(self) -> list[int] | int | None:
+        """What is written down to know it again: nothing about its text."""
+        return self.changed if self.stamp is None else self.stamp.kept
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Iterator[Chunk], Place]]:
+        """Its chunks, as long as it stays what it was: no output may mix two inputs."""
+        with self.source.opened() as (chunks, place):
+            yield self.source.steady(chunks, self.stamp), place
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One privatized chunk."""
 
@@ -106,41 +133,43 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 
 def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    tally = Tally()
+    tally, input_ = Tally(), Input.of(job.source)
     with (
         opened_stream(job.target) as output,
-        job.source.opened() as (chunks, place),
+        input_.opened() as (chunks, place),
         closing(_privatized(job, privatizer, enumerate(chunks), place)) as finished,
     ):
         for part in finished:
             output.write(part.content)
             tally.add(part.tally)
-    summary = _summary(job, privatizer, tally)
+    summary = _summary(job, privatizer, tally) | {"input": input_.changed}
     if job.side is not None:
         write_whole(job.side, spelled(summary))
     return summary
 
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    parts = Parts.beside(job.target)
-    claims = _settings(job, privatizer) | job.source.claims() | {"version": version("sfumato")}
-    private = {"policy or settings": job.private, "input": str(job.source.size)}
+    parts, input_ = Parts.beside(job.target), Input.of(job.source)
+    claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
+    private = {"policy or settings": job.private}
     with parts.opened(claims, private, afresh=not job.resume):
+        if parts.completed:
+            _put_in_place(job, parts)
+            return (read_json(job.side) if job.side else {}) | {"already_finished": True}
         try:
-            tally, count = _finish_parts(job, privatizer, parts)
-        except BadInput:
-            # The input has to be mended, and then these parts belong to another input.
+            tally, count = _finish_parts(job, privatizer, parts, input_)
+        except (BadInput, InputChanged):
+            # The input has to be mended, and then these parts belong to another input; or it was
+            # changed in between, and nobody knows which of the two they belong to.
             parts.remove()
             raise
         except BaseException:
             if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
-        summary = _summary(job, privatizer, tally)
-        if len(parts.paths()) != count:
-            raise StorageFailed(f"parts have vanished from {parts.folder}; start again")
-        _put_together(job, parts, summary)
-        parts.remove()
+        summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+        _put_together(job, parts, count, summary)
+        _put_in_place(job, parts)
     return summary
 
 
@@ -150,9 +179,7 @@ def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
     summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
-    # When the input was last changed: enough to tell another input, and nothing about its text.
-    changed = job.source.claims().get("input")
-    return summary | {"settings": _settings(job, privatizer), "input": changed}
+    return summary | {"settings": _settings(job, privatizer)}
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -170,14 +197,16 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but with other settings; --overwrite starts again"
         )
-    if summary.get("input") != job.source.claims().get("input"):
+    if summary.get("input") != Input.of(job.source).changed:
         raise CannotResume(
             f"{job.target} is finished, but from another input; --overwrite starts again"
         )
     return summary | {"already_finished": True}
 
 
-def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally, int]:
+def _finish_parts(
+    job: Job, privatizer: Privatizer, parts: Parts, input_: Input
+) -> tuple[Tally, int]:
     """Privatize every chunk whose part is not there yet; count the words and the parts."""
     tally = Tally()
     count = 0
@@ -190,16 +219,27 @@ def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally
             if finished is None:
                 yield index, chunk
             else:
+                _refuse_other_chunk(chunk, finished)
                 tally.add(finished)
 
     with (
-        job.source.opened() as (chunks, place),
+        input_.opened() as (chunks, place),
         closing(_privatized(job, privatizer, missing(chunks), place)) as finished,
     ):
         for part in finished:
             parts.finish(part.index, part.content, part.tally)
             tally.add(part.tally)
     return tally, count
+
+
+def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
+    """A chunk of as many documents and words as its part came of is taken for the same."""
+    documents = chunk.documents()
+    words = sum(len(Words.of(one.text)) for one in documents) if finished.words else 0
+    if (len(documents), words) != (finished.documents, finished.words):
+        raise CannotResume(
+            "cannot resume: input changed since the run began; --overwrite starts again"
+        )
 
 
 def _privatized(
@@ -225,11 +265,10 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     return Part(index, chunk.rewritten([one.edited for one in results]), tally)
 
 
-def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
-    whole = parts.folder / "whole"
-    with whole.open("wb") as raw:
+def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -> None:
+    with parts.together.open("wb") as raw:
         with writing(raw, job.target.suffix) as output:
-            job.source.format.assemble(parts.paths(), output)
+            job.source.format.assemble(parts.whole(count), output)
         raw.flush()
         os.fsync(raw.fileno())
     # An output must never stand there without its guarantee, nor an old output beside a new one.
@@ -237,13 +276,19 @@ def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
     job.default_side.unlink(missing_ok=True)
     if job.side is not None:
         write_whole(job.side, spelled(summary))
-    whole.replace(job.target)
+    parts.complete()
+
+
+def _put_in_place(job: Job, parts: Parts) -> None:
+    if parts.together.exists():
+        parts.together.replace(job.target)
+    parts.remove()
 
 
 def _refuse(job: Job) -> None:
     """Say no before anything is written."""
     target, source = job.target, job.source
-    if job.resume and (job.streams or source.path is None):
+    if job.resume and (job.streams or source.is_stream):
         raise StorageFailed("--resume needs an input file and an output file, not a pipe")
     if target.is_dir():
         raise OutputExists(f"{target} is a folder, not a file")
