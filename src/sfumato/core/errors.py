@@ -9,6 +9,7 @@
     │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
     │   ├── MalformedVectors                3  a vector file that cannot be read
     │   ├── UndefinedGradient               3  a record whose gradient is not a finite vector
+    │   ├── TookTooLong                     3  a rule that hardly ends on a document
     │   ├── UndecodableText                 3  bytes that are not in the stated encoding
     │   └── UnknownWords                    3  words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)             4  reading or writing did not work
@@ -78,6 +79,10 @@ class MalformedVectors(BadInput):
 
 class UndefinedGradient(BadInput):
     """A record whose gradient is not a finite vector; which one is secret, and not said."""
+
+
+class TookTooLong(BadInput):
+    """A rule that takes too long on a document; both are named by where they stand."""
 
 
 class UndecodableText(BadInput):
