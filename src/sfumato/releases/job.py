@@ -59,7 +59,7 @@ class Job:
         at_least("workers", self.workers, 1)
         if self.target.is_symlink() and not is_stream(self.target):
             # What a link points to is replaced, not the link.
-            object.__setattr__(self, "target", self.target.resolve())
+            object.__setattr__(self, "target", _behind(self.target))
 
     @property
     def streams(self) -> bool:
@@ -143,8 +143,7 @@ def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             output.write(part.content)
             tally.add(part.tally)
     summary = _summary(job, privatizer, tally) | {"input": input_.changed}
-    if job.side is not None:
-        write_whole(job.side, spelled(summary))
+    _write_side(job, summary)
     return summary
 
 
@@ -274,8 +273,7 @@ def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -
     # An output must never stand there without its guarantee, nor an old output beside a new one.
     job.target.unlink(missing_ok=True)
     job.default_side.unlink(missing_ok=True)
-    if job.side is not None:
-        write_whole(job.side, spelled(summary))
+    _write_side(job, summary)
     parts.complete()
 
 
@@ -283,6 +281,25 @@ def _put_in_place(job: Job, parts: Parts) -> None:
     if parts.together.exists():
         parts.together.replace(job.target)
     parts.remove()
+
+
+def _write_side(job: Job, summary: dict[str, Any]) -> None:
+    if job.side is not None:
+        try:
+            write_whole(job.side, spelled(summary))
+        except OSError as error:
+            raise StorageFailed(_reason(error, job, job.side)) from None
+
+
+def _behind(link: Path) -> Path:
+    try:
+        found = link.resolve()
+        endless = found.is_symlink()
+    except (OSError, RuntimeError):  # which it is depends on the version of Python
+        endless = True
+    if endless:
+        raise StorageFailed(f"cannot write {link}: it is a link that leads to itself")
+    return found
 
 
 def _refuse(job: Job) -> None:
@@ -304,7 +321,7 @@ def _refuse(job: Job) -> None:
     if job.overwrite or job.resume or job.streams:
         return
     refuse_existing(target, overwrite=False)
-    if Parts.beside(target).folder.exists():
+    if Parts.beside(target).count():  # whoever was killed before the first has left nothing
         raise OutputExists(
             f"an unfinished run for {target} was found; --resume continues it, "
             "--overwrite starts again"
@@ -325,7 +342,7 @@ def _refuse_side(job: Job) -> None:
         refuse_existing(path, overwrite=job.overwrite or job.resume)
 
 
-def _reason(error: OSError, job: Job) -> str:
+def _reason(error: OSError, job: Job, path: Path | None = None) -> str:
     finished = 0 if job.streams else Parts.beside(job.target).count()
     kept = f"; {finished} finished parts are kept, --resume continues" if finished else ""
-    return f"cannot write {job.target}: {error.strerror or 'writing failed'}{kept}"
+    return f"cannot write {path or job.target}: {error.strerror or 'writing failed'}{kept}"

@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import CannotResume, InputChanged, MalformedRecord, StorageFailed
+from sfumato.core.errors import BadInput, CannotResume, InputChanged, MalformedRecord, StorageFailed
 from sfumato.corpora.formats import chunks
 from sfumato.corpora.formats.chunks import Chunk
 from sfumato.corpora.formats.layout import Layout
@@ -228,7 +230,10 @@ def test_the_folder_does_not_tell_how_large_the_input_is(
     folder = Parts.beside(job.target).folder
     found = size_guessed(folder, [size - 1, size, size + 1])
     assert found == (size if sabotaged else None)
-    assert str(size) not in (folder / "run.json").read_text()
+    assert job.source.path is not None
+    status = job.source.path.stat()
+    kept = json.loads((folder / "run.json").read_bytes())["claims"]["input"]
+    assert kept == [status.st_ino, status.st_mtime_ns]
 
 
 def appended_to(path: Path) -> None:
@@ -325,3 +330,85 @@ def test_an_input_without_a_size_or_a_time_has_no_stamp(tmp_path: Path) -> None:
     )
     with pytest.raises(StorageFailed, match="not a pipe"):
         run(resumed, Privatizer(policy="digits", mechanism="redact"))
+
+
+def test_a_pipe_gets_all_of_it_and_nothing_is_put_beside_it(
+    job: Job, privatizer: Privatizer
+) -> None:
+    pipe, link = job.target.with_name("pipe.jsonl"), job.target.with_name("link.jsonl")
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    before = set(pipe.parent.iterdir())
+    for target in (pipe, link):
+        with ThreadPoolExecutor(1) as reader:
+            content = reader.submit(pipe.read_bytes)
+            run(replace(job, target=target), privatizer)
+            assert len(content.result().splitlines()) == len(LINES)
+    assert set(pipe.parent.iterdir()) == before
+
+
+def test_links_that_lead_to_themselves_are_named(job: Job) -> None:
+    one, other = job.target.with_name("one.jsonl"), job.target.with_name("other.jsonl")
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(StorageFailed, match=r"cannot write .*one\.jsonl: it is a link"):
+        replace(job, target=one)
+
+
+def test_a_folder_that_cannot_be_written_to_and_a_guarantee_that_cannot_be_written(
+    job: Job, privatizer: Privatizer
+) -> None:
+    with pytest.raises(StorageFailed, match=r"cannot write /proc/out\.jsonl"):
+        run(replace(job, target=Path("/proc/out.jsonl")), privatizer)
+    side = job.target.with_name("s" * 250)  # there is no room for the name it has at first
+    with pytest.raises(StorageFailed, match=r"cannot write .*sss: .*4 finished parts are kept"):
+        run(replace(job, guarantee=side), privatizer)
+    assert not job.target.exists()
+    drawn = b"".join(path.read_bytes() for path in Parts.beside(job.target).whole(4))
+    run(replace(job, resume=True), privatizer)
+    assert job.target.read_bytes() == drawn
+
+
+def test_who_is_killed_before_the_first_part_leaves_nothing_to_decide(
+    job: Job, privatizer: Privatizer
+) -> None:
+    """A lock that nobody holds, and a record of other settings: there is nothing to go on with."""
+    folder = Parts.beside(job.target).folder
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "run.json").write_text("{}")
+    (folder / "00000000.part.unfinished").write_text("ha")
+    run(job, privatizer)
+    assert len(job.target.read_text().splitlines()) == len(LINES)
+    assert not folder.exists()
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(stopped: Job, privatizer: Privatizer) -> None:
+    """Times are compared for being the same, never for being earlier or later."""
+    for path in Parts.beside(stopped.target).folder.iterdir():
+        os.utime(path, ns=(ENTRY_TIME // 2, ENTRY_TIME // 2))
+    run(stopped, privatizer)
+    assert len(stopped.target.read_text().splitlines()) == len(LINES)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_descriptor_and_no_process_is_left(
+    job: Job, privatizer: Privatizer, workers: int
+) -> None:
+    job = replace(job, overwrite=True, workers=workers)
+    bad = replace(job.source, layout=Layout(field="none"))
+
+    def use() -> None:
+        run(job, privatizer)
+        with pytest.raises(BadInput):
+            run(replace(job, source=bad), privatizer)
+
+    use()  # what is opened once and kept
+    before = descriptors()
+    use()
+    assert descriptors() <= before
+    assert not active_children()
