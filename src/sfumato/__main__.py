@@ -1,6 +1,19 @@
 """``python -m sfumato`` is ``sfumato``."""
 
-from sfumato.cli.main import run
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sfumato.cli.interrupts import end_at_once
+
+
+def run() -> NoReturn:
+    """The console script; whoever interrupts it while it is being loaded sees no traceback."""
+    end_at_once()
+    from sfumato.cli.main import run as run_command
+
+    run_command()
+
 
 if __name__ == "__main__":
     run()

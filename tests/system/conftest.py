@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
-EXECUTABLE = [sys.executable, "-c", "from sfumato.cli.main import run; run()"]
+EXECUTABLE = [sys.executable, "-c", "from sfumato.__main__ import run; run()"]
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

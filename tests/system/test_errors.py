@@ -89,6 +89,20 @@ def test_bad_input(
     assert list(tmp_path.iterdir()) == [source]
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_pattern_that_hardly_ends(sfumato: Command, tmp_path: Path, workers: str) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", ["a 7", "b", f"{SECRET} {'x' * 70} 7"])
+    result = sfumato(
+        "privatize", source, "-o", tmp_path / "out.jsonl", "-e", "5", "--workers", workers,
+        "--policy", "digits", "--policy", "regex:(?:x|xx)+[0-9]", "--set", "regex.seconds=0.1",
+    )  # fmt: skip
+    complaint = one_line(result)
+    assert "policy 2 of 2: the regular expression took over 0.109 seconds" in complaint
+    assert "at line 3; simplify it" in complaint
+    assert result.returncode == 3
+    assert list(tmp_path.iterdir()) == [source]
+
+
 def test_missing_input_and_folder_and_unreadable_file(sfumato: Command, tmp_path: Path) -> None:
     result = sfumato("privatize", tmp_path / "no.txt", "-o", tmp_path / "out.txt", "-e", "5")
     assert "no such file" in one_line(result)

@@ -63,7 +63,7 @@ def test_the_wheel_privatizes_with_the_core_only(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "My ID is 145572, mail jo@example.org"}\n')
     # Isolated: a PYTHONPATH would bring in what the wheel is tried out without.
-    command = "from sfumato.cli.main import run; run()"
+    command = "from sfumato.__main__ import run; run()"
     run = [str(python), "-I", "-c", command, "privatize", "in.jsonl"]
     done = subprocess.run(
         [*run, "-o", "out.jsonl", "--policy", "pii", "--policy", "digits", "--epsilon", "5"],

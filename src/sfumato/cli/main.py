@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import io
 import os
-import signal
+import select
 import sys
 import traceback
-from types import FrameType
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -38,6 +38,7 @@ from sfumato.cli import (
     train,
     verify,
 )
+from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
 from sfumato.core.errors import SfumatoError
 
 app = typer.Typer(
@@ -85,13 +86,21 @@ def _root(
 
 
 def run() -> NoReturn:
-    """The console script."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    _open_standard_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may lack our letters
-    sys.exit(main(sys.argv[1:]))
+    """The command in a process of its own; it ends with the command's exit code."""
+    try:
+        raise_first()
+        _open_standard_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal may lack our letters
+        code = main(sys.argv[1:])
+        _settle_streams()
+        end_at_once(code)
+    except KeyboardInterrupt:
+        # It came before or after the command itself. (The next one would end us here and now.)
+        code = _say("interrupted", INTERRUPTED)
+        _settle_streams()
+    sys.exit(code)
 
 
 def _open_standard_streams() -> None:
@@ -117,34 +126,67 @@ def main(arguments: list[str]) -> int:
     try:
         result = app(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()
-    except SfumatoError as error:
-        return _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit):
-        # Whoever read our output has left; there is nobody to tell. (Typer turns a broken pipe
-        # into SystemExit, and raises that for nothing else here.)
-        _drop_output()
-        return 0
-    except MemoryError:
-        return _say("out of memory; a document or a setting may be too large", 4)
-    except OSError as error:
-        return _not_done(error)
+        # (Typer turns a broken pipe into SystemExit, and raises that for nothing else here.)
+        return _pipe_closed()
     except Exception as error:
-        return _unexpected(error)
+        return _failed(error)
     code = result if isinstance(result, int) else 0
-    return _say("interrupted", code) if code == 130 else code
+    return _say("interrupted", code) if code == INTERRUPTED else code
+
+
+def _failed(error: Exception) -> int:
+    if isinstance(error, SfumatoError):
+        return _say(str(error), error.exit_code)
+    if isinstance(error, MemoryError):
+        return _say("out of memory; a document or a setting may be too large", 4)
+    return _not_done(error) if isinstance(error, OSError) else _unexpected(error)
+
+
+def _pipe_closed() -> int:
+    """Success if whoever read our results has left: there is nobody to tell.
+
+    A command that has a file to write has written it before it shows results, so results are all
+    that can be missing.
+    """
+    if not _reader_has_left():
+        return _say("reading or writing failed: a pipe was closed at its other end", 4)
+    _drop(1)
+    return 0
 
 
 def _not_done(error: OSError) -> int:
     if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exc()
-    _drop_output()  # what stands in the buffer would fail once more on leaving
+    _drop(1)  # what stands in the buffer would fail once more on leaving
     where = f"{error.filename}: " if isinstance(error.filename, str) else ""
     reason = error.strerror or type(error).__name__
     return _say(f"reading or writing failed: {where}{reason}", 4)
 
 
-def _drop_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _reader_has_left() -> bool:
+    """Whether standard output is a pipe that nobody reads any more."""
+    looking = select.poll()
+    looking.register(1, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in looking.poll(0))
+
+
+def _settle_streams() -> None:
+    """What cannot be written now must not be tried again on leaving: that changes the exit code."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            _drop(number)
+
+
+def _drop(number: int) -> None:
+    """What is written to standard output or error from now on goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def _unexpected(error: Exception) -> int:
@@ -158,7 +200,7 @@ def _unexpected(error: Exception) -> int:
     if show_message is not None:  # a complaint about the command line
         return _say(f"{show_message()} (see 'sfumato --help')", getattr(error, "exit_code", 2))
     if type(error).__name__ == "Abort":
-        return _say("interrupted", 130)
+        return _say("interrupted", INTERRUPTED)
     # The message of an unforeseen error may hold private text, so only its place is shown.
     frames = traceback.extract_tb(error.__traceback__)
     places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
@@ -172,9 +214,6 @@ def _unexpected(error: Exception) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write("sfumato: " + " ".join(message.split()) + "\n")
+    with suppress(OSError):  # the code says it, too
+        sys.stderr.write("sfumato: " + " ".join(message.split()) + "\n")
     return code
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise KeyboardInterrupt

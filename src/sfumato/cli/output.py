@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,9 @@ def _controls() -> dict[int, str]:
 
 
 def note(message: str) -> None:
-    """One line for the person watching."""
-    sys.stderr.write(message + "\n")
+    """One line for the person watching; if nobody does, the work goes on all the same."""
+    with suppress(OSError):
+        sys.stderr.write(message + "\n")
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:

@@ -10,12 +10,14 @@
     │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
     │   ├── MalformedVectors                3  a vector file that cannot be read
     │   ├── UndefinedGradient               3  a record whose gradient is not a finite vector
+    │   ├── TookTooLong                     3  a rule that hardly ends on a document
     │   ├── UndecodableText                 3  bytes that are not in the stated encoding
     │   └── UnknownWords                    3  words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)             4  reading or writing did not work
     │   ├── MissingModel                    4  a model that is neither here nor to be had
     │   ├── OutputExists                    4  somebody's file stands where ours should go
-    │   └── CannotResume                    4  the finished parts belong to another run
+    │   ├── InputChanged                    4  the input was changed while it was read
+    │   └── CannotResume                    4  finished parts are another run's, or damaged
     ├── MissingExtra (ImportError)          5  an optional dependency is not installed
     ├── BudgetExceeded (RuntimeError)       2  a step that the plan does not allow any more
     └── IncomparableGuarantees (TypeError)  2  guarantees that do not add up
@@ -84,6 +86,10 @@ class UndefinedGradient(BadInput):
     """A record whose gradient is not a finite vector; which one is secret, and not said."""
 
 
+class TookTooLong(BadInput):
+    """A rule that takes too long on a document; both are named by where they stand."""
+
+
 class UndecodableText(BadInput):
     """Bytes that are not text in the stated encoding, or text that is not Unicode."""
 
@@ -106,8 +112,12 @@ class OutputExists(StorageFailed):
     """A file stands where ours should go."""
 
 
+class InputChanged(StorageFailed):
+    """The input was changed while it was read; what came of it mixes two inputs."""
+
+
 class CannotResume(StorageFailed):
-    """The finished parts belong to other settings or another input."""
+    """The finished parts belong to other settings or another input, or they are damaged."""
 
 
 class MissingExtra(SfumatoError, ImportError):

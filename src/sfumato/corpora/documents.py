@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfumato.core.errors import UndecodableText
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with an optional id, author and labels; nothing here is ever changed in place."""
+    """A text with an optional id, author and labels; nothing here is ever changed in place.
+
+    ``place`` says where it was read (``line 12``): messages name a document and never quote it.
+    """
 
     text: str
     id: str | None = None
     author: str | None = None
     labels: tuple[str, ...] = ()
+    place: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         try:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from gzip import BadGzipFile
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from sfumato.core.errors import InvalidArgument, SfumatoError, StorageFailed
+from sfumato.core.errors import (
+    BadInput,
+    InputChanged,
+    InvalidArgument,
+    SfumatoError,
+    StorageFailed,
+)
 from sfumato.corpora.compression import reading
 from sfumato.corpora.documents import Document
 from sfumato.corpora.formats.choose import FORMATS, Format, named, of_path
@@ -18,6 +25,25 @@ from sfumato.corpora.formats.chunks import Chunk
 from sfumato.corpora.formats.layout import Layout
 
 Place = Callable[[], int]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file's place on its disk, its size and when it was changed: to be compared, in memory.
+
+    The size must never be written down: less the text that is no secret, it is the length of the
+    secret, and it is so small a number that any digest of it can be undone by trying all sizes.
+    """
+
+    device: int
+    number: int
+    size: int = field(repr=False)
+    changed: int
+
+    @property
+    def kept(self) -> list[int]:
+        """What may be written down to know the file again: nothing that follows from its text."""
+        return [self.number, self.changed]
 
 
 @dataclass(frozen=True)
@@ -59,6 +85,11 @@ class Source:
         """Bytes on disk, if that can be known."""
         return self.path.stat().st_size if self.path is not None and self.path.is_file() else None
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a pipe or a device, which can be read once only."""
+        return self.path is None or (self.path.exists() and not self.path.is_file())
+
     def settings(self) -> dict[str, Any]:
         """How the file is read; nothing here depends on what it holds."""
         return {"format": self.format.name} | asdict(self.layout)
@@ -69,6 +100,31 @@ class Source:
         Not the size: less the text that is no secret, it is the length of the secret.
         """
         return {} if self.path is None else {"input": self.path.stat().st_mtime_ns}
+
+    def stamp(self) -> Stamp | None:
+        """What shows that a file was changed or exchanged; pipes and devices have none."""
+        if self.path is None:
+            return None
+        status = self.path.stat()
+        if not S_ISREG(status.st_mode):
+            return None
+        return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+    def steady(self, chunks: Iterator[Chunk], since: Stamp | None) -> Iterator[Chunk]:
+        """The same chunks, as long as the file is the one that it was.
+
+        Only a change that keeps the size, within one tick of the file system's clock, is not seen.
+        """
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except BadInput:
+                self._refuse_change(since)  # that is the reason then, and not the line it names
+                raise
+            self._refuse_change(since)
+            if chunk is None:
+                return
+            yield chunk
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Iterator[Chunk], Place]]:
@@ -90,6 +146,17 @@ class Source:
         with self.opened() as (chunks, _):
             for chunk in chunks:
                 yield from chunk.documents()
+
+    def _refuse_change(self, since: Stamp | None) -> None:
+        try:
+            changed = self.stamp() != since
+        except OSError:
+            changed = True  # it was moved or deleted
+        if changed:
+            raise InputChanged(
+                f"{self.path} was changed, exchanged or moved while it was read; "
+                "start again when nobody writes to it"
+            )
 
     def _chunks(self, stream: BinaryIO) -> Iterator[Chunk]:
         try:

@@ -25,6 +25,11 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def is_stdout(path: Path) -> bool:
+    """Whether an output is standard output: only there may a reader leave when it has enough."""
+    return path == STDOUT or str(path) in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
 def opened_stream(path: Path) -> BinaryIO:
     """Standard output, another open file or a device, for writing."""
     if path == STDOUT:
@@ -47,7 +52,9 @@ def written(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             refuse_existing(path, overwrite=overwrite)
             with replacing(path) as raw, writing(raw, path.suffix) as stream:
                 yield stream
-    except (SfumatoError, BrokenPipeError):
+    except SfumatoError:
         raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_stdout(path):
+            raise
         raise StorageFailed(f"cannot write {path}: {error.strerror}") from None

@@ -50,7 +50,7 @@ from sfumato.mechanisms.selective import (
     selecting,
 )
 from sfumato.policies.patterns import Everything, Nothing
-from sfumato.policies.policy import Policy
+from sfumato.policies.policy import Policy, naming
 
 LEVEL_LEAK = "which level each selected word has"
 
@@ -142,7 +142,9 @@ class Levels:
         """For each word that has a level, the number of that level, 0 being the strictest."""
         ranks: dict[int, int] = {}
         for number, level in enumerate(self.levels):
-            for index in level.policy.find(document).select(words):
+            with naming(f"the level {exact(level.epsilon)}"):
+                found = level.policy.find(document)
+            for index in found.select(words):
                 # Levels come strictest first, so whoever was here before is stricter.
                 ranks.setdefault(index, number)
         return ranks

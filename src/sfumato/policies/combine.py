@@ -12,7 +12,7 @@ from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.corpora.words import Words
 from sfumato.policies.identity import Identity, identity_around
-from sfumato.policies.policy import Policy, find_each
+from sfumato.policies.policy import Policy, find_each, naming
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class Minus:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents at once."""
-        kept, removed = find_each(self.policy, documents), find_each(self.without, documents)
+        kept = find_each(self.policy, documents)
+        with naming("what is excepted"):
+            removed = find_each(self.without, documents)
         return [_taken_out(*one) for one in zip(kept, removed, documents, strict=True)]
 
     def identity(self) -> Identity | None:
@@ -156,7 +158,10 @@ class _Stretches:
 
 def _found_by(policies: Sequence[Policy], documents: Sequence[Document]) -> list[tuple[Spans, ...]]:
     """For each document what each policy finds in it."""
-    found = [find_each(policy, documents) for policy in policies]
+    found = []
+    for number, policy in enumerate(policies, start=1):
+        with naming(f"policy {number} of {len(policies)}"):
+            found.append(find_each(policy, documents))
     return list(zip(*found, strict=True))
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.checks import positive
+from sfumato.core.errors import InvalidArgument, TookTooLong
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.identity import Identity
@@ -16,7 +17,7 @@ from sfumato.policies.identity import Identity
 # A pattern may be given by a user; one that backtracks for ever must not hang the job. Ordinary
 # patterns read a million characters in well under a second.
 SECONDS_PER_DOCUMENT = 60.0
-SECONDS_PER_CHARACTER = 1e-4
+SECONDS_PER_CHARACTER = 1e-4  # on top of that
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,20 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Regex:
-    """What a regular expression (of the ``regex`` module) matches."""
+    """What a regular expression (of the ``regex`` module) matches.
+
+    ``seconds`` is how much of a processor's time a document may take; it changes nothing in what is
+    found, for whoever exceeds it gets an error and no spans.
+    """
 
     pattern: str = field(repr=False)
     label: str = "MATCH"
+    seconds: float = field(default=SECONDS_PER_DOCUMENT, compare=False, repr=False)
 
     name: ClassVar[str] = "regex"
 
     def __post_init__(self) -> None:
+        positive("seconds", self.seconds)
         try:
             regex.compile(self.pattern)
         except regex.error as error:
@@ -100,16 +107,17 @@ class Regex:
 
     def find(self, document: Document) -> Spans:
         """Every match, the overlapping ones among them left out."""
-        seconds = SECONDS_PER_DOCUMENT + SECONDS_PER_CHARACTER * len(document.text)
+        seconds = self.seconds + SECONDS_PER_CHARACTER * len(document.text)
         try:
             return Spans.of(
                 Span(match.start(), match.end(), self.label, "regex", "matches the pattern")
                 for match in self._compiled.finditer(document.text, timeout=seconds)
             )
         except TimeoutError:
-            raise InvalidArgument(
-                f"the regular expression took over {seconds:.0f} seconds on one "
-                "document; simplify it (nested repetition is the usual cause)"
+            raise TookTooLong(
+                f"the regular expression took over {seconds:.3g} seconds on the document at "
+                f"{document.place or 'an unknown place'}; simplify it (nested repetition is the "
+                "usual cause), or allow more with --set regex.seconds=N"
             ) from None
 
     def identity(self) -> Identity:

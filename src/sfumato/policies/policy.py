@@ -8,8 +8,10 @@ policy that leaks; ``sfumato policy score`` measures how much.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
+from sfumato.core.errors import TookTooLong
 from sfumato.corpora.documents import Document
 from sfumato.corpora.spans import Spans
 
@@ -48,6 +50,15 @@ def find_each(policy: Policy, documents: Sequence[Document]) -> list[Spans]:
     if isinstance(policy, Batched):
         return policy.find_many(documents)
     return [policy.find(document) for document in documents]
+
+
+@contextmanager
+def naming(which: str) -> Iterator[None]:
+    """Say which of several policies took too long: two of them may be regular expressions."""
+    try:
+        yield
+    except TookTooLong as error:
+        raise TookTooLong(f"{which}: {error}") from None
 
 
 def found_in(policy: Policy, documents: Iterable[Document]) -> Iterator[tuple[Document, Spans]]:

@@ -7,7 +7,8 @@ input never leaves a partial output.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,17 +18,19 @@ from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import (
     BadInput,
     CannotResume,
+    InputChanged,
     InvalidArgument,
     OutputExists,
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import read_object, refuse_existing, write_whole
+from sfumato.core.files import read_json, read_object, refuse_existing, write_whole
 from sfumato.core.progress import progress
 from sfumato.corpora.compression import writing
 from sfumato.corpora.formats.chunks import Chunk
-from sfumato.corpora.source import Place, Source
-from sfumato.corpora.writing import is_stream, opened_stream
+from sfumato.corpora.source import Place, Source, Stamp
+from sfumato.corpora.words import Words
+from sfumato.corpora.writing import is_stdout, is_stream, opened_stream
 from sfumato.execution.local import in_order
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
@@ -55,7 +58,7 @@ class Job:
         at_least("workers", self.workers, 1, MOST_WORKERS)
         if self.target.is_symlink() and not is_stream(self.target):
             # What a link points to is replaced, not the link.
-            object.__setattr__(self, "target", self.target.resolve())
+            object.__setattr__(self, "target", _behind(self.target))
 
     @property
     def streams(self) -> bool:
@@ -71,6 +74,31 @@ class Job:
     def default_side(self) -> Path:
         """Where the guarantee goes unless told otherwise."""
         return self.target.with_name(self.target.name + ".guarantee.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The source as it was when the job began."""
+
+    source: Source
+    stamp: Stamp | None
+    changed: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> Input:
+        """Look at it."""
+        return cls(source, source.stamp(), source.claims().get("input"))
+
+    @property
+    def kept(self) -> list[int] | int | None:
+        """What is written down to know it again: nothing about its text."""
+        return self.changed if self.stamp is None else self.stamp.kept
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Iterator[Chunk], Place]]:
+        """Its chunks, as long as it stays what it was: no output may mix two inputs."""
+        with self.source.opened() as (chunks, place):
+            yield self.source.steady(chunks, self.stamp), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,44 +123,51 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         return _streamed(job, privatizer) if job.streams else _in_parts(job, privatizer)
-    except (SfumatoError, BrokenPipeError):
+    except SfumatoError:
         raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_stdout(job.target):
+            raise
         raise StorageFailed(_reason(error, job)) from None
 
 
 def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    tally = Tally()
-    with opened_stream(job.target) as output, job.source.opened() as (chunks, place):
-        for part in _privatized(job, privatizer, enumerate(chunks), place):
+    tally, input_ = Tally(), Input.of(job.source)
+    with (
+        opened_stream(job.target) as output,
+        input_.opened() as (chunks, place),
+        closing(_privatized(job, privatizer, enumerate(chunks), place)) as finished,
+    ):
+        for part in finished:
             output.write(part.content)
             tally.add(part.tally)
-    summary = _summary(job, privatizer, tally)
-    if job.side is not None:
-        write_whole(job.side, spelled(summary))
+    summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+    _write_side(job, summary)
     return summary
 
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    parts = Parts.beside(job.target)
-    claims = _settings(job, privatizer) | job.source.claims() | {"version": version("sfumato")}
-    private = {"policy or settings": job.private, "input": str(job.source.size)}
+    parts, input_ = Parts.beside(job.target), Input.of(job.source)
+    claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
+    private = {"policy or settings": job.private}
     with parts.opened(claims, private, afresh=not job.resume):
+        if parts.completed:
+            _put_in_place(job, parts)
+            return (read_json(job.side) if job.side else {}) | {"already_finished": True}
         try:
-            tally, count = _finish_parts(job, privatizer, parts)
-        except BadInput:
-            # The input has to be mended, and then these parts belong to another input.
+            tally, count = _finish_parts(job, privatizer, parts, input_)
+        except (BadInput, InputChanged):
+            # The input has to be mended, and then these parts belong to another input; or it was
+            # changed in between, and nobody knows which of the two they belong to.
             parts.remove()
             raise
         except BaseException:
             if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
-        summary = _summary(job, privatizer, tally)
-        if len(parts.paths()) != count:
-            raise StorageFailed(f"parts have vanished from {parts.folder}; start again")
-        _put_together(job, parts, summary)
-        parts.remove()
+        summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+        _put_together(job, parts, count, summary)
+        _put_in_place(job, parts)
     return summary
 
 
@@ -142,9 +177,7 @@ def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
     summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
-    # When the input was last changed: enough to tell another input, and nothing about its text.
-    changed = job.source.claims().get("input")
-    return summary | {"settings": _settings(job, privatizer), "input": changed}
+    return summary | {"settings": _settings(job, privatizer)}
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -162,14 +195,16 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but with other settings; --overwrite starts again"
         )
-    if summary.get("input") != job.source.claims().get("input"):
+    if summary.get("input") != Input.of(job.source).changed:
         raise CannotResume(
             f"{job.target} is finished, but from another input; --overwrite starts again"
         )
     return summary | {"already_finished": True}
 
 
-def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally, int]:
+def _finish_parts(
+    job: Job, privatizer: Privatizer, parts: Parts, input_: Input
+) -> tuple[Tally, int]:
     """Privatize every chunk whose part is not there yet; count the words and the parts."""
     tally = Tally()
     count = 0
@@ -182,20 +217,36 @@ def _finish_parts(job: Job, privatizer: Privatizer, parts: Parts) -> tuple[Tally
             if finished is None:
                 yield index, chunk
             else:
+                _refuse_other_chunk(chunk, finished)
                 tally.add(finished)
 
-    with job.source.opened() as (chunks, place):
-        for part in _privatized(job, privatizer, missing(chunks), place):
+    with (
+        input_.opened() as (chunks, place),
+        closing(_privatized(job, privatizer, missing(chunks), place)) as finished,
+    ):
+        for part in finished:
             parts.finish(part.index, part.content, part.tally)
             tally.add(part.tally)
     return tally, count
 
 
+def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
+    """A chunk of as many documents and words as its part came of is taken for the same."""
+    documents = chunk.documents()
+    words = sum(len(Words.of(one.text)) for one in documents) if finished.words else 0
+    if (len(documents), words) != (finished.documents, finished.words):
+        raise CannotResume(
+            "cannot resume: input changed since the run began; --overwrite starts again"
+        )
+
+
 def _privatized(
     job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: Place
-) -> Iterator[Part]:
-    with progress("privatizing", job.source.size) as advance:
-        for part in in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers):
+) -> Generator[Part]:
+    # Closed when the work is interrupted, not some time later: then no worker is left.
+    working = closing(in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers))
+    with progress("privatizing", job.source.size) as advance, working as finished:
+        for part in finished:
             yield part
             advance(place())
 
@@ -212,25 +263,48 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     return Part(index, chunk.rewritten([one.edited for one in results]), tally)
 
 
-def _put_together(job: Job, parts: Parts, summary: dict[str, Any]) -> None:
-    whole = parts.folder / "whole"
-    with whole.open("wb") as raw:
+def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -> None:
+    with parts.together.open("wb") as raw:
         with writing(raw, job.target.suffix) as output:
-            job.source.format.assemble(parts.paths(), output)
+            job.source.format.assemble(parts.whole(count), output)
         raw.flush()
         os.fsync(raw.fileno())
     # An output must never stand there without its guarantee, nor an old output beside a new one.
     job.target.unlink(missing_ok=True)
     job.default_side.unlink(missing_ok=True)
+    _write_side(job, summary)
+    parts.complete()
+
+
+def _put_in_place(job: Job, parts: Parts) -> None:
+    if parts.together.exists():
+        parts.together.replace(job.target)
+    parts.remove()
+
+
+def _write_side(job: Job, summary: dict[str, Any]) -> None:
     if job.side is not None:
-        write_whole(job.side, spelled(summary))
-    whole.replace(job.target)
+        try:
+            write_whole(job.side, spelled(summary))
+        except OSError as error:
+            raise StorageFailed(_reason(error, job, job.side)) from None
+
+
+def _behind(link: Path) -> Path:
+    try:
+        found = link.resolve()
+        endless = found.is_symlink()
+    except (OSError, RuntimeError):  # which it is depends on the version of Python
+        endless = True
+    if endless:
+        raise StorageFailed(f"cannot write {link}: it is a link that leads to itself")
+    return found
 
 
 def _refuse(job: Job) -> None:
     """Say no before anything is written."""
     target, source = job.target, job.source
-    if job.resume and (job.streams or source.path is None):
+    if job.resume and (job.streams or source.is_stream):
         raise StorageFailed("--resume needs an input file and an output file, not a pipe")
     if target.is_dir():
         raise OutputExists(f"{target} is a folder, not a file")
@@ -246,7 +320,7 @@ def _refuse(job: Job) -> None:
     if job.overwrite or job.resume or job.streams:
         return
     refuse_existing(target, overwrite=False)
-    if Parts.beside(target).folder.exists():
+    if Parts.beside(target).count():  # whoever was killed before the first has left nothing
         raise OutputExists(
             f"an unfinished run for {target} was found; --resume continues it, "
             "--overwrite starts again"
@@ -267,7 +341,7 @@ def _refuse_side(job: Job) -> None:
         refuse_existing(path, overwrite=job.overwrite or job.resume)
 
 
-def _reason(error: OSError, job: Job) -> str:
+def _reason(error: OSError, job: Job, path: Path | None = None) -> str:
     finished = 0 if job.streams else Parts.beside(job.target).count()
     kept = f"; {finished} finished parts are kept, --resume continues" if finished else ""
-    return f"cannot write {job.target}: {error.strerror or 'writing failed'}{kept}"
+    return f"cannot write {path or job.target}: {error.strerror or 'writing failed'}{kept}"

@@ -2,11 +2,24 @@
 
 Beside the output stands a folder ``OUT.parts``: one file per finished chunk (privatized text only)
 and its counts. A part is written under another name and then renamed, so what is there is whole.
-When all parts are there they are put together in the same folder, and the result is renamed to
-its place.
+When all parts are there they are put together in the same folder, that is noted, and the result is
+renamed to its place; whoever is killed while tidying up has the same output after resuming.
 
-To tell whether a run may be resumed the folder remembers the input's size and time of change,
-never a digest of it: with a digest, whoever finds the folder could test guesses about the text.
+Which run may go on
+    To tell whether a run may be resumed the folder remembers the input's number on its disk and its
+    time of change: neither follows from the text. Its size is not there, nor any digest of it or of
+    the text, for whoever finds the folder could undo such a digest by trying. How many documents
+    and words a part came of is there anyway, and is compared with the input.
+
+Damaged parts
+    With the counts stand the length and a digest of the part. They tell nothing, whatever the
+    mechanism: they follow from what lies beside them, which is what will be released. They find
+    accidents; whoever can write to the folder can write a digest, too.
+
+    A part that is damaged, or missing though a later one is there, is refused and not computed
+    anew. Each part is a draw of noise. Whoever saw the first (what is left of it, or a copy) and
+    then the second has two releases of the same text, and a guarantee that speaks of one would be
+    false. To start again is a decision that belongs to whoever knows who saw the parts.
 """
 
 from __future__ import annotations
@@ -24,10 +37,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.core.errors import CannotResume, OutputExists
-from sfumato.core.files import reading, write_whole
+from sfumato.core.files import write_whole
 from sfumato.releases.tally import Tally
 
-_AFRESH = "--overwrite starts again"
 _OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
 
 
@@ -60,27 +72,66 @@ class Parts:
             if afresh:
                 self._forget()
             self._compare(claims, private)
+            self._refuse_gaps()
             yield self
 
     def finished(self, index: int) -> Tally | None:
-        """The counts of a part if it is finished."""
-        if not (self._part(index).exists() and self._counts(index).exists()):
+        """The counts of a part if it is finished; a damaged one is refused."""
+        part = self._part(index)
+        if not part.exists():
             return None
-        with reading(self._counts(index), f"the counts of a part; {_AFRESH}"):
-            return Tally.from_dict(json.loads(self._counts(index).read_bytes()))
+        try:
+            kept = json.loads(self._counts(index).read_bytes())
+            tally = Tally.from_dict(kept["counts"])
+            noted = kept["length"], kept["digest"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _damaged(part, "its counts are missing or cannot be read") from None
+        content = part.read_bytes()
+        if noted[0] != len(content):
+            raise _damaged(part, f"it has {len(content)} bytes and had {noted[0]}")
+        if noted[1] != _fingerprint(content, tally):
+            raise _damaged(part, "it, or its counts, were changed")
+        return tally
 
     def finish(self, index: int, content: bytes, tally: Tally) -> None:
         """Write a part; its counts first, so that a part that is there has them."""
-        write_whole(self._counts(index), json.dumps(tally.as_dict()).encode(), private=True)
+        kept = {
+            "counts": tally.as_dict(),
+            "length": len(content),
+            "digest": _fingerprint(content, tally),
+        }
+        write_whole(self._counts(index), json.dumps(kept).encode(), private=True)
         write_whole(self._part(index), content, private=True)
 
-    def paths(self) -> list[Path]:
-        """The finished parts in order."""
-        return sorted(self.folder.glob("*.part"))
+    def whole(self, count: int) -> Iterator[Path]:
+        """All parts in order, each looked at once more just before it is used."""
+        if self.count() > count:
+            raise _damaged(self._part(count), "the input has no such part")
+        for index in range(count):
+            if self.finished(index) is None:
+                raise _damaged(self._part(index), "it has vanished")
+            yield self._part(index)
+
+    @property
+    def together(self) -> Path:
+        """Where the parts are put together, before the result goes to its place."""
+        return self.folder / "whole"
+
+    def complete(self) -> None:
+        """Note that all of it is put together: from here on nothing may be drawn anew."""
+        record = self.folder / "run.json"
+        kept = json.loads(record.read_bytes()) | {"complete": True}
+        write_whole(record, json.dumps(kept).encode(), private=True)
+
+    @property
+    def completed(self) -> bool:
+        """Whether only the last step is missing: putting the result in its place."""
+        kept = json.loads((self.folder / "run.json").read_bytes())
+        return kept.get("complete") is True
 
     def count(self) -> int:
         """How many parts are finished."""
-        return len(self.paths())
+        return len(list(self.folder.glob("*.part")))
 
     def remove(self) -> None:
         """Delete the folder and what we put there, nothing else."""
@@ -102,6 +153,13 @@ class Parts:
             if _OURS.fullmatch(path.name):
                 path.unlink()
 
+    def _refuse_gaps(self) -> None:
+        # Parts are finished one after the other, so one that is missing was there once.
+        there = {path.name for path in self.folder.glob("*.part")}
+        for index in range(len(there)):
+            if self._part(index).name not in there:
+                raise _damaged(self._part(index), "it is missing, and a later one is there")
+
     def _part(self, index: int) -> Path:
         return self.folder / f"{index:08d}.part"
 
@@ -116,17 +174,32 @@ class Parts:
             kept = {"claims": claims, "salt": salt, "digests": digests}
             write_whole(record, json.dumps(kept).encode(), private=True)
             return
-        with reading(record, f"the record of a run; {_AFRESH}"):
+        try:
             kept = json.loads(record.read_bytes())
             changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
             for name, value in private.items():
                 if kept["digests"].get(name) != _digest(value, kept["salt"]):
                     changed.append(name)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _damaged(record, "it cannot be read") from None
         if changed:
             raise CannotResume(
                 f"cannot resume: {', '.join(dict.fromkeys(changed))} changed since the run began; "
                 "--overwrite starts again"
             )
+
+
+def _damaged(path: Path, how: str) -> CannotResume:
+    return CannotResume(
+        f"{path} is damaged: {how}; bring back the file as it was, or start again with "
+        "--overwrite (with new noise: if anybody has seen the old parts, that is a second release)"
+    )
+
+
+def _fingerprint(content: bytes, tally: Tally) -> str:
+    digest = hashlib.sha256(json.dumps(tally.as_dict()).encode() + b"\n")
+    digest.update(content)
+    return digest.hexdigest()
 
 
 def _digest(private: str, salt: str) -> str:

@@ -267,6 +267,6 @@ def _pairs(levels: object) -> list[tuple[object, object]]:
 
 def _document(text: str, place: int) -> Document:
     try:
-        return Document(text)
+        return Document(text, place=f"item {place}")
     except UndecodableText as error:
         raise UndecodableText(f"item {place}: {error}") from None

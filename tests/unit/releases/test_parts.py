@@ -74,11 +74,21 @@ def test_the_record_is_forgotten_last(tmp_path: Path, monkeypatch: pytest.Monkey
     assert gone[-1] == "lock"
 
 
-def test_a_part_without_its_counts_is_not_finished(tmp_path: Path) -> None:
+def test_a_part_whose_counts_have_vanished_is_damaged(tmp_path: Path) -> None:
+    """Counts are written first; computing the part anew would be a second draw of its noise."""
     parts = Parts.beside(tmp_path / "out.txt")
     with parts.opened({"epsilon": 5}, {}):
         parts.finish(0, b"old", Tally())
         (parts.folder / "00000000.json").unlink()
+        with pytest.raises(CannotResume, match=r"00000000\.part is damaged"):
+            parts.finished(0)
+
+
+def test_counts_without_a_part_are_what_a_kill_leaves(tmp_path: Path) -> None:
+    parts = Parts.beside(tmp_path / "out.txt")
+    with parts.opened({"epsilon": 5}, {}):
+        parts.finish(0, b"old", Tally())
+        (parts.folder / "00000000.part").unlink()
         assert parts.finished(0) is None
 
 
@@ -109,7 +119,7 @@ def test_starting_afresh_forgets_the_earlier_parts(tmp_path: Path) -> None:
     with parts.opened({"epsilon": 6}, {}, afresh=True):
         assert parts.finished(0) is None
         parts.finish(0, b"new", Tally(documents=1))
-        assert [path.read_bytes() for path in parts.paths()] == [b"new"]
+        assert [path.read_bytes() for path in parts.whole(1)] == [b"new"]
         finished = parts.finished(0)
         assert finished is not None
         assert finished.documents == 1

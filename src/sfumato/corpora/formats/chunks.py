@@ -66,10 +66,13 @@ class TextChunk:
         found = []
         for record in self.records:
             if record.text is not None:
+                place = f"line {record.line}"
                 try:
-                    found.append(Document(record.text, record.id, record.author, record.labels))
+                    found.append(
+                        Document(record.text, record.id, record.author, record.labels, place)
+                    )
                 except UndecodableText as error:
-                    raise MalformedRecord(f"line {record.line}: {error}") from None
+                    raise MalformedRecord(f"{place}: {error}") from None
         return found
 
     def rewritten(self, edited: Sequence[Edited]) -> bytes:

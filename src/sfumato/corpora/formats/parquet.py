@@ -44,13 +44,13 @@ class TableChunk:
             zip(texts, ids, authors, labels, strict=True), start=self.first
         ):
             if text is not None:
+                known, place = str(number if name is None else name), f"row {number}"
                 try:
-                    known = str(number if name is None else name)
                     found.append(
-                        Document(text, known, _spelled(author), labels_of(_spelled(label)))
+                        Document(text, known, _spelled(author), labels_of(_spelled(label)), place)
                     )
                 except UndecodableText as error:
-                    raise MalformedRecord(f"row {number}: {error}") from None
+                    raise MalformedRecord(f"{place}: {error}") from None
         return found
 
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
