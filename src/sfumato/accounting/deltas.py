@@ -23,7 +23,7 @@ _EQUAL = 1e-9
 
 def privacy_units(name: str, units: object) -> int:
     """How many there are to protect: two or more, and not absurdly many."""
-    if at_least(name, units, 2) > MOST_UNITS:
+    if at_least(name, units, 2, None) > MOST_UNITS:
         raise InvalidArgument(f"{name} must be at most {MOST_UNITS:,}; more cannot be planned for")
     return int(units)  # type: ignore[call-overload,no-any-return]  # checked by ``at_least``
 

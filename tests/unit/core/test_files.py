@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sfumato.attacks.score_store import ScoreStore
-from sfumato.core.errors import BadInput, StorageFailed
+from sfumato.core.errors import BadInput, CannotResume, StorageFailed
 from sfumato.core.files import read_json, read_object, reading, write_first, write_whole
 from sfumato.policies.linguistic.span_cache import SpanCache
 from sfumato.releases.parts import Parts
@@ -159,22 +159,23 @@ def test_a_file_that_is_not_there_is_another_matter(tmp_path: Path) -> None:
         None,
     ],
 )
-def test_damaged_counts_are_bad_input(tmp_path: Path, content: object) -> None:
+def test_damaged_counts_are_not_resumed_from(tmp_path: Path, content: object) -> None:
     parts = Parts(tmp_path)
     (tmp_path / "00000000.part").write_bytes(b"x")
-    (tmp_path / "00000000.json").write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=r"00000000\.json is damaged.*--overwrite starts again"):
+    kept = {"counts": content, "length": 1, "digest": ""}
+    (tmp_path / "00000000.json").write_text(json.dumps(kept))
+    with pytest.raises(CannotResume, match=r"counts .* cannot be read.*--overwrite"):
         parts.finished(0)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"claims": 3}', '{"claims": {}, "digests": {}}'])
-def test_a_damaged_record_of_a_run_is_bad_input(tmp_path: Path, content: str) -> None:
+def test_a_damaged_record_of_a_run_is_not_resumed_from(tmp_path: Path, content: str) -> None:
     parts = Parts.beside(tmp_path / "out")
     with parts.opened({"a": 1}, {"pattern": "x"}, afresh=True):
         pass
     (parts.folder / "run.json").write_text(content)
     again = parts.opened({"a": 1}, {"pattern": "x"}, afresh=False)
-    with pytest.raises(BadInput, match=r"run\.json is damaged"), again:
+    with pytest.raises(CannotResume, match=r"run\.json is damaged"), again:
         pass
 
 

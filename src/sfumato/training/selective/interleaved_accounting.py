@@ -58,7 +58,7 @@ class Visits:
     neighbours: str = "zero-out"
 
     def __post_init__(self) -> None:
-        at_least("epochs", self.epochs, 0)
+        at_least("epochs", self.epochs, 0, None)
         at_least("stretches", self.stretches, 1)
         one_of("state", self.state, RELEASES)
         one_of("neighbours", self.neighbours, MOVES)
