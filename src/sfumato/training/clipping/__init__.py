@@ -9,7 +9,9 @@ until the scales are known, so nothing is computed twice.
     layers/       one file per kind of layer: its norm, its scaled sum
     recording.py  finds the layers of a model and lets them write down what they see
     records.py    which rows of a batch belong to one record (an example, or an author)
-    clippers.py   from norms to scales: flat, automatic, adaptive
+    rounding.py   a bound on what a record adds to the sum, whatever rounding does
+    clippers.py   from bounds to scales: flat, automatic, adaptive
+    row_checks.py whether rows have an influence on each other
     losses.py     losses of rows that depend on nothing but the row
 
 Reference
