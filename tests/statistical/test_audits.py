@@ -7,7 +7,7 @@ budget. The sabotaged twins are judged at the same level, so they are caught by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.audits import events
+from sfumato.audits import falsify as module
 from sfumato.audits.colours import colour_space
+from sfumato.audits.drawing import Drawn
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.exhibits.table import EXHIBITS, examine
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score
+from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import Effort, verify
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.building import build, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -141,7 +143,7 @@ def _looked_up(table: NDArray[np.float64]) -> Any:
 
 def false_alarms(runs: int, alpha: float) -> int:
     return sum(
-        events.falsify(
+        module.falsify(
             TwoFairDice(),
             draws=400,
             alpha=alpha,
@@ -163,11 +165,18 @@ def test_a_true_claim_is_accused_no_more_often_than_stated(
     runs, alpha = 60, 0.3
     assert not accuses_too_often(false_alarms(runs, alpha), runs, alpha)
     # The twin chooses the event by looking at the draws that it is then tested on.
-    honest = events._split
+    honest, first = module.draw_each, {}
 
-    def careless(draws: Outputs) -> events.Parts:
-        parts = honest(draws)
-        return replace(parts, choose=parts.hold)
+    def careless(
+        subject: Subject,
+        numbers: Sequence[int],
+        count: int,
+        randomness: Randomness,
+        advance: Advance | None = None,
+    ) -> dict[int, Drawn]:
+        if advance is not None:  # the first look
+            first.update(honest(subject, numbers, count, randomness, advance))
+        return {number: first[number] for number in numbers}
 
-    monkeypatch.setattr(events, "_split", careless)
+    monkeypatch.setattr(module, "draw_each", careless)
     assert accuses_too_often(false_alarms(runs, alpha), runs, alpha)
