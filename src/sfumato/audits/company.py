@@ -62,8 +62,8 @@ def on_company(
         return None
     numbers = np.array(sorted(drawn), dtype=np.intp)
     tables = {
-        EQUAL: np.stack([drawn[number].equal for number in numbers.tolist()]),
-        CROWD: np.stack([drawn[number].crowd for number in numbers.tolist()]),
+        EQUAL: np.stack([drawn[number].equal for number in numbers.tolist()]).astype(np.intp),
+        CROWD: np.stack([drawn[number].crowd for number in numbers.tolist()]).astype(np.intp),
     }
     for company, draw in ((ONCE, draw_once), (ALONE, draw_alone)):
         most, each = PASSES[company]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sfumato.audits import falsify as module
 from sfumato.audits.choosing import sampled_pairs
 from sfumato.audits.colours import colour_space
+from sfumato.audits.company import on_company
 from sfumato.audits.drawing import Drawn
-from sfumato.audits.events import Choice
+from sfumato.audits.events import Choice, decided
 from sfumato.audits.falsify import Plan, falsify, leading
 from sfumato.audits.subject import DrawsTogether, Event, Examined, Pair, Sample, Score, Subject
 from sfumato.audits.vectors import VectorSubject
@@ -128,22 +129,21 @@ def test_what_promises_most_is_kept_as_long_as_it_needs_few_inputs() -> None:
 
 def test_the_budget_is_that_of_all_questions_together(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[float] = []
-    honest, beside = module.decided, module.on_company
 
     def deciding(
         subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha: float
     ) -> Witness:
         spent.append(2 * alpha)
-        return honest(subject, choice, held, alpha)
+        return decided(subject, choice, held, alpha)
 
-    def on_company(
+    def beside(
         subject: DrawsTogether, drawn: Mapping[int, Drawn], alpha: float, randomness: Randomness
     ) -> Witness | None:
         spent.append(alpha)
-        return beside(subject, drawn, alpha, randomness)
+        return on_company(subject, drawn, alpha, randomness)
 
     monkeypatch.setattr(module, "decided", deciding)
-    monkeypatch.setattr(module, "on_company", on_company)
+    monkeypatch.setattr(module, "on_company", beside)
     mechanism = Laplace(space=colour_space(1.0), epsilon=1.0)
     pairs = sampled_pairs(mechanism, (), None, Randomness.reproducible(1))
     subject = WordSubject(mechanism=mechanism, chosen=pairs)
