@@ -42,7 +42,7 @@ NAMES = (
 )
 # How often each word is drawn once in a call and alone in a call, at most and for so many draws in
 # calls of equal words: a call takes time.
-PASSES = {ONCE: (96, 16), ALONE: (24, 50)}
+PASSES = {ONCE: (64, 16), ALONE: (16, 50)}
 FEWEST_PASSES = 4
 
 Points = NDArray[np.intp]

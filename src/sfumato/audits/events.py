@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import NormalDist
 
 import numpy as np
@@ -113,28 +112,31 @@ def chosen(
     delta: float,
 ) -> Choice | None:
     """The score, threshold and direction by which the claim seems to be exceeded most."""
-    best: Choice | None = None
-    for score in scores:
-        nested = _nested([score.of(sample.outputs) for sample in samples], samples)
-        if not len(nested.inside):
-            continue
-        for above, turned in product((True, False), repeat=2):
-            likely, unlikely = (1, 0) if turned else (0, 1)
-            bound = pair.backward if turned else pair.forward
-            hits = nested.above if above else nested.below
-            promise = _promise(
-                (hits[likely], hits[unlikely]),
-                (samples[likely].total, samples[unlikely].total),
-                width, delta, bound,
-            )  # fmt: skip
-            # Half a hit is no event.
-            promise[hits[likely] == 0] = -np.inf
-            place = int(promise.argmax())
-            value = float(promise[place])
-            if math.isfinite(value) and (best is None or value > best.promise):
-                edge = nested.inside[place] if above else nested.outside[place]
-                best = Choice(pair, Event(score, float(edge), above), turned, value)
-    return best
+    every = [_nested([score.of(sample.outputs) for sample in samples], samples) for score in scores]
+    # All events of all scores side by side: those at or above a threshold, then those below it.
+    hits = np.concatenate([part for one in every for part in (one.above, one.below)], axis=1)
+    if not hits.shape[1]:
+        return None
+    totals = samples[0].total, samples[1].total
+    promises = np.stack(
+        [
+            _promise(hits, totals, width, delta, pair.forward),
+            _promise(hits[::-1], totals[::-1], width, delta, pair.backward),
+        ]
+    )
+    # Half a hit is no event.
+    promises[hits == 0] = -np.inf
+    turned, place = divmod(int(promises.argmax()), hits.shape[1])
+    promise = float(promises[turned, place])
+    if not math.isfinite(promise):
+        return None
+    for score, one in zip(scores, every, strict=True):
+        for edges, above in ((one.inside, True), (one.outside, False)):
+            if place < len(edges):
+                event = Event(score, float(edges[place]), above)
+                return Choice(pair, event, bool(turned), promise)
+            place -= len(edges)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def _nested(values: Sequence[NDArray[np.float64]], samples: tuple[Sample, Sample
 
 
 def _promise(
-    hits: tuple[NDArray[np.int64], NDArray[np.int64]],
+    hits: NDArray[np.int64],
     totals: tuple[int, int],
     width: float,
     delta: float,

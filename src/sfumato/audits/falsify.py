@@ -45,7 +45,7 @@ FEWEST_DRAWS = 100
 # Of all draws: for a first look at every input, and for a second one at some. The rest decides.
 FIRST, SECOND = 0.35, 0.3
 # So many inputs get a second look, and so many inputs and pairs are decided on.
-LOOKED_AT_AGAIN, DECIDED, DECIDED_PAIRS = 12, 5, 8
+LOOKED_AT_AGAIN, DECIDED, DECIDED_PAIRS = 20, 5, 8
 # Of the false-alarm budget, what goes to the questions whether noise is drawn anew, and whether
 # it depends on the company of a word.
 REPEAT_SHARE, COMPANY_SHARE = 0.01, 0.09
@@ -77,7 +77,7 @@ class Plan:
         >>> Plan.of(2, 1000, 1)
         Plan(first=500, second=0, held=500, pairs=1)
         >>> Plan.of(40, 1000, 780)
-        Plan(first=350, second=1000, held=2800, pairs=8)
+        Plan(first=350, second=600, held=2800, pairs=8)
         """
         pairs, deciding = min(pairs, DECIDED_PAIRS), max(1, min(inputs, DECIDED))
         if inputs <= LOOKED_AT_AGAIN:

@@ -3,7 +3,7 @@
 A mechanism may be honest for all words but one. So before some words are looked at in depth, every
 word of a space is drawn a few times (of a very large space, a share of its words), once in each
 call, as words stand in a text. A word is suspect if what comes out for it most often comes out less
-often for the word nearest to it than the claim allows.
+often for the word nearest to it than the claim allows, or everything else too often.
 
 These draws only say where to look. Whatever is found there is shown by other draws, so a glance
 costs nothing of the false-alarm budget and needs no proof.
@@ -26,9 +26,10 @@ from sfumato.mechanisms.mechanism import PointMechanism
 # Up to so many words all are glanced at; of a larger space so many of them, unless more are asked.
 ALL_GLANCED, SOME_GLANCED = 2048, 256
 # How often a word is glanced at.
-FEWEST, MOST = 8, 64
+FEWEST, MOST = 8, 32
 # Claims are looked up for those that stand out most: on a large space that takes time.
-COMPARED = 64
+ALL_COMPARED, COMPARED = 512, 32
+TINY = 1e-9
 
 Points = NDArray[np.intp]
 
@@ -57,23 +58,24 @@ def suspects(mechanism: PointMechanism, glances: Glances, randomness: Randomness
     outputs = draw_once_each(subject, points, passes, randomness.stream(1))
     mine = outputs[np.searchsorted(points, words)]
     theirs = outputs[np.searchsorted(points, others)]
-    usual = most_frequent(mine)
-    often = (mine == usual[:, None]).sum(axis=1)
-    elsewhere = (theirs == usual[:, None]).sum(axis=1)
+    usual = most_frequent(mine)[:, None]
+    often, elsewhere = (mine == usual).sum(axis=1), (theirs == usual).sum(axis=1)
+    seems = np.maximum(apart(often, elsewhere), apart(passes - elsewhere, passes - often))
     # Of two that stand out equally, the one whose nearest is nearer: the stricter claim.
-    standing_out = np.lexsort((away, elsewhere - often))[:COMPARED]
-    bounds = np.array(
-        [
-            loss_bounds(mechanism, word)[other]
-            for word, other in zip(
-                words[standing_out].tolist(), others[standing_out].tolist(), strict=True
-            )
-        ]
-    )
-    ratios = np.log((often[standing_out] + 0.5) / (elsewhere[standing_out] + 0.5))
-    order = np.argsort(bounds - ratios, kind="stable")
+    first = np.lexsort((away, -seems))[: COMPARED if size > ALL_GLANCED else ALL_COMPARED]
+    pairs = zip(words[first].tolist(), others[first].tolist(), strict=True)
+    bounds = np.array([loss_bounds(mechanism, word)[other] for word, other in pairs])
+    order = np.argsort(bounds - seems[first], kind="stable")
     order = order[bounds[order] <= glances.reach]
-    return words[standing_out[order]].tolist()  # type: ignore[no-any-return]
+    return words[first[order]].tolist()  # type: ignore[no-any-return]
+
+
+def apart(often: Points, seldom: Points) -> NDArray[np.float64]:
+    """By how many nats one count exceeds another at least, if both are off by a standard error."""
+    many, few = often + 0.5, seldom + 0.5
+    least, most = np.maximum(many - np.sqrt(many), TINY), few + np.sqrt(few)
+    found: NDArray[np.float64] = np.log(least / most)
+    return found
 
 
 def most_frequent(outputs: Points) -> Points:

@@ -43,12 +43,12 @@ EXACT_PAIRS = 3000
 CELLS = 1 << 23
 # Draws for each input where all words are looked at, and of what is no word; in all where words are
 # too many, by how dear a draw is.
-DRAWS_SMALL, DRAWS_NO_WORDS = 50_000, 20_000
-ALL_DRAWS, ALL_DRAWS_LARGE = 320_000, 80_000
+DRAWS_SMALL, DRAWS_NO_WORDS = 40_000, 20_000
+ALL_DRAWS, ALL_DRAWS_LARGE = 240_000, 56_000
 # Of all draws, how many may be made to glance at every word.
 GLANCES = 1 / 16
 # Of pairs in a large space, how many are looked at unless more are asked for.
-SOME_PAIRS = 300
+SOME_PAIRS = 150
 # Where draws could tell no pair apart, the points of so many pairs are looked at in company.
 COMPANY = 16
 

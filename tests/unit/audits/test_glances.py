@@ -14,7 +14,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
 from unit.audits.subjects import OneInTheClear, Twin, words_in_space
 
-FEW = Glances(draws=4000, words=0, reach=8.0)
+FEW = Glances(draws=3000, words=0, reach=8.0)
 
 
 def source() -> Randomness:
@@ -43,7 +43,7 @@ def test_every_word_is_drawn_a_few_times_and_once_in_each_call() -> None:
     honest = Laplace(space=words_in_space(120), epsilon=1.0)
     counted = Counted(honest, honest)
     suspects(counted, FEW, source())
-    assert (np.bincount(np.concatenate(counted.seen)) == 4000 // 120).all()
+    assert (np.bincount(np.concatenate(counted.seen)) == 3000 // 120).all()
     assert all(len(np.unique(call)) == len(call) for call in counted.seen)
 
 
