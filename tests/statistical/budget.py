@@ -56,7 +56,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
             9e-8, ("mahalanobis", "projected to a line", "turned", "binary", "hyperbolic")
         ),
         "audits: true claims": Check(
-            7e-9,
+            8e-9,
             (
                 "known laws",
                 "catalog",
@@ -64,6 +64,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
                 "held-out",
                 "command line",
                 "company",
+                "company, held-out",
                 "120 words",
             ),
         ),
@@ -83,7 +84,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "calibration: intervals": Check(
             5e-9, ("rising", "falling", "logarithmic", "utility", "noise")
         ),
-        # The rest, 4.3e-8, is kept for checks to come.
+        # The rest, 4.2e-8, is kept for checks to come.
     }
 )
 

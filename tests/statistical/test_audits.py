@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from sfumato.audits import company
 from sfumato.audits import falsify as module
 from sfumato.audits.colours import colour_space
 from sfumato.audits.drawing import Drawn, draw_each
@@ -23,6 +24,7 @@ from sfumato.audits.exhibits.table import EXHIBITS, examine
 from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import Effort, verify
+from sfumato.audits.words import WordSubject
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.building import build, word_mechanisms
@@ -206,9 +208,9 @@ def false_alarms(runs: int, alpha: float) -> int:
     )
 
 
-def accuses_too_often(alarms: int, runs: int, alpha: float) -> bool:
+def accuses_too_often(alarms: int, runs: int, alpha: float, case: str = "held-out") -> bool:
     chance = float(stats.binom.sf(alarms - 1, runs, alpha))
-    return budget.rejects(CHECK, "held-out", [chance])
+    return budget.rejects(CHECK, case, [chance])
 
 
 def test_a_true_claim_is_accused_no_more_often_than_stated(
@@ -232,3 +234,32 @@ def test_a_true_claim_is_accused_no_more_often_than_stated(
 
     monkeypatch.setattr(module, "draw_each", careless)
     assert accuses_too_often(false_alarms(runs, alpha), runs, alpha)
+
+
+def false_alarms_on_company(runs: int, alpha: float) -> int:
+    subject = WordSubject(mechanism=COLOURS, chosen=())
+    found = 0
+    for run in range(runs):
+        source = Randomness.reproducible(30).stream(run)
+        drawn = draw_each(subject, range(41), 200, source.stream(0))
+        found += company.on_company(subject, drawn, alpha, source.stream(1)) is not None
+    return found
+
+
+def test_a_law_that_does_not_change_is_accused_no_more_often_than_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs, alpha = 40, 0.3
+    case = "company, held-out"
+    assert not accuses_too_often(false_alarms_on_company(runs, alpha), runs, alpha, case)
+    # The twin chooses the event by looking at the draws that it is then tested on.
+    honest = company.split
+
+    def careless(
+        table: NDArray[np.intp],
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        _, _, hold = honest(table)
+        return hold, hold, hold
+
+    monkeypatch.setattr(company, "split", careless)
+    assert accuses_too_often(false_alarms_on_company(runs, alpha), runs, alpha, case)

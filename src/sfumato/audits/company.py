@@ -73,8 +73,7 @@ def on_company(
     words = Company(subject=subject, numbers=numbers, size=size)
     seen, held = {}, {}
     for company, table in tables.items():
-        quarter = table.shape[1] // 4
-        learn, choose, hold = np.split(table, (quarter, 2 * quarter), axis=1)
+        learn, choose, hold = split(table)
         seen[company] = Halves(words.sample(learn), words.sample(choose))
         held[company] = words.sample(hold)
     level = alpha / (2 * (len(tables) - 1))
@@ -88,6 +87,12 @@ def on_company(
             found.append(decided(words, choice, held, level))
     best = max(found, key=lambda witness: witness.excess, default=None)
     return best if best is not None and best.excess > 0 else None
+
+
+def split(table: Points) -> tuple[Points, Points, Points]:
+    """Of each word a quarter of its draws to learn from, a quarter to choose, and the rest."""
+    quarter = table.shape[1] // 4
+    return table[:, :quarter], table[:, quarter : 2 * quarter], table[:, 2 * quarter :]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ ALL_GLANCED, SOME_GLANCED = 2048, 256
 # How often a word is glanced at.
 FEWEST, MOST = 8, 32
 # Claims are looked up for those that stand out most: on a large space that takes time.
-ALL_COMPARED, COMPARED = 512, 32
+ALL_COMPARED, COMPARED = 128, 32
 TINY = 1e-9
 
 Points = NDArray[np.intp]

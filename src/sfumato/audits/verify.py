@@ -43,7 +43,7 @@ EXACT_PAIRS = 3000
 CELLS = 1 << 23
 # Draws for each input where all words are looked at, and of what is no word; in all where words are
 # too many, by how dear a draw is.
-DRAWS_SMALL, DRAWS_NO_WORDS = 40_000, 20_000
+DRAWS_SMALL, DRAWS_NO_WORDS = 36_000, 20_000
 ALL_DRAWS, ALL_DRAWS_LARGE = 240_000, 56_000
 # Of all draws, how many may be made to glance at every word.
 GLANCES = 1 / 16
