@@ -56,7 +56,17 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
             9e-8, ("mahalanobis", "projected to a line", "turned", "binary", "hyperbolic")
         ),
         "audits: true claims": Check(
-            5e-9, ("known laws", "catalog", "repaired exhibits", "held-out", "command line")
+            8e-9,
+            (
+                "known laws",
+                "catalog",
+                "repaired exhibits",
+                "held-out",
+                "command line",
+                "company",
+                "company, held-out",
+                "120 words",
+            ),
         ),
         "sampling: Poisson": Check(2e-9, ("small batches", "large batches")),
         "deniability: from draws": Check(1e-9, ("keep", "intervals", "outputs", "median")),
@@ -74,7 +84,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "calibration: intervals": Check(
             5e-9, ("rising", "falling", "logarithmic", "utility", "noise")
         ),
-        # The rest, 4.5e-8, is kept for checks to come.
+        # The rest, 4.2e-8, is kept for checks to come.
     }
 )
 

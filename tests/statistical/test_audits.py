@@ -15,19 +15,32 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.audits import events
+from sfumato.audits import company
+from sfumato.audits import falsify as module
 from sfumato.audits.colours import colour_space
+from sfumato.audits.drawing import Drawn, draw_each
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.exhibits.table import EXHIBITS, examine
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score
+from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import Effort, verify
+from sfumato.audits.words import WordSubject
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
 from statistical import budget
-from unit.audits.subjects import RowTwin, Twin
+from unit.audits.subjects import (
+    HonestForRepeatedWords,
+    LessForAWordThatComesOnce,
+    OneInTheClear,
+    RowTwin,
+    Twin,
+    UnknownOnTop,
+    words_in_space,
+)
 
 CHECK = "audits: true claims"
 NAMES = word_mechanisms()
@@ -90,6 +103,49 @@ def test_a_mechanism_that_keeps_the_word_is_caught(name: str) -> None:
     assert judged(Kept(honest, honest), seed=24).refuted
 
 
+# --- what is honest only where one looks first -------------------------------------------------
+
+COLOURS = Laplace(space=colour_space(1.0), epsilon=1.0)
+MANY = Laplace(space=words_in_space(120), epsilon=1.0)
+LOUDER, MANY_LOUDER = replace(COLOURS, epsilon=8.0), replace(MANY, epsilon=8.0)
+HIDDEN = {
+    "one word of 120 in the clear": OneInTheClear(MANY, MANY),
+    "honest for repeated words": HonestForRepeatedWords(COLOURS, LOUDER),
+    "honest for repeated words of 120": HonestForRepeatedWords(MANY, MANY_LOUDER),
+    "less for a word that comes once": LessForAWordThatComesOnce(COLOURS, LOUDER),
+    "less for one of 120 that comes once": LessForAWordThatComesOnce(MANY, MANY_LOUDER),
+}
+
+
+@pytest.mark.parametrize("twin", HIDDEN.values(), ids=HIDDEN)
+def test_what_is_honest_only_where_one_looks_first_is_caught(twin: PointMechanism) -> None:
+    alpha = budget.level(CHECK, "120 words")
+    verdict = verify(twin, confidence=1 - alpha, randomness=Randomness.reproducible(27))
+    assert verdict.refuted, verdict.sentence()
+    assert verdict.witness is not None
+    assert verdict.witness.excess > 0
+
+
+def test_the_honest_counterpart_on_120_words_is_not_accused() -> None:
+    # That on colours is among the mechanisms of the catalog.
+    alpha = budget.level(CHECK, "120 words")
+    verdict = verify(MANY, confidence=1 - alpha, randomness=Randomness.reproducible(28))
+    assert not verdict.refuted, verdict.sentence()
+    assert verdict.pairs > 0
+
+
+def test_one_percent_on_top_for_unknown_words_is_caught() -> None:
+    # One in a hundred unknown words becomes 'green', which 1.3 % of them do anyway. A true claim is
+    # accused with a chance of 0.01 here, but this one is false: no share of the budget is needed.
+    green = COLOURS.space.words.index("green")
+    twin = UnknownOnTop(COLOURS, COLOURS, word=green)
+    verdict = verify(twin, randomness=Randomness.reproducible(29))
+    assert verdict.refuted, verdict.sentence()
+    assert verdict.witness is not None
+    assert verdict.witness.first == "an unknown word"
+    assert "'green'" in verdict.witness.event
+
+
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_every_exhibit_is_refuted_and_its_repair_is_not(exhibit: Exhibit) -> None:
     alpha = budget.level(CHECK, "repaired exhibits") / len(EXHIBITS)
@@ -141,7 +197,7 @@ def _looked_up(table: NDArray[np.float64]) -> Any:
 
 def false_alarms(runs: int, alpha: float) -> int:
     return sum(
-        events.falsify(
+        module.falsify(
             TwoFairDice(),
             draws=400,
             alpha=alpha,
@@ -152,9 +208,9 @@ def false_alarms(runs: int, alpha: float) -> int:
     )
 
 
-def accuses_too_often(alarms: int, runs: int, alpha: float) -> bool:
+def accuses_too_often(alarms: int, runs: int, alpha: float, case: str = "held-out") -> bool:
     chance = float(stats.binom.sf(alarms - 1, runs, alpha))
-    return budget.rejects(CHECK, "held-out", [chance])
+    return budget.rejects(CHECK, case, [chance])
 
 
 def test_a_true_claim_is_accused_no_more_often_than_stated(
@@ -163,11 +219,47 @@ def test_a_true_claim_is_accused_no_more_often_than_stated(
     runs, alpha = 60, 0.3
     assert not accuses_too_often(false_alarms(runs, alpha), runs, alpha)
     # The twin chooses the event by looking at the draws that it is then tested on.
-    honest = events._split
+    first: dict[int, Drawn] = {}
 
-    def careless(draws: Outputs) -> events.Parts:
-        parts = honest(draws)
-        return replace(parts, choose=parts.hold)
+    def careless(
+        subject: Subject,
+        numbers: Sequence[int],
+        count: int,
+        randomness: Randomness,
+        advance: Advance | None = None,
+    ) -> dict[int, Drawn]:
+        if advance is not None:  # the first look
+            first.update(draw_each(subject, numbers, count, randomness, advance))
+        return {number: first[number] for number in numbers}
 
-    monkeypatch.setattr(events, "_split", careless)
+    monkeypatch.setattr(module, "draw_each", careless)
     assert accuses_too_often(false_alarms(runs, alpha), runs, alpha)
+
+
+def false_alarms_on_company(runs: int, alpha: float) -> int:
+    subject = WordSubject(mechanism=COLOURS, chosen=())
+    found = 0
+    for run in range(runs):
+        source = Randomness.reproducible(30).stream(run)
+        drawn = draw_each(subject, range(41), 200, source.stream(0))
+        found += company.on_company(subject, drawn, alpha, source.stream(1)) is not None
+    return found
+
+
+def test_a_law_that_does_not_change_is_accused_no_more_often_than_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs, alpha = 40, 0.3
+    case = "company, held-out"
+    assert not accuses_too_often(false_alarms_on_company(runs, alpha), runs, alpha, case)
+    # The twin chooses the event by looking at the draws that it is then tested on.
+    honest = company.split
+
+    def careless(
+        table: NDArray[np.intp],
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        _, _, hold = honest(table)
+        return hold, hold, hold
+
+    monkeypatch.setattr(company, "split", careless)
+    assert accuses_too_often(false_alarms_on_company(runs, alpha), runs, alpha, case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
@@ -17,6 +18,7 @@ from sfumato.cli.main import main
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL = re.compile(r"[|<>;&$*?]")
+PROSE_CALL = re.compile(r"`([a-z_]\w*)\(")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +44,34 @@ def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     runpy.run_path("block.py", run_name="__main__")
+
+
+def functions() -> set[str]:
+    """The functions of the package, by the names that readers would import them by."""
+    modules = (ast.parse(path.read_text("utf-8")) for path in (ROOT / "src").rglob("*.py"))
+    return {
+        node.name for tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)
+    }
+
+
+def unexplained(text: str, known: set[str]) -> set[str]:
+    """Functions of the package that prose calls by a bare name, while no block imports them."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    shown = " ".join(body for kind, body in FENCE.findall(text) if kind == "python")
+    called = set(PROSE_CALL.findall(prose)) & known
+    return {name for name in called if not re.search(rf"\b{name}\b", shown)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_functions_that_prose_calls_are_imported_by_a_block_that_runs(page: Path) -> None:
+    assert not unexplained(page.read_text("utf-8"), functions())
+
+
+def test_a_function_without_an_import_is_found() -> None:
+    prose = "A guarantee is `metric_dp(epsilon=…)`, a method `.metric_dp()`, a name `metric_dp`.\n"
+    assert unexplained(prose, functions()) == {"metric_dp"}
+    block = "```python\nfrom sfumato.accounting.guarantee import metric_dp\n```\n"
+    assert unexplained(prose + block, functions()) == set()
 
 
 @pytest.mark.parametrize("page", COMMANDS)

@@ -2,15 +2,15 @@
 
 Wrong mechanisms break where the claim is strict: at near-duplicates, at words that share a place,
 at the point of unknown words; and where neighbourhoods are odd: at hubs, which are near to many
-words, and at lonely words. All of this is read off public vectors and off the claim itself, never
-off a draw, so choosing costs nothing of the false-alarm budget.
+words, and at lonely words. All of this is read off public vectors and off the claim itself. Words
+that a glance found suspect come on top of it. No draw that decides is looked at, so choosing costs
+nothing of the false-alarm budget.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
 
 import numpy as np
@@ -29,26 +29,30 @@ Points = NDArray[np.intp]
 LOOKED_UP = 2048
 # Around a word: so many points of which the strictest claims are made, and one anywhere.
 NEAR_EXACT, NEAR_SAMPLED = 4, 2
-# Up to this many points all pairs are sampled; of a larger space pairs among some points, and
-# draws are made for the busiest of those.
-ALL_SAMPLED, SOME_SAMPLED, BUSIEST = 64, 40, 16
+# Up to this many points all pairs are sampled; of a larger space pairs among some points.
+ALL_SAMPLED, SOME_SAMPLED = 64, 40
 
 
 def anchors(space: Space, randomness: Randomness) -> list[int]:
     """Words to look around: near-duplicates, hubs, lonely ones and any, in turn."""
     size = min(LOOKED_UP, len(space))
     looked = randomness.choose(len(space), size).astype(np.intp)
-    words, away = NearestTwo(np.asarray(space.vectors)).find(space.at(looked))
-    # A word's nearest is itself, unless another shares its place and comes first.
-    itself = words[:, 0] == looked
-    other = np.where(itself, words[:, 1], words[:, 0])
-    distance = np.where(itself, away[:, 1], away[:, 0])
+    other, distance = nearest_others(space, looked)
     by_distance = looked[np.argsort(distance, kind="stable")].tolist()
     hubs = np.argsort(-np.bincount(other, minlength=len(space)), kind="stable")[:size].tolist()
     anyhow = looked[randomness.choose(size, size // 2)].tolist()
     kinds = (by_distance, hubs, anyhow, reversed(by_distance))
     turns = chain.from_iterable(zip_longest(*kinds))
     return list(dict.fromkeys(word for word in turns if word is not None))
+
+
+def nearest_others(space: Space, looked: Points) -> tuple[Points, NDArray[np.float64]]:
+    """Of each of these words, which other word is nearest, and how far away it is."""
+    words, away = NearestTwo(np.asarray(space.vectors)).find(space.at(looked))
+    # A word's nearest is itself, unless another shares its place and comes first.
+    itself = words[:, 0] == looked
+    other = np.where(itself, words[:, 1], words[:, 0])
+    return other, np.where(itself, away[:, 1], away[:, 0])
 
 
 def around(mechanism: PointMechanism, point: int, near: int, randomness: Randomness) -> list[int]:
@@ -82,29 +86,47 @@ def points_for(pairs: int) -> int:
     return math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2)
 
 
-def sampled_pairs(mechanism: PointMechanism, randomness: Randomness) -> list[Pair]:
-    """Pairs that a claim is made of, the strictest first: all of a small space, some of a large."""
+def sampled_pairs(
+    mechanism: PointMechanism, suspects: Sequence[int], pairs: int | None, randomness: Randomness
+) -> list[Pair]:
+    """Pairs that a claim is made of, the strictest first: all of a small space, some of a large.
+
+    ``suspects`` are words to look around first, ``pairs`` is how many are asked for.
+    """
     points = np.arange(len(mechanism.space) + 1, dtype=np.intp)
     if len(points) > ALL_SAMPLED:
-        centres = iter(anchors(mechanism.space, randomness))
-        points = _gathered(mechanism, centres, (SOME_SAMPLED, NEAR_SAMPLED), randomness)
+        wanted = max(SOME_SAMPLED, points_for(pairs or 0))
+        turns = zip_longest(suspects, anchors(mechanism.space, randomness))
+        centres = (word for turn in turns for word in turn if word is not None)
+        points = _gathered(mechanism, centres, (wanted, NEAR_SAMPLED), randomness)
     return sorted(_pairs_among(mechanism, points), key=strictness)
 
 
-def thinned(pairs: list[Pair], most: int) -> list[Pair]:
-    """So many of the pairs, of every strictness.
+def thinned(pairs: list[Pair], most: int, suspects: Sequence[int] = ()) -> list[Pair]:
+    """So many of the pairs: half of them the strictest of each suspect, the rest of every kind.
 
     Near-duplicates show jumps, pairs that are farther apart show too little noise.
     """
-    places = np.linspace(0, len(pairs) - 1, most).round().astype(int)
-    return [pairs[place] for place in places.tolist()] if len(pairs) > most else pairs
+    if len(pairs) <= most:
+        return pairs
+    kept = list(_strictest_of(suspects[: most // 2], pairs))
+    rest = [pair for pair in pairs if pair not in kept]
+    places = np.linspace(0, len(rest) - 1, most - len(kept)).round().astype(int)
+    return sorted([*kept, *(rest[place] for place in places.tolist())], key=strictness)
 
 
-def among_busiest(pairs: list[Pair], most: int) -> list[Pair]:
-    """The pairs among those inputs that take part in the most pairs: draws are dear."""
-    taking_part = Counter(number for pair in pairs for number in (pair.first, pair.second))
-    busiest = {number for number, _ in taking_part.most_common(most)}
-    return [pair for pair in pairs if {pair.first, pair.second} <= busiest]
+def _strictest_of(suspects: Sequence[int], pairs: list[Pair]) -> Iterator[Pair]:
+    """Of each suspect one pair, and none twice; ``pairs`` holds the strictest first."""
+    taken: set[int] = set()
+    for word in suspects:
+        own = (
+            place
+            for place, pair in enumerate(pairs)
+            if word in (pair.first, pair.second) and place not in taken
+        )
+        if (place := next(own, None)) is not None:
+            taken.add(place)
+            yield pairs[place]
 
 
 def strictness(pair: Pair) -> float:

@@ -1,20 +1,15 @@
-"""Falsify by sampling: learn an event on one half of the draws, bound it on the other.
+"""Events that may break a claim: learned on some draws, chosen on others, bounded on a third part.
 
 What is proven
-    Let x and x' be a pair and E an event fixed before the second half was looked at. Clopper and
-    Pearson's limits give p <= P[E | x] and P[E | x'] <= q, each wrong with probability at most
-    alpha/(2·pairs). If all limits hold, (p − delta)/q > exp(bound) proves that the claim is false.
-    So a true claim is refuted with probability at most alpha, over all pairs together.
-
-    A claim is about noise that nobody knows. Drawn again under other randomness, n outputs that
-    came n_1, n_2, … times come in the very same order with probability at most n_1!·n_2!·…/n!, for
-    all orders are equally likely. Where that is below ``REPEAT_SHARE`` of alpha and they do all the
-    same, the noise is not from the randomness: it can be made again, and the claim is false.
+    Let x and x' be a pair and E an event fixed before the held-out draws were made. Clopper and
+    Pearson's limits give p <= P[E | x] and P[E | x'] <= q, each wrong with probability at most the
+    level it is given. If both hold, (p − delta)/q > exp(bound) proves that the claim is false.
 
 How the event is found
-    A quarter of the draws teaches scores (what the subject proposes: likelihood ratios, distances,
-    directions); the next quarter chooses the score, the threshold and the direction by which the
-    claim would be exceeded most. How they are chosen changes what is found, never what is proven.
+    One half of the scouting draws teaches scores (what the subject proposes: likelihood ratios,
+    distances, directions); the other chooses the score, the threshold and the direction by which
+    the claim would be exceeded most. How they are chosen changes what is found, never what is
+    proven.
 
 Reference
     Ding et al. 2018, "Detecting violations of differential privacy"; Bichsel et al. 2021,
@@ -24,137 +19,124 @@ Reference
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
-from sfumato.audits.verdict import Finding, Witness
+from sfumato.audits.subject import Event, Examined, Outputs, Pair, Sample, Score
+from sfumato.audits.verdict import Witness
 from sfumato.core.intervals import lower_limit, upper_limit
-from sfumato.core.progress import Advance
-from sfumato.core.randomness import Randomness
 
-FEWEST_DRAWS = 100
-# Of the false-alarm budget, what goes to the question whether noise is drawn anew.
-REPEAT_SHARE = 0.01
-REPEATED = (
-    "drawn again under other randomness, the outputs for {name} come in the very same order: the "
-    "noise does not come from the randomness, so that it can be made again and taken off"
-)
+# So many standard errors are sure enough: beyond them the larger excess is the better witness.
+SURE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The draws of one input: to learn scores, to choose the event, to bound it."""
+class Halves:
+    """The scouting draws of one input: to learn scores, and to choose the event."""
 
     learn: Sample
     choose: Sample
-    hold: Sample
+
+    @classmethod
+    def of(cls, draws: Outputs) -> Halves:
+        """The first half and the second."""
+        half = len(draws) // 2
+        return cls(Sample.of(draws[:half]), Sample.of(draws[half:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An event, the direction in which it is to be tested, and by how much it seems to exceed."""
+    """An event, the direction in which it is to be tested, and how far it seems to exceed.
 
+    ``promise`` counts standard errors: the larger it is, the surer held-out draws are to show it.
+    """
+
+    pair: Pair
     event: Event
     turned: bool
     promise: float
 
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The input for which the event is to be likelier, and the other."""
+        first, second = self.pair.first, self.pair.second
+        return (second, first) if self.turned else (first, second)
 
-def falsify(
-    subject: Subject, *, draws: int, alpha: float, randomness: Randomness, advance: Advance
-) -> Finding:
-    """Put every pair of the subject to the test; ``draws`` for each input, in all."""
-    pairs = subject.pairs()
-    numbers = sorted({number for pair in pairs for number in (pair.first, pair.second)})
-    parts: dict[int, Parts] = {}
-    liveliest: _Drawn | None = None
-    for done, number in enumerate(numbers, start=1):
-        drawn = _Drawn.of(number, subject.draw(number, draws, randomness.stream(number)))
-        parts[number] = _split(drawn.outputs)
-        if liveliest is None or drawn.log_orders > liveliest.log_orders:
-            liveliest = drawn
-        advance(done)
-    defect = "" if liveliest is None else _repeated(subject, liveliest, alpha, randomness)
-    each = alpha * (1 - REPEAT_SHARE) / (2 * max(1, len(pairs)))
-    witnesses = [
-        witness_of(subject, pair, parts, each)
-        for pair in pairs
-        if math.isfinite(min(pair.forward, pair.backward))
-    ]
-    found = [witness for witness in witnesses if witness is not None]
-    best = max(found, key=lambda witness: witness.rank, default=None)
-    return Finding(
-        method="sampled",
-        where="",
-        pairs=len(pairs),
-        inputs=len(numbers),
-        draws=draws,
-        confidence=1 - alpha,
-        refuted=bool(defect) or (best is not None and best.excess > 0),
-        witness=best,
-        defect=defect,
-    )
+    @property
+    def bound(self) -> float:
+        """What is claimed in this direction."""
+        return self.pair.backward if self.turned else self.pair.forward
 
 
-def witness_of(
-    subject: Subject, pair: Pair, parts: dict[int, Parts], alpha: float
-) -> Witness | None:
-    """The event learned for a pair, with the loss that the held-out draws prove."""
-    first, second = parts[pair.first], parts[pair.second]
+def proposed(
+    subject: Examined, pair: Pair, seen: Mapping[int, Halves], width: float
+) -> Choice | None:
+    """The event by which a pair comes closest to breaking its claim, as far as scouting shows."""
+    first, second = seen[pair.first], seen[pair.second]
     scores = subject.scores(pair, first.learn, second.learn)
-    choice = chosen(scores, pair, (first.choose, second.choose), alpha, subject.delta)
-    if choice is None:
-        return None
-    bound = pair.backward if choice.turned else pair.forward
-    names = (pair.second, pair.first) if choice.turned else (pair.first, pair.second)
-    likely, unlikely = parts[names[0]].hold, parts[names[1]].hold
-    # From here on the event is fixed, and the held-out draws are looked at for the first time.
+    return chosen(scores, pair, (first.choose, second.choose), width, subject.delta)
+
+
+def decided(subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha: float) -> Witness:
+    """The loss that held-out draws prove for an event; each of two limits errs with ``alpha``."""
+    likely, unlikely = (held[number] for number in choice.inputs)
     low = lower_limit(choice.event.hits(likely), likely.total, alpha)
     high = upper_limit(choice.event.hits(unlikely), unlikely.total, alpha)
     gained = low - subject.delta
     return Witness(
-        first=subject.name(names[0]),
-        second=subject.name(names[1]),
+        first=subject.name(choice.inputs[0]),
+        second=subject.name(choice.inputs[1]),
         event=subject.describe(choice.event, likely),
         likelier=low,
         unlikelier=high,
         loss=math.log(gained / high) if gained > 0 else -math.inf,
-        bound=bound,
+        bound=choice.bound,
         exact=False,
     )
+
+
+def expected_width(scouted: int, held: int, alpha: float) -> float:
+    """How many standard errors of ``scouted`` draws the limits of ``held`` ones will lie off."""
+    return NormalDist().inv_cdf(1 - alpha) * math.sqrt(scouted / held)
 
 
 def chosen(
     scores: Sequence[Score],
     pair: Pair,
     samples: tuple[Sample, Sample],
-    alpha: float,
+    width: float,
     delta: float,
 ) -> Choice | None:
     """The score, threshold and direction by which the claim seems to be exceeded most."""
-    # The expected limits at this level: an event that promises much but is rare will not hold.
-    width = NormalDist().inv_cdf(1 - alpha)
-    best: Choice | None = None
-    for score in scores:
-        nested = _nested([score.of(sample.outputs) for sample in samples], samples)
-        if not len(nested.inside):
-            continue
-        for above, turned in product((True, False), repeat=2):
-            likely, unlikely = (1, 0) if turned else (0, 1)
-            hits = nested.above if above else nested.below
-            promise = _limit(hits[likely], samples[likely].total, width, delta, lower=True)
-            promise -= _limit(hits[unlikely], samples[unlikely].total, width, 0.0, lower=False)
-            place = int(promise.argmax())
-            value = float(promise[place]) - (pair.backward if turned else pair.forward)
-            if math.isfinite(value) and (best is None or value > best.promise):
-                edge = nested.inside[place] if above else nested.outside[place]
-                best = Choice(Event(score, float(edge), above), turned, value)
-    return best
+    every = [_nested([score.of(sample.outputs) for sample in samples], samples) for score in scores]
+    # All events of all scores side by side: those at or above a threshold, then those below it.
+    hits = np.concatenate([part for one in every for part in (one.above, one.below)], axis=1)
+    if not hits.shape[1]:
+        return None
+    totals = samples[0].total, samples[1].total
+    promises = np.stack(
+        [
+            _promise(hits, totals, width, delta, pair.forward),
+            _promise(hits[::-1], totals[::-1], width, delta, pair.backward),
+        ]
+    )
+    # Half a hit is no event.
+    promises[hits == 0] = -np.inf
+    turned, place = divmod(int(promises.argmax()), hits.shape[1])
+    promise = float(promises[turned, place])
+    if not math.isfinite(promise):
+        return None
+    for score, one in zip(scores, every, strict=True):
+        for edges, above in ((one.inside, True), (one.outside, False)):
+            if place < len(edges):
+                event = Event(score, float(edges[place]), above)
+                return Choice(pair, event, bool(turned), promise)
+            place -= len(edges)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,48 +173,38 @@ def _nested(values: Sequence[NDArray[np.float64]], samples: tuple[Sample, Sample
     )
 
 
-def _limit(
-    hits: NDArray[np.int64], total: int, width: float, delta: float, *, lower: bool
+def _promise(
+    hits: NDArray[np.int64],
+    totals: tuple[int, int],
+    width: float,
+    delta: float,
+    bound: float,
 ) -> NDArray[np.float64]:
-    """The logarithm of the limit to be expected: Wilson's, which is quick, less delta."""
-    half = width * np.sqrt(hits + width * width / 4)
-    limit = (hits + width * width / 2 + (-half if lower else half)) / total - delta
-    with np.errstate(divide="ignore"):  # a limit of 0 promises nothing: −inf
-        logs: NDArray[np.float64] = np.log(np.maximum(limit, 0.0))
-    return logs
+    """By how many standard errors the limits to be expected exceed the bound.
+
+    Of those that are sure to, by how many nats. Half a hit is added to each count, so that what
+    came once or never does not promise much.
+    """
+    likely, unlikely = (_Share.of(*counted) for counted in zip(hits, totals, strict=True))
+    gained = likely.share - delta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(gained) - np.log(unlikely.share) - bound
+        errors = likely.error / gained, unlikely.error / unlikely.share
+        exceeding = logs - width * (errors[0] + errors[1])
+        promise = exceeding / np.hypot(*errors)
+    promise = np.where(promise > SURE, SURE + exceeding, promise)
+    found: NDArray[np.float64] = np.where(gained > 0, promise, -np.inf)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
-    """The draws of one input as they came, and the logarithm of how many orders they have."""
+class _Share:
+    """Estimated probabilities with their standard errors."""
 
-    number: int
-    outputs: Outputs
-    log_orders: float
+    share: NDArray[np.float64]
+    error: NDArray[np.float64]
 
     @classmethod
-    def of(cls, number: int, outputs: Outputs) -> _Drawn:
-        counts = np.unique(outputs, axis=0, return_counts=True)[1].tolist()
-        orders = math.lgamma(len(outputs) + 1) - sum(math.lgamma(count + 1) for count in counts)
-        return cls(number, outputs, orders)
-
-
-def _repeated(subject: Subject, drawn: _Drawn, alpha: float, randomness: Randomness) -> str:
-    """What is wrong if an input's draws come again under other randomness; mostly nothing."""
-    if drawn.log_orders <= math.log(1 / (REPEAT_SHARE * alpha)):
-        return ""  # so few orders that chance might do it
-    other = randomness.stream(drawn.number).stream(0)
-    again = subject.draw(drawn.number, len(drawn.outputs), other)
-    same = np.array_equal(drawn.outputs, again)
-    return REPEATED.format(name=subject.name(drawn.number)) if same else ""
-
-
-def _split(draws: NDArray[np.intp] | NDArray[np.float64]) -> Parts:
-    quarter = len(draws) // 4
-    cuts = (draws[:quarter], draws[quarter : 2 * quarter], draws[2 * quarter :])
-    return Parts(*(Sample.of(part) for part in cuts))
-
-
-def reach(draws: int, pairs: int, alpha: float) -> float:
-    """The largest loss that draws can prove: an event that always happens, and never."""
-    return math.log((draws - draws // 2) / math.log(2 * max(1, pairs) / alpha))
+    def of(cls, hits: NDArray[np.int64], total: int) -> _Share:
+        share = (hits + 0.5) / (total + 1)
+        return cls(share, np.sqrt(share * (1 - share) / (total + 1)))

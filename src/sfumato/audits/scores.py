@@ -41,7 +41,7 @@ def word_scores(
         Score(f"the distance to {names[0]}", _distance(space, places[0])),
         Score(f"the distance to {names[1]}", _distance(space, places[1])),
         Score(side, lambda words: _at(space, words) @ step),
-        Score("the learned log-ratio", _learned(first, second, len(space) + 1)),
+        Score("the learned log-ratio", learned_ratio(first, second)),
     ]
 
 
@@ -63,13 +63,25 @@ def vector_scores(names: Names, first: Sample, second: Sample) -> list[Score]:
     ]
 
 
-def _learned(first: Sample, second: Sample, size: int) -> Function:
-    """Log of how much likelier each word came out; one that was not seen has no evidence, 0."""
-    counts = np.full((2, size), SMOOTHING)
+def learned_ratio(first: Sample, second: Sample) -> Function:
+    """Log of how much likelier each point came out; one that was not seen has no evidence, 0.
+
+    Where one sample is larger, its counts are smoothed by as much more.
+    """
+    points = np.union1d(first.outputs, second.outputs)
+    totals = np.array([first.total, second.total], dtype=np.float64)
+    counts = np.repeat(SMOOTHING * totals[:, None], len(points) + 1, axis=1)
+    counts /= max(1.0, totals.min())
     for row, sample in zip(counts, (first, second), strict=True):
-        row[sample.outputs.astype(np.intp)] += sample.counts
-    table = np.log(counts[0] / counts[1])
-    return lambda words: table[words.astype(np.intp)]
+        row[np.searchsorted(points, sample.outputs)] += sample.counts
+    table = np.log(counts[0] / counts[1]) - np.log(totals[0] / totals[1])
+
+    def ratios(words: Outputs) -> Values:
+        places = np.searchsorted(points, words)
+        known = points[np.minimum(places, len(points) - 1)] == words
+        return np.where(known, table[places], 0.0)
+
+    return ratios
 
 
 def _at(space: Space, words: Outputs) -> Vectors:

@@ -84,30 +84,16 @@ class Event:
         return f"{self.score.name} is {relation} {self.threshold:.4g}"
 
 
-@runtime_checkable
-class Subject(Protocol):
-    """Something that draws, and claims how alike its draws are."""
-
-    @property
-    def claim(self) -> str:
-        """What is claimed, in a sentence."""
-        ...
+class Examined(Protocol):
+    """What it takes to learn an event between two inputs, and to speak about it."""
 
     @property
     def delta(self) -> float:
         """The probability up to which the bound is claimed; mostly 0."""
         ...
 
-    def pairs(self) -> Sequence[Pair]:
-        """The pairs to look at; chosen without looking at any draw."""
-        ...
-
     def name(self, number: int) -> str:
         """An input, for people."""
-        ...
-
-    def draw(self, number: int, count: int, randomness: Randomness) -> Outputs:
-        """Independent outputs for one input."""
         ...
 
     def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
@@ -116,4 +102,41 @@ class Subject(Protocol):
 
     def describe(self, event: Event, seen: Sample) -> str:
         """An event, for people; ``seen`` holds draws of the likelier input."""
+        ...
+
+
+@runtime_checkable
+class Subject(Examined, Protocol):
+    """Something that draws, and claims how alike its draws are."""
+
+    @property
+    def claim(self) -> str:
+        """What is claimed, in a sentence."""
+        ...
+
+    def pairs(self) -> Sequence[Pair]:
+        """The pairs to look at; chosen without looking at any draw that decides."""
+        ...
+
+    def draw(self, number: int, count: int, randomness: Randomness) -> Outputs:
+        """Independent outputs for one input."""
+        ...
+
+
+@runtime_checkable
+class DrawsTogether(Protocol):
+    """A subject that can draw for different inputs in one call, as words stand in a text."""
+
+    def beside(self) -> Sequence[int]:
+        """Inputs that keep company, whether or not they take part in a pair."""
+        ...
+
+    def draw_together(self, numbers: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        """One independent output for each of these inputs, from a single call."""
+        ...
+
+    def distances(
+        self, numbers: NDArray[np.intp], outputs: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """How far each output lies from its input, in a public distance."""
         ...

@@ -79,6 +79,7 @@ class Finding:
     inputs: int
     refuted: bool
     draws: int = 0
+    decided: int = 0
     confidence: float = 1.0
     witness: Witness | None = None
     defect: str = ""
@@ -104,6 +105,7 @@ class Finding:
             "pairs": self.pairs,
             "inputs": self.inputs,
             "draws": self.draws,
+            "decided": self.decided,
             "confidence": self.confidence,
             "refuted": self.refuted,
             "defect": self.defect,

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from sfumato.audits.choosing import (
     ALL_SAMPLED,
-    BUSIEST,
-    among_busiest,
+    SOME_SAMPLED,
     batches,
     sampled_pairs,
     strictness,
     thinned,
 )
-from sfumato.audits.events import FEWEST_DRAWS, falsify, reach
 from sfumato.audits.exact import check_rows
+from sfumato.audits.falsify import FEWEST_DRAWS, Plan, falsify, inputs_of
+from sfumato.audits.glances import Glances, suspects
 from sfumato.audits.subject import Pair, Subject
 from sfumato.audits.verdict import Finding, Verdict
 from sfumato.audits.words import WordSubject, check_claims_something
@@ -41,8 +41,16 @@ SMALL = 2000
 EXACT_PAIRS = 3000
 # Log-probabilities held at once when rows are compared (64 MB).
 CELLS = 1 << 23
-# Draws for each input: many where a draw is cheap, else what a large vocabulary allows.
-DRAWS_SMALL, DRAWS_LARGE = 20_000, 8_000
+# Draws for each input where all words are looked at, and of what is no word; in all where words are
+# too many, by how dear a draw is.
+DRAWS_SMALL, DRAWS_NO_WORDS = 36_000, 20_000
+ALL_DRAWS, ALL_DRAWS_LARGE = 240_000, 56_000
+# Of all draws, how many may be made to glance at every word.
+GLANCES = 1 / 16
+# Of pairs in a large space, how many are looked at unless more are asked for.
+SOME_PAIRS = 150
+# Where draws could tell no pair apart, the points of so many pairs are looked at in company.
+COMPANY = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +66,13 @@ class Effort:
         if self.draws is not None:
             at_least("draws", self.draws, FEWEST_DRAWS)
 
-    def draws_for(self, words: int) -> int:
-        """Draws for each input over a space of so many words."""
+    def draws_for(self, words: int, inputs: int) -> int:
+        """Draws for each of so many inputs, on the average, over a space of so many words."""
         if self.draws is not None:
             return self.draws
-        return DRAWS_SMALL if words <= SMALL else DRAWS_LARGE
+        if words < ALL_SAMPLED:
+            return DRAWS_SMALL
+        return (ALL_DRAWS if words <= SMALL else ALL_DRAWS_LARGE) // max(1, inputs)
 
 
 def verify(
@@ -162,30 +172,33 @@ def _exact(
 def _sampled(
     mechanism: PointMechanism, effort: Effort, alpha: float, randomness: Randomness
 ) -> Finding:
-    space = mechanism.space
-    draws = effort.draws_for(len(space))
-    every = sampled_pairs(mechanism, randomness.stream(0))
-    within = reach(draws, len(every), alpha)
-    # Pairs that no number of hits could refute would only use up the budget.
+    space, asked = mechanism.space, effort.pairs
+    is_small = len(space) < ALL_SAMPLED
+    inputs = min(len(space) + 1, SOME_SAMPLED)
+    draws = effort.draws_for(len(space), inputs)
+    within = Plan.of(inputs, draws, SOME_PAIRS).reach(alpha)
+    first: list[int] = []
+    if len(space) > 1 and not (is_small and asked is None):
+        glances = Glances(int(GLANCES * inputs * draws), asked or 0, within)
+        first = suspects(mechanism, glances, randomness.stream(2))
+    every = sampled_pairs(mechanism, first, asked, randomness.stream(0))
+    # Pairs that no number of hits could refute would only use up draws.
     pairs = [pair for pair in every if strictness(pair) <= within]
-    if len(space) >= ALL_SAMPLED:
-        pairs = among_busiest(pairs, BUSIEST)
-    if effort.pairs is not None:
-        pairs = thinned(pairs, effort.pairs)
-    finding = _drawn(
-        WordSubject(mechanism=mechanism, chosen=pairs),
-        replace(effort, draws=draws),
-        alpha,
-        randomness.stream(1),
+    if asked is not None or not is_small:
+        pairs = thinned(pairs, asked or SOME_PAIRS, first)
+    company = {number for pair in every[:COMPANY] for number in (pair.first, pair.second)}
+    subject = WordSubject(
+        mechanism=mechanism, chosen=pairs, company=() if pairs else sorted(company)
     )
+    draws = effort.draws_for(len(space), len(inputs_of(subject)))
+    finding = _drawn(subject, replace(effort, draws=draws), alpha, randomness.stream(1))
     note = "" if pairs else _out_of_reach(every, draws, within)
     return replace(finding, where=space.name, note=note)
 
 
 def _drawn(subject: Subject, effort: Effort, alpha: float, randomness: Randomness) -> Finding:
-    draws = effort.draws_for(words=0)
-    inputs = len({number for pair in subject.pairs() for number in (pair.first, pair.second)})
-    with progress("drawing", inputs, unit_is_bytes=False) as advance:
+    draws = DRAWS_NO_WORDS if effort.draws is None else effort.draws
+    with progress("drawing", len(inputs_of(subject)), unit_is_bytes=False) as advance:
         return falsify(subject, draws=draws, alpha=alpha, randomness=randomness, advance=advance)
 
 

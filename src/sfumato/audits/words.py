@@ -28,6 +28,7 @@ class WordSubject:
 
     mechanism: PointMechanism
     chosen: Sequence[Pair]
+    company: Sequence[int] = ()
 
     @property
     def claim(self) -> str:
@@ -47,12 +48,19 @@ class WordSubject:
         """A public word, or the point of all unknown ones."""
         return point_name(self.mechanism.space, number)
 
+    def beside(self) -> Sequence[int]:
+        """Points that are drawn among the others only."""
+        return self.company
+
     def draw(self, number: int, count: int, randomness: Randomness) -> Outputs:
+        """Independent outputs for one point, from a single call."""
+        return self.draw_together(np.full(count, number, dtype=np.intp), randomness)
+
+    def draw_together(self, numbers: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """Independent outputs; a mechanism that is somebody's own may fail, and says where."""
         who = type(self.mechanism).__name__
-        points = np.full(count, number, dtype=np.intp)
         try:
-            outputs = np.asarray(self.mechanism.privatize(points, randomness))
+            outputs = np.asarray(self.mechanism.privatize(numbers.copy(), randomness))
         except SfumatoError:
             raise
         except (Exception, SystemExit) as error:
@@ -60,15 +68,23 @@ class WordSubject:
             raise InvalidArgument(
                 f"{who}.privatize(points, randomness) failed: {type(error).__name__}: {error}"
             ) from error
-        if outputs.shape != (count,) or not np.issubdtype(outputs.dtype, np.integer):
+        if outputs.shape != numbers.shape or not np.issubdtype(outputs.dtype, np.integer):
             raise InvalidArgument(
                 f"{who}.privatize(points, randomness) must give one whole number per point; for "
-                f"{count} points it gave {outputs.dtype} numbers of shape {outputs.shape}"
+                f"{len(numbers)} points it gave {outputs.dtype} numbers of shape {outputs.shape}"
             )
         # The point of unknown words is no output, but a mechanism that keeps them may give it.
         if outputs.min() < 0 or outputs.max() > self.mechanism.space.unknown:
             raise InvalidArgument(f"{who}.privatize(points, randomness) gave no point of the space")
         return outputs.astype(np.intp)
+
+    def distances(
+        self, numbers: NDArray[np.intp], outputs: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Euclidean distances in the space."""
+        space = self.mechanism.space
+        away: NDArray[np.float64] = np.linalg.norm(space.at(outputs) - space.at(numbers), axis=1)
+        return away
 
     def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
         """What is learned from draws and what public vectors tell, on covered outputs only."""

@@ -45,7 +45,10 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
         int | None, typer.Option("--pairs", help="Pairs of inputs to look at in each space.")
     ] = None,
     draws: Annotated[
-        int | None, typer.Option("--draws", help="Draws for each input, where there are no rows.")
+        int | None,
+        typer.Option(
+            "--draws", help="Draws for each input on the average, where there are no rows."
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Make the verification reproducible.")
@@ -57,8 +60,8 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
 ) -> None:
     """Try to refute the guarantee that a mechanism claims.
 
-    Exact where the mechanism knows its probabilities; otherwise events are learned from one half of
-    the draws and bounded on the other. Exit code 0: not refuted, 1: refuted, with the witness.
+    Exact where the mechanism knows its probabilities; otherwise events are learned from some draws
+    and bounded on others. Exit code 0: not refuted, 1: refuted, with the witness.
 
     Example: sfumato verify laplace --epsilon 5
     """
@@ -160,9 +163,14 @@ def _say(lines: list[str]) -> None:
 
 
 def _line(finding: Finding) -> str:
-    how = "exactly" if finding.method == "exact" else f"by {finding.draws:,} draws for each input"
+    how = "exactly" if finding.method == "exact" else _drawn(finding)
     line = f"{finding.where}: {finding.pairs:,} pairs of {finding.inputs:,} inputs, {how}"
     return f"{line}: {finding.note}" if finding.note else line
+
+
+def _drawn(finding: Finding) -> str:
+    nearest = f"; the {finding.decided} nearest to their bound in depth" if finding.decided else ""
+    return f"by {finding.draws:,} draws for each input on the average{nearest}"
 
 
 def _table(outcomes: list[Outcome]) -> None:

@@ -96,3 +96,51 @@ class RowTwin(Twin):
 
     def row(self, point: int) -> NDArray[np.float64]:
         return np.asarray(np.exp(self.log_row(point)))
+
+
+def words_in_space(count: int, seed: int = 1) -> Space:
+    """So many words in three dimensions, about as far apart as colours are at level 1."""
+    places = np.random.default_rng(seed).uniform(0, 4, (count, 3))
+    return Space(f"{count} words", [f"w{n}" for n in range(count)], places.astype(np.float32))
+
+
+@dataclass(frozen=True)
+class OneInTheClear(Twin):
+    """Every word as it should be, but for one."""
+
+    word: int = 77
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        return np.where(points == self.word, points, super().privatize(points, randomness))
+
+
+@dataclass(frozen=True)
+class HonestForRepeatedWords(Twin):
+    """As it should be where a call holds one word only; other calls go to another mechanism."""
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        honest = len(np.unique(points)) == 1
+        return (self.claims if honest else self.draws).privatize(points, randomness)
+
+
+@dataclass(frozen=True)
+class LessForAWordThatComesOnce(Twin):
+    """As it should be for words that come again in the call; another mechanism for the others."""
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        _, places, counts = np.unique(points, return_inverse=True, return_counts=True)
+        honest = self.claims.privatize(points, randomness)
+        return np.where(counts[places] > 1, honest, self.draws.privatize(points, randomness))
+
+
+@dataclass(frozen=True)
+class UnknownOnTop(Twin):
+    """An unknown word becomes one and the same word a little more often than it should."""
+
+    word: int = 0
+    share: float = 0.01
+
+    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+        outputs = super().privatize(points, randomness)
+        moved = (points == self.space.unknown) & (randomness.uniform(len(points)) < self.share)
+        return np.where(moved, self.word, outputs)

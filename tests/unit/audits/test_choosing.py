@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sfumato.audits.choosing import (
-    among_busiest,
     anchors,
     around,
     batches,
@@ -69,7 +68,7 @@ def test_batches_end_when_there_is_nothing_left(random_space: Space, source: Ran
 
 
 def test_all_pairs_of_a_small_space_are_sampled(small_space: Space, source: Randomness) -> None:
-    pairs = sampled_pairs(Laplace(space=small_space, epsilon=2.0), source)
+    pairs = sampled_pairs(Laplace(space=small_space, epsilon=2.0), (), None, source)
     assert len(pairs) == 13 * 12 // 2
     assert [strictness(pair) for pair in pairs] == sorted(strictness(pair) for pair in pairs)
     places = small_space.at(np.array([pairs[5].first, pairs[5].second]))
@@ -77,7 +76,7 @@ def test_all_pairs_of_a_small_space_are_sampled(small_space: Space, source: Rand
 
 
 def test_some_pairs_of_a_larger_space_are_sampled(random_space: Space, source: Randomness) -> None:
-    pairs = sampled_pairs(Laplace(space=random_space, epsilon=2.0), source)
+    pairs = sampled_pairs(Laplace(space=random_space, epsilon=2.0), (), None, source)
     assert 40 * 39 // 2 <= len(pairs) < 50 * 49 // 2
     assert any(random_space.unknown in (pair.first, pair.second) for pair in pairs)
     assert pairs[0].forward == 0.0
@@ -86,7 +85,7 @@ def test_some_pairs_of_a_larger_space_are_sampled(random_space: Space, source: R
 def test_the_choice_depends_on_the_seed_and_on_nothing_else(random_space: Space) -> None:
     mechanism = Laplace(space=random_space, epsilon=2.0)
     once, again, other = (
-        sampled_pairs(mechanism, Randomness.reproducible(seed)) for seed in (1, 1, 2)
+        sampled_pairs(mechanism, (), None, Randomness.reproducible(seed)) for seed in (1, 1, 2)
     )
     assert once == again
     assert once != other
@@ -100,10 +99,25 @@ def test_thinning_keeps_pairs_of_every_strictness() -> None:
     assert thinned(pairs, 1000) == pairs
 
 
-def test_the_busiest_inputs_keep_their_pairs() -> None:
-    star = [Pair(0, n, 1.0, 1.0) for n in range(1, 5)] + [
-        Pair(1, 2, 1.0, 1.0),
-        Pair(8, 9, 1.0, 1.0),
-    ]
-    kept = among_busiest(star, 3)
-    assert {(pair.first, pair.second) for pair in kept} == {(0, 1), (0, 2), (1, 2)}
+def test_thinning_keeps_the_strictest_pair_of_each_suspect() -> None:
+    pairs = [Pair(0, n, float(n), float(n)) for n in range(1, 101)]
+    kept = thinned(pairs, 6, [77, 33])
+    assert {77, 33} <= {pair.second for pair in kept}
+    assert len(kept) == 6
+    assert [strictness(pair) for pair in kept] == sorted(strictness(pair) for pair in kept)
+    # Suspects take half of the places at most.
+    assert {pair.second for pair in thinned(pairs, 4, [77, 33, 55, 44])} >= {1, 100}
+
+
+def test_suspects_are_looked_around_first(random_space: Space, source: Randomness) -> None:
+    mechanism = Laplace(space=random_space, epsilon=2.0)
+    pairs = sampled_pairs(mechanism, [101, 57], None, source)
+    inputs = {number for pair in pairs for number in (pair.first, pair.second)}
+    assert {101, 57} <= inputs
+
+
+def test_more_pairs_are_looked_at_where_more_are_asked_for(
+    random_space: Space, source: Randomness
+) -> None:
+    mechanism = Laplace(space=random_space, epsilon=2.0)
+    assert len(sampled_pairs(mechanism, (), 5000, source)) >= 5000
