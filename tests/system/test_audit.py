@@ -69,7 +69,7 @@ def test_a_claim_that_holds_is_not_refuted(
         (["run"], 3, "sfumato data coins CORPUS"),
         (["in.txt", "--coins", "corpus.txt.coins.json"], 3, "is a file"),
         (["run", "--coins", "in.txt"], 3, "in.txt"),
-        (["run", "--coins", "nowhere.json"], 3, "No such file"),
+        (["run", "--coins", "nowhere.json"], 4, "No such file"),
         (["run", "--coins", "corpus.txt.coins.json", "--guesses", "101"], 2, "guesses=101"),
         (["run", "--coins", "corpus.txt.coins.json", "--confidence", "1"], 2, "confidence=1"),
         (["run", "--coins", "corpus.txt.coins.json", "-o", "chart.gif"], 2, ".gif"),

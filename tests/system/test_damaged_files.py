@@ -16,7 +16,7 @@ DOCUMENTED = {0, 1, 2, 3, 4, 5}
 WHOLE = [b"", b"{", b"null", b"[]", b"3", b"[" * 100_000, b"\xff\xfe", b"9" * 10_000]
 VALUES: list[Any] = [None, -1, "x", [[1]], {"a": 1}, float("nan"), 10**400]
 # So many values of each file are changed.
-MOST = 20
+MOST = 6
 STUDY = """
 [corpus]
 kind = "customersim"

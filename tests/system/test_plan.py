@@ -125,7 +125,7 @@ def test_a_plan_without_privacy_says_so(sfumato: Command) -> None:
         (("--examples", "1" + "0" * 400, *FEW[2:], "--epsilon", "3"), "examples must be at most"),
         (
             (*FEW[:2], "--batch-size", "1" + "0" * 400, *FEW[4:], "--epsilon", "3"),
-            "more than there",
+            "must be at most",
         ),
         ((*FEW[:2], "--batch-size", "60,x", *FEW[4:], "--epsilon", "3"), "--batch-size='60,x'"),
         ((*FEW, "--epsilon", "3", "--noise-schedule", "1,"), "--noise-schedule='1,'"),
