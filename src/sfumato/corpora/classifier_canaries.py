@@ -141,7 +141,10 @@ def read_classifier_canaries(path: Path) -> ClassifierCanaries:
             content["repetitions"],
             tuple(content["candidates"]),
         )
-        _check(found)
+        try:
+            _check(found)
+        except InvalidArgument as error:
+            raise BadInput(f"{path} is damaged: {error}") from None
     if found.originals and content.get("schema") == SCHEMA:
         return found
     raise BadInput(f"cannot read {path}: another version wrote it, or it is empty")
