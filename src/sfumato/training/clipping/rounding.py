@@ -21,28 +21,30 @@ Why it holds
     - *squares* have no cancellation: their sum over a width n is off by a share of γ(n).
     - *the scaled sum* is computed in products of at most ``PRODUCT`` places, of which there are at
       most ``PRODUCTS``. Each of a record's terms passes through no more than CHAIN additions, so
-      what the record adds is off by at most γ(CHAIN)·A. Where a record's gradient was formed, the
-      sum is over formed gradients, and it is off by γ(CHAIN)·‖Ĝ‖.
+      what the record adds is off by at most γ(CHAIN)·A. Where a record's gradient was formed and
+      kept, the sum is over formed gradients, and it is off by γ(CHAIN)·‖Ĝ‖.
 
     ``square`` is the computed square of the norm, ``doubt`` what the true one may be above it, and
-    ``size`` is A, or ‖Ĝ‖ where the gradient was formed. So no record adds more than
-    √(square + doubt) + γ(CHAIN)·size. Records whose doubt is more than ``DOUBT`` of their square
-    are measured again from their formed gradient, which is off by a multiple of A and not of A²;
-    what doubt then remains is paid for in full.
+    ``size`` is A. So no record adds more than √(square + doubt) + γ(2·CHAIN)·size, half of which
+    is for the sum and half for having formed the gradient from at most CHAIN places; more places
+    are in the doubt. Records whose doubt is more than ``DOUBT`` of their square are measured again
+    from their formed gradient, which is off by a multiple of A and not of A².
 
 A scale must not depend on other records
-    Whether a gradient is formed depends on the shape of the batch, and so would the bound, if doubt
-    and drift were added as they are: one record more could shorten all others. So every norm is
-    taken to be longer by the shares ``DOUBT``/2 and ``DRIFT``, however it was measured, and more is
-    added only to the few records for which this is not enough. For records of ordinary text it is:
-    A is 3 to 11 times the norm for texts of 128 to 256 tokens, and the price is 0.8 % of the
-    clipping norm.
+    Whether a gradient is formed, kept or never made depends on the shape of the batch, and if the
+    bound did, one record more could shorten all others: with records made to cancel, by many times
+    the clipping norm. So the bound is the same function of a record's own norm and its own A, with
+    public constants, however it was measured: norms are taken to be longer by half of ``DOUBT``,
+    and by ``DRIFT`` or γ(2·CHAIN)·A, whichever is more, also where less would do. For ordinary
+    text A is 3 to 11 times the norm at 128 to 256 tokens, and the price is 0.9 % of the clipping
+    norm; it is 1.2 % where A is 20 times the norm.
 
 Care
     Every sum in floating point also rounds what the others have put there, and does so differently
-    when a record is missing. Of ordinary records this changes some millionths of the clipping norm;
-    of a batch full of records made to cancel it can be more, and the guarantee does not cover it,
-    as it does not cover the lowest bits of the noise. Products must be computed in the precision of
+    when a record is missing; so are their norms, within the half of ``DOUBT`` that is allowed for
+    it. Of ordinary records this changes some millionths of the clipping norm; of a batch full of
+    records made to cancel it can be more, and the guarantee does not cover it, as it does not cover
+    the lowest bits of the noise. Products must be computed in the precision of
     their numbers: ``refuse_coarse_products``.
 """
 
@@ -64,7 +66,7 @@ CHAIN = PRODUCT + PRODUCTS + 8
 # Numbers that are multiplied and summed at a time for an inner product.
 WIDTH = 512
 # Shares, in single precision, by which all squares and norms are taken to be larger.
-DOUBT, DRIFT = 0.012, 0.002
+DOUBT, DRIFT = 0.012, 0.003
 # A little more than 1, for the products of several small errors.
 MORE = 1.02
 
@@ -86,7 +88,9 @@ class Measured:
         """What no record can exceed in the computed sum, before its scale."""
         doubt, drift = shares(self.dtype)
         longest = torch.maximum(self.square * (1 + doubt), self.square + self.doubt).sqrt()
-        return torch.maximum(longest * (1 + drift), longest + gamma(CHAIN, self.dtype) * self.size)
+        return torch.maximum(
+            longest * (1 + drift), longest + gamma(2 * CHAIN, self.dtype) * self.size
+        )
 
     def uncertain(self) -> Tensor:
         """The records whose norm should be measured more closely."""
@@ -153,9 +157,10 @@ def formed(gradients: Tensor) -> Measured:
 
 
 def approximated(gradients: Tensor, size: Tensor, additions: int) -> Measured:
-    """Of gradients that are formed only to be measured, each entry a sum of so many products."""
+    """Of gradients whose entries are sums of so many products, with A = ``size``."""
     like = formed(gradients)
-    error = gamma(additions + 4, like.dtype) * size
+    # As many as a bound allows for are not counted here again.
+    error = gamma(max(0, additions + 4 - CHAIN), like.dtype) * size
     return Measured(like.square, like.doubt + error * (2 * like.size + error), size, like.dtype)
 
 
@@ -198,6 +203,11 @@ def add_up(parts: Iterable[Tensor]) -> Tensor:
 
 def refuse_coarse_products() -> None:
     """Refuse settings of torch with which products are rounded more than their numbers."""
+    if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
+        raise InvalidArgument(
+            "autocast is on: products would be rounded to fewer digits than the norms that clip "
+            "them allow for; call backward outside of autocast"
+        )
     backends: Any = torch.backends
     settings = {
         "torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision(),

@@ -31,7 +31,6 @@ from sfumato.training.clipping.rounding import (
     Measured,
     add_up,
     approximated,
-    formed,
     gamma,
     lengths,
     multiply,
@@ -52,6 +51,8 @@ class MatrixSlot(Slot):
         self.kept: Tensor | None = None
         self._pairs: list[tuple[Tensor, Tensor]] = []
         self._places: Places | None = None
+        self._size: Tensor | None = None
+        self._summed = 0
 
     def collect(self, *seen: Tensor) -> None:
         """Add one use, l and r: both of shape (rows, places, width)."""
@@ -66,11 +67,17 @@ class MatrixSlot(Slot):
     def keep(self) -> None:
         """Form the gradients of the rows and forget what they were formed from."""
         for left, right in self._pairs:
+            self.add_size((lengths(left) * lengths(right)).sum(1), left.shape[1])
             if self.kept is None:
                 self.kept = torch.bmm(left.transpose(1, 2), right)
             else:
                 self.kept.baddbmm_(left.transpose(1, 2), right)
         self._pairs.clear()
+
+    def add_size(self, size: Tensor, places: int) -> None:
+        """Note how long the parts are that were added to the kept gradients, and how many."""
+        self._size = size if self._size is None else self._size + size
+        self._summed += places
 
     def pair(self) -> tuple[Tensor, Tensor]:
         """All uses as one, with the places of all."""
@@ -93,7 +100,7 @@ class MatrixSlot(Slot):
     def measure(self, records: Records) -> Measured:
         """The norm of each record's gradient."""
         if self.kept is not None:
-            return formed(self.kept)
+            return self._of_kept(self.kept)
         places = self.places()
         if records.each_row:
             return measure_product(places)
@@ -105,6 +112,11 @@ class MatrixSlot(Slot):
             return self.measure(records).of(which)
         places = self.places()
         return one_after_another(form_product(places.joined(one)) for one in records.groups(which))
+
+    def _of_kept(self, kept: Tensor) -> Measured:
+        """The bound of what is kept is that of what is not, lest it depend on the batch's shape."""
+        assert self._size is not None, "kept gradients without their sizes"  # noqa: S101
+        return approximated(kept, self._size, self._summed)
 
     def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
         """Sum of the records' gradients, each times its weight."""
@@ -129,7 +141,8 @@ class MatrixSlot(Slot):
 
     def clear(self) -> None:
         """Forget the batch."""
-        self.kept = self._places = None
+        self.kept = self._places = self._size = None
+        self._summed = 0
         self._pairs.clear()
 
 

@@ -109,6 +109,7 @@ class TiedSlot(Slot):
         rows, lines, width = kept.shape
         places = (torch.arange(rows, device=tokens.device)[:, None] * lines + tokens).flatten()
         kept.view(-1, width).index_add_(0, places, gradients.reshape(-1, width))
+        self.matrix.add_size(lengths(gradients).sum(1), tokens.shape[1])
         self.table.clear()
 
     def _closely(self, rows: Tensor, size: Tensor) -> Measured:
