@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Build environments, too, follow the constraints.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: install demo test check format bench clean
+.PHONY: install demo test check docs format bench clean
 
 install: $(VENV)/.core
 
@@ -31,11 +31,15 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Into build/site; without the theme's announcement of its successor.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
