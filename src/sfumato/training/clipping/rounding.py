@@ -209,12 +209,13 @@ def refuse_coarse_products() -> None:
             "them allow for; call backward outside of autocast"
         )
     backends: Any = torch.backends
-    settings = {
-        "torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision(),
-        "torch.backends.fp32_precision": backends.fp32_precision,
-        "torch.backends.mkldnn.matmul.fp32_precision": backends.mkldnn.matmul.fp32_precision,
-        "torch.backends.cuda.matmul.fp32_precision": backends.cuda.matmul.fp32_precision,
-    }
+    settings = {"torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision()}
+    if hasattr(backends, "fp32_precision"):  # torch before 2.9 has the one setting above
+        settings |= {
+            "torch.backends.fp32_precision": backends.fp32_precision,
+            "torch.backends.mkldnn.matmul.fp32_precision": backends.mkldnn.matmul.fp32_precision,
+            "torch.backends.cuda.matmul.fp32_precision": backends.cuda.matmul.fp32_precision,
+        }
     for name, value in settings.items():
         if value not in ("highest", "ieee", "none"):
             raise InvalidArgument(
