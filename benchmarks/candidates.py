@@ -19,11 +19,11 @@ class LeadingDimensions(NearestSearch):
     """Scores the leading principal components; the best words of many tiles are ranked exactly."""
 
     def __init__(self, vectors: Floats, kept: int) -> None:
-        centred = vectors - vectors.mean(axis=0, dtype=np.float64)
+        centered = vectors - vectors.mean(axis=0, dtype=np.float64)
         # Frequent words are alike and stand side by side: dealt out, they share no tile.
         self._order = np.argsort(np.arange(len(vectors)) % TILES, kind="stable")
-        self._axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
-        super().__init__((centred @ self._axes)[self._order].astype(np.float32))
+        self._axes = np.linalg.eigh(centered.T @ centered)[1][:, ::-1]
+        super().__init__((centered @ self._axes)[self._order].astype(np.float32))
         self._shift = vectors.mean(axis=0, dtype=np.float64)
         self._kept = kept
         self._leading = np.concatenate([self._table[:kept], self._table[-1:]])

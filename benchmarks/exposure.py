@@ -20,11 +20,16 @@ from numpy.typing import NDArray
 
 from benchmarks.inputs import resource
 from benchmarks.timing import Row
-from sfumato.attacks.exposure.candidates import Candidates, Frame, enumerated, tokenized
+from sfumato.attacks.exposure.candidates import (
+    Frame,
+    TokenizedSecrets,
+    enumerate_candidates,
+    tokenize,
+)
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.exposure.trie import surprises
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, load_model
 
 THREADS = 2
 # How many whole candidates are read at a time.
@@ -47,7 +52,7 @@ def run(quick: bool) -> list[Row]:
     middle = len(sample) // 2
     first = {way: _timed(model, sample, slice(0, middle), WAYS[way]) for way in WAYS}
     start = time.perf_counter()
-    candidates = enumerated(model.tokenizer, FRAME, space)
+    candidates = enumerate_candidates(model.tokenizer, FRAME, space)
     tokenizing = time.perf_counter() - start
     scores = surprises(model, candidates)
     tree = time.perf_counter() - start
@@ -84,13 +89,15 @@ def _places(space: SecretSpace, count: int) -> NDArray[np.int64]:
     return np.linspace(0, space.size - 1, count).astype(np.int64)
 
 
-def _sample(model: LoadedModel, space: SecretSpace, count: int) -> Candidates:
+def _sample(model: LoadedModel, space: SecretSpace, count: int) -> TokenizedSecrets:
     secrets = [space.secret(int(place)) for place in _places(space, count)]
-    every = tokenized(model.tokenizer, map(FRAME.text, [*secrets, *space.corners()]))
-    return Candidates(every.prefix, every.tokens[:count])
+    every = tokenize(model.tokenizer, map(FRAME.text, [*secrets, *space.corners()]))
+    return TokenizedSecrets(every.prefix, every.tokens[:count])
 
 
-def _timed(model: LoadedModel, sample: Candidates, some: slice, count: int) -> tuple[float, Floats]:
+def _timed(
+    model: LoadedModel, sample: TokenizedSecrets, some: slice, count: int
+) -> tuple[float, Floats]:
     torch.set_num_threads(1)
     start = time.perf_counter()
     found = _whole(model, sample, some, count)
@@ -99,7 +106,7 @@ def _timed(model: LoadedModel, sample: Candidates, some: slice, count: int) -> t
     return seconds / THREADS, found
 
 
-def _whole(model: LoadedModel, sample: Candidates, some: slice, count: int) -> Floats:
+def _whole(model: LoadedModel, sample: TokenizedSecrets, some: slice, count: int) -> Floats:
     """Scores of some candidates, so many in a forward pass, each read from its beginning."""
     scored = sample.tokens.shape[1]
     found = []

@@ -11,9 +11,8 @@ import numpy as np
 
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate
-from sfumato.corpora.documents import Document
-from sfumato.vectors.embedded import default_space
-from sfumato.vectors.loading import load
+from sfumato.text.document import Document
+from sfumato.vectors.load import default_space, load
 from sfumato.vectors.space import Space
 
 SEED = 1

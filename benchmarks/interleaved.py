@@ -14,20 +14,23 @@ import torch
 
 from benchmarks.timing import Row, Work, by_turns
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, load_model
 from sfumato.policies.parsing import combine_policies
+from sfumato.text.document import Document
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
-from sfumato.training.optimisers import make_optimiser
+from sfumato.training.optimizers import make_optimizer
 from sfumato.training.privacy import Privacy
-from sfumato.training.private_step import make_private
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
+from sfumato.training.selective.interleaved_plan import (
+    InterleavedPlan,
+    Interleaving,
+    Step,
+    all_steps,
+)
 from sfumato.training.selective.interleaved_steps import InterleavedRun
-from sfumato.training.selective.stretch_batches import row_batches
-from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
-from sfumato.training.selective.turn_order import Step, all_steps
+from sfumato.training.selective.stretch_records import StretchRecords, row_batches, stretch_records
+from sfumato.training.steps import make_private
 
 # One: on a machine that others use as well, two threads mostly wait for each other.
 THREADS = 1
@@ -94,7 +97,7 @@ def _dp(records: StretchRecords, plan: InterleavedPlan, taken: Sequence[Step]) -
     network = model.network.train()
     private = make_private(
         network,
-        make_optimiser("adam", network.parameters(), 1e-3),
+        make_optimizer("adam", network.parameters(), 1e-3),
         clipper=Flat(plan.clipping.norm),
         noise_multiplier=plan.noise_multiplier,
         expected_batch_size=plan.batch_size,

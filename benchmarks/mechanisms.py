@@ -20,10 +20,10 @@ from benchmarks.inputs import SEED, large_space
 from benchmarks.peer import Peer
 from benchmarks.search import products
 from benchmarks.timing import Row, Timing, Work, by_turns, spread
-from sfumato.core.intervals import wilson
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.statistics.intervals import wilson
 from sfumato.vectors.space import Space
 
 # Levels at which about half of the words stay.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from benchmarks.inputs import dialogues, prose
 from benchmarks.timing import Row, Work, by_turns
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.parsing import combine_policies
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 POLICIES = ("digits", "pii")
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from benchmarks.inputs import SEED, large_space
 from benchmarks.timing import Row, by_turns
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
-from sfumato.mechanisms.store import VARIABLE, limit
-from sfumato.vectors.embedded import default_space
+from sfumato.mechanisms.build import build
+from sfumato.mechanisms.row_store import VARIABLE, limit
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 # Levels of which each keeps a few, about half, and nearly all of the words.

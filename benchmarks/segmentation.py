@@ -9,7 +9,7 @@ from uniseg.wordbreak import words as uniseg_words
 
 from benchmarks.inputs import dialogues
 from benchmarks.timing import Row, by_turns
-from sfumato.corpora.words import Words
+from sfumato.text.words import Words
 
 MIXED = (
     "Zoë's naïve café, 3.14 €: «Où êtes-vous ?» Straße nach Köln, číslo 42. "

@@ -17,7 +17,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import next_tokens, record_losses
-from sfumato.training.private_step import make_private
+from sfumato.training.steps import make_private
 
 RATE, BOUND = 1e-4, 1.0
 

@@ -14,9 +14,8 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
-from sfumato.tokenizers.bpe import SIZE, Merge, learned
-from sfumato.tokenizers.embedded import MERGES, write_merges
-from sfumato.vectors.embedded import default_space
+from sfumato.models.bpe import MERGES, SIZE, Merge, learn_merges, write_merges
+from sfumato.vectors.load import default_space
 
 # The least frequent word is shown about this often, which decides nothing but the rounding.
 LEAST = 1
@@ -50,7 +49,7 @@ def main() -> None:
 
 def default_merges() -> list[Merge]:
     """What byte-pair encoding learns from the list."""
-    backend = learned(_occurrences(default_space().words), size=SIZE)
+    backend = learn_merges(_occurrences(default_space().words), size=SIZE)
     return [(left, right) for left, right in json.loads(backend.to_str())["model"]["merges"]]
 
 

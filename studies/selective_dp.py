@@ -33,7 +33,7 @@ from selective_dp_cells import POLICIES, Cell, Setting, cells_of
 from selective_dp_report import commit, report
 from sfumato.cli.main import main as sfumato
 from sfumato.core.files import write_whole
-from sfumato.studies.locking import held
+from sfumato.studies.locks import hold_lock
 
 # How often each canary is planted: five for exposure, the rest for membership.
 REPETITIONS = (10,) * 5 + (1,) * 100
@@ -78,7 +78,7 @@ def prepare(setting: Setting, corpus: str) -> tuple[Path, Path]:
 
 def compute(setting: Setting, cell: Cell) -> dict[str, Any]:
     """Train a model, measure it, attack it."""
-    with held(setting.output / "locks" / cell.corpus, wait=True):
+    with hold_lock(setting.output / "locks" / cell.corpus, wait=True):
         planted, test = prepare(setting, cell.corpus)
     folder = setting.output / "runs" / cell.name
     began = time.perf_counter()
@@ -145,7 +145,7 @@ def main() -> None:
         if not path.exists():
             if given.finished:
                 continue
-            with held(given.output / "locks" / cell.name) as mine:
+            with hold_lock(given.output / "locks" / cell.name) as mine:
                 if mine and not path.exists():
                     print(f"{number} of {len(cells)}: {cell.name}", file=sys.stderr, flush=True)
                     write_whole(path, json.dumps(compute(setting, cell), indent=2).encode())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from selective_dp_cells import EXCEPT, METHODS, MISSED, MISSING, POLICIES, Cell, Setting
-from sfumato.training.run_folder import versions
+from sfumato.training.folder import versions
 
 EXPOSURES = ("exposure at 10 repetitions", "exposure at 1 repetition", "largest exposure")
 PUBLISHED = {

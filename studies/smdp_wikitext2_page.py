@@ -21,13 +21,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
-from sfumato.metrics.deniability import Effort, deniability
+from sfumato.metrics.deniability import DrawEffort, deniability
 from sfumato.metrics.population import frequent_words
-from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.releases.privatizer import Privatizer
-from sfumato.studies.cells import RELEASE
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.studies.cell import RELEASE
 from sfumato.studies.folder import DONE, StudyFolder
-from sfumato.studies.progress import spoken
+from sfumato.studies.watch import spoken
 
 # Tables A.2 and A.3 of the thesis: WikiText-2, GPT-2 small.
 THESIS_LEVELS = (1, 3, 6, 12, 17, 23, 29, 35, 41, 47, 52)
@@ -147,7 +147,7 @@ def _thesis_grid(resources: Path) -> list[str]:
     for place, level in enumerate(THESIS_LEVELS):
         points = _mechanism(resources, level)
         words = frequent_words(points.space).some(WATCHED, randomness.stream(0))
-        found = deniability(points, words, Effort(draws=50), randomness.stream(1 + place))
+        found = deniability(points, words, DrawEffort(draws=50), randomness.stream(1 + place))
         stays[level] = float(found.keep.mean())
     middle = THESIS_LEVELS[len(THESIS_LEVELS) // 2]
     return [

@@ -19,7 +19,7 @@ from naive_gradients import norm
 from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.clippers import Clipper, Flat
-from sfumato.training.private_step import make_private
+from sfumato.training.steps import make_private
 
 # So short that every record is clipped: the ratio then does not depend on it.
 SHORT = 1e-6
@@ -171,7 +171,7 @@ def drawn(name: str, shape: tuple[int, int, int], chance: torch.Generator) -> Ca
     return Case(model, entered, pull, tokens)
 
 
-def cancelled(case: Case, steps: int, rate: float = 0.05) -> Case:
+def canceled(case: Case, steps: int, rate: float = 0.05) -> Case:
     """By gradient descent, in double precision: inputs whose parts are long and cancel.
 
     What is made small is the record's gradient, relative to the inputs it is made of; nothing but
@@ -210,7 +210,7 @@ def opposed(case: Case, repeats: int, gap: float, scale: float) -> Case:
     return Case(case.model, both, pulls, tokens)
 
 
-def tied_and_cancelled(width: int, words: int, places: int, gap: float) -> Case:
+def tied_and_canceled(width: int, words: int, places: int, gap: float) -> Case:
     """One word over and over, whose look-ups undo what the product brings to its line."""
     chance = torch.Generator().manual_seed(places)
     torch.manual_seed(0)

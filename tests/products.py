@@ -16,11 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.selective import Privatized
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 
 Logs = NDArray[np.float64]

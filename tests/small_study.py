@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.studies.config import Study, study_from
+from sfumato.studies.spec import Study, study_from
 
 SMALL = """
 title = "Small"

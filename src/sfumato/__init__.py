@@ -12,29 +12,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.accounting.guarantee import Guarantee as Guarantee
-    from sfumato.accounting.guarantee import Notion as Notion
     from sfumato.core.errors import SfumatoError as SfumatoError
     from sfumato.core.randomness import Randomness as Randomness
-    from sfumato.corpora.documents import Document as Document
-    from sfumato.corpora.spans import Span as Span
-    from sfumato.corpora.spans import Spans as Spans
-    from sfumato.corpora.words import Words as Words
+    from sfumato.guarantees.guarantee import Guarantee as Guarantee
+    from sfumato.guarantees.guarantee import Notion as Notion
     from sfumato.mechanisms.laplace import Laplace as Laplace
     from sfumato.mechanisms.mechanism import Mechanism as Mechanism
     from sfumato.mechanisms.selective import Selective as Selective
     from sfumato.policies.policy import Policy as Policy
     from sfumato.releases.privatizer import Privatizer as Privatizer
+    from sfumato.text.document import Document as Document
+    from sfumato.text.span import Span as Span
+    from sfumato.text.span import Spans as Spans
+    from sfumato.text.words import Words as Words
     from sfumato.training.plan import Plan as Plan
-    from sfumato.vectors.loading import load as load_vectors  # noqa: F401
+    from sfumato.vectors.load import load as load_vectors  # noqa: F401
     from sfumato.vectors.space import Space as Space
 
 _PLACES = {
-    "Document": "sfumato.corpora.documents:Document",
-    "Guarantee": "sfumato.accounting.guarantee:Guarantee",
+    "Document": "sfumato.text.document:Document",
+    "Guarantee": "sfumato.guarantees.guarantee:Guarantee",
     "Laplace": "sfumato.mechanisms.laplace:Laplace",
     "Mechanism": "sfumato.mechanisms.mechanism:Mechanism",
-    "Notion": "sfumato.accounting.guarantee:Notion",
+    "Notion": "sfumato.guarantees.guarantee:Notion",
     "Plan": "sfumato.training.plan:Plan",
     "Policy": "sfumato.policies.policy:Policy",
     "Privatizer": "sfumato.releases.privatizer:Privatizer",
@@ -42,10 +42,10 @@ _PLACES = {
     "Selective": "sfumato.mechanisms.selective:Selective",
     "SfumatoError": "sfumato.core.errors:SfumatoError",
     "Space": "sfumato.vectors.space:Space",
-    "Span": "sfumato.corpora.spans:Span",
-    "Spans": "sfumato.corpora.spans:Spans",
-    "Words": "sfumato.corpora.words:Words",
-    "load_vectors": "sfumato.vectors.loading:load",
+    "Span": "sfumato.text.span:Span",
+    "Spans": "sfumato.text.span:Spans",
+    "Words": "sfumato.text.words:Words",
+    "load_vectors": "sfumato.vectors.load:load",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings

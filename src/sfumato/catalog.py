@@ -34,7 +34,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     "attacks": {
         "authorship": (
             "sfumato.attacks.authorship:Authorship",
-            "who wrote a privatized text, by n-grams learnt on originals or on privatized text",
+            "who wrote a privatized text, by n-grams learned on originals or on privatized text",
         ),
         "classifier-extraction": (
             "sfumato.attacks.classifier_extraction:ClassifierExtraction",
@@ -49,7 +49,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "tell texts a model was trained on from others, by a dozen signals",
         ),
         "memorization": (
-            "sfumato.attacks.memorization.attack:Memorization",
+            "sfumato.attacks.memorization:Memorization",
             "finish the beginnings of training documents, word for word or nearly so",
         ),
         "token-inference": (
@@ -154,7 +154,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     },
     "vectors": {
         "glove-6b-50d": (
-            "sfumato.vectors.embedded:default_space",
+            "sfumato.vectors.load:default_space",
             "about 60,000 words of GloVe 6B in 50 dimensions, embedded in the package",
         ),
     },

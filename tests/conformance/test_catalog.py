@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from sfumato import catalog
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
-from sfumato.mechanisms import blocks
-from sfumato.mechanisms.building import build, build_baseline, word_mechanisms
+from sfumato.guarantees.guarantee import Notion
+from sfumato.mechanisms import draws
+from sfumato.mechanisms.build import build, build_baseline, word_mechanisms
 from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
@@ -26,6 +24,8 @@ from sfumato.policies.identity import Identified, policy_code
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 ENTRIES = [entry for kind in catalog.KINDS for entry in catalog.entries(kind).values()]
@@ -111,7 +111,7 @@ def test_a_level_that_is_none_is_refused(small_space: Space, name: str, epsilon:
 def test_noise_is_new_for_every_word_and_every_block(
     small_space: Space, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 50)
+    monkeypatch.setattr(draws, "BLOCK", 50)
     mechanism = build(name, space=small_space, epsilon=0.2)
     outputs = mechanism.privatize(np.zeros(500, np.intp), Randomness.reproducible(1))
     seen = {tuple(outputs[start : start + 50].tolist()) for start in range(0, 500, 50)}

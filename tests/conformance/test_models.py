@@ -11,14 +11,14 @@ import torch
 
 from sfumato import catalog
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.lora import Lora
+from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.private_step import make_private
-from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
+from sfumato.training.steps import make_private
 from unit.models import folders
 
 BOUND = 0.01
@@ -52,8 +52,8 @@ def one_long_record(model: LoadedModel) -> TokenRecords:
     documents = [Document("the film was good and then bad " * 9, labels=("good",))]
     if model.classes:
         cut = Cut(context=16, long="truncate")
-        return labelled_records(documents, model.tokenizer, cut, CLASSES)
-    return language_records(documents, model.tokenizer, Cut(context=16))
+        return make_labeled_records(documents, model.tokenizer, cut, CLASSES)
+    return make_language_records(documents, model.tokenizer, Cut(context=16))
 
 
 def step(model: LoadedModel, network: Any, *, clip_norm: float, most_tokens: int) -> dict[str, Any]:

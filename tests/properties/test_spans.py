@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.texts import many_spans, spans, texts
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 
 @dataclass(frozen=True)

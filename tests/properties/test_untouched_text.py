@@ -10,17 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from properties.texts import many_spans, texts
-from sfumato.accounting.guarantee import Guarantee, no_guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Spans
-from sfumato.corpora.stretches import Stretch
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee, no_guarantee
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Spans, Stretch
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 SPACE = Space("pair", ["paris", "7"], np.eye(2, dtype=np.float32))

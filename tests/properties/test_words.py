@@ -16,8 +16,8 @@ from uniseg import wordbreak
 
 from properties.texts import characters, texts
 from sfumato.core.errors import UndecodableText
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words, _ascii
+from sfumato.text.document import Document
+from sfumato.text.words import Words, _ascii
 
 POSSESSIVE_GROUP = r"\)[?*+]\+"
 CLASSES = (

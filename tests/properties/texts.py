@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from sfumato.corpora.spans import Span, Spans
+from sfumato.text.span import Span, Spans
 
 HARD = (
     "\r\n", "\r", "\n", "\t", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\u00a0", "  ", "\u3000",

@@ -36,7 +36,7 @@ def divergences_by_integration(rate: float, sigma: float, orders: Sequence[float
     """log ∫ N(0,σ²)·((1−q) + q·exp((2z−1)/2σ²))^α dz, over α − 1."""
     found = []
     for order in orders:
-        # The integrand is a mixture of bumps with centres between 0 and the order.
+        # The integrand is a mixture of bumps with centers between 0 and the order.
         z = np.linspace(-14 * sigma, order + 14 * sigma, 40_001)
         ratio = np.logaddexp(math.log1p(-rate), math.log(rate) + (2 * z - 1) / (2 * sigma**2))
         logs = order * ratio - z**2 / (2 * sigma**2) - math.log(sigma * math.sqrt(2 * math.pi))

@@ -15,9 +15,9 @@ import pytest
 
 from references import gaussians
 from sfumato.accounting import accountants
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.groups import replacing_one
+from sfumato.accounting.replacement import replacing_one
 
 DELTAS = (1e-3, 1e-5, 1e-8)
 # Of dp-accounting, written out: what we compare with must not come from there.
@@ -42,10 +42,10 @@ def halved(event: SampledGaussian) -> SampledGaussian:
 def test_without_sampling_pld_is_the_closed_form(sigma: float, count: int, delta: float) -> None:
     true = gaussians.closed_form_epsilon(math.sqrt(count) / sigma, delta)
     events = [SampledGaussian(noise_multiplier=sigma, count=count)]
-    found = spent(events).epsilon(delta)
+    found = compute_spending(events).epsilon(delta)
     assert true <= found <= true * (1 + 1e-4) + 1e-6
-    assert true <= spent(events, "rdp").epsilon(delta)
-    assert true * (1 - 1e-9) <= spent(events, "pure").epsilon(delta)
+    assert true <= compute_spending(events, "rdp").epsilon(delta)
+    assert true * (1 - 1e-9) <= compute_spending(events, "pure").epsilon(delta)
 
 
 def test_without_sampling_different_noises_add_up_as_the_closed_form_says() -> None:
@@ -55,14 +55,14 @@ def test_without_sampling_different_noises_add_up_as_the_closed_form_says() -> N
     ]
     mu = math.sqrt(7 / 16 + 2 / 2.25)
     true = gaussians.closed_form_epsilon(mu, 1e-6)
-    assert true <= spent(events).epsilon(1e-6) <= true * (1 + 1e-4)
+    assert true <= compute_spending(events).epsilon(1e-6) <= true * (1 + 1e-4)
 
 
 def test_delta_for_a_level_is_the_closed_form_too() -> None:
     events = [SampledGaussian(noise_multiplier=1.25)]
     true = gaussians.closed_form_delta(1 / 1.25, 2.0)
-    assert true <= spent(events).delta(2.0) <= true * (1 + 1e-5)
-    assert true <= spent(events, "rdp").delta(2.0)
+    assert true <= compute_spending(events).delta(2.0) <= true * (1 + 1e-5)
+    assert true <= compute_spending(events, "rdp").delta(2.0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def test_rounding_of_fourier_transforms_is_paid_for(
     if at_once:
         monkeypatch.setattr(accountants, "_MANY", count)
     event = SampledGaussian(noise_multiplier=count**0.5 / mu, rate=1 - 1e-13, count=count)
-    found = spent([event])
+    found = compute_spending([event])
     assert isinstance(found, accountants._Pld)
     assert found.epsilon(delta) >= true  # whatever this processor rounds
     # How much it rounds is not the same everywhere, so an error is put in: several times the
@@ -120,9 +120,9 @@ def test_rdp_is_our_own_integral(event: SampledGaussian) -> None:
     )
     for delta in DELTAS:
         wanted = gaussians.epsilon_of_divergences(orders, own, delta)
-        found = spent([event], "rdp").epsilon(delta)
+        found = compute_spending([event], "rdp").epsilon(delta)
         assert wanted * (1 - 1e-7) <= found <= wanted * TOO_MUCH
-        assert spent([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
+        assert compute_spending([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
 
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
@@ -145,9 +145,9 @@ def test_rdp_is_that_of_opacus(event: SampledGaussian) -> None:
     )
     for delta in DELTAS:
         wanted, _ = opacus.get_privacy_spent(orders=ORDERS, rdp=theirs, delta=delta)
-        found = spent([event], "rdp").epsilon(delta)
+        found = compute_spending([event], "rdp").epsilon(delta)
         assert wanted * (1 - 1e-7) <= found <= wanted * TOO_MUCH
-        assert spent([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
+        assert compute_spending([halved(event)], "rdp").epsilon(delta) < wanted * 0.95
 
 
 # --- Poisson sampling: our own privacy losses -------------------------------------------------
@@ -161,14 +161,14 @@ def test_pld_lies_between_our_own_bounds(rate: float, sigma: float, count: int) 
     for delta in DELTAS[:2]:
         low, high = gaussians.epsilon_bounds(rate, sigma, count, delta)
         assert high - low < 0.03
-        assert low <= spent([event]).epsilon(delta) <= high
-        assert spent([halved(event)]).epsilon(delta) < low
+        assert low <= compute_spending([event]).epsilon(delta) <= high
+        assert compute_spending([halved(event)]).epsilon(delta) < low
 
 
 def test_pld_of_a_mixed_schedule_is_at_least_that_of_each_part_and_at_most_rdp() -> None:
-    whole = spent(SAMPLED).epsilon(1e-5)
-    assert whole > max(spent([event]).epsilon(1e-5) for event in SAMPLED)
-    assert whole <= spent(SAMPLED, "rdp").epsilon(1e-5)
+    whole = compute_spending(SAMPLED).epsilon(1e-5)
+    assert whole > max(compute_spending([event]).epsilon(1e-5) for event in SAMPLED)
+    assert whole <= compute_spending(SAMPLED, "rdp").epsilon(1e-5)
 
 
 def test_pld_is_never_above_rdp() -> None:
@@ -176,16 +176,16 @@ def test_pld_is_never_above_rdp() -> None:
     for units, batch, epochs, sigma in grid:
         count = max(1, epochs * units // batch)
         event = SampledGaussian(rate=batch / units, noise_multiplier=sigma, count=count)
-        pld, rdp = spent([event]), spent([event], "rdp")
+        pld, rdp = compute_spending([event]), compute_spending([event], "rdp")
         for delta in (1 / units, units**-1.1, 1e-8):
             assert pld.epsilon(delta) <= rdp.epsilon(delta), (units, batch, epochs, sigma, delta)
 
 
 def test_pure_composition_is_above_both() -> None:
     for event in SAMPLED:
-        pure = spent([event], "pure").epsilon(1e-5)
-        assert pure >= spent([event], "rdp").epsilon(1e-5)
-        assert pure >= spent([event]).epsilon(1e-5)
+        pure = compute_spending([event], "pure").epsilon(1e-5)
+        assert pure >= compute_spending([event], "rdp").epsilon(1e-5)
+        assert pure >= compute_spending([event]).epsilon(1e-5)
 
 
 # --- replacement ------------------------------------------------------------------------------
@@ -208,19 +208,19 @@ def exchanged_delta(rate: float, sigma: float, epsilon: float) -> float:
 def test_exchanging_a_unit_keeps_the_level_of_a_pair(
     rate: float, sigma: float, accountant: str
 ) -> None:
-    found = spent([SampledGaussian(rate=rate, noise_multiplier=sigma)], accountant)
+    found = compute_spending([SampledGaussian(rate=rate, noise_multiplier=sigma)], accountant)
     assert exchanged_delta(rate, sigma, replacing_one(found, 1e-5)) <= 1e-5
 
 
 def test_twice_the_level_at_the_same_delta_is_no_level_for_an_exchange() -> None:
-    single = spent([SampledGaussian(noise_multiplier=1.0)]).epsilon(1e-5)
+    single = compute_spending([SampledGaussian(noise_multiplier=1.0)]).epsilon(1e-5)
     assert exchanged_delta(1.0, 1.0, 2 * single) > 1e-5
 
 
 @pytest.mark.parametrize("sigma", [1.0, 4.0])
 def test_without_sampling_both_proofs_for_an_exchange_agree(sigma: float) -> None:
-    whole = spent([SampledGaussian(noise_multiplier=sigma)])
-    half = spent([SampledGaussian(noise_multiplier=sigma / 2)]).epsilon(1e-5)
+    whole = compute_spending([SampledGaussian(noise_multiplier=sigma)])
+    half = compute_spending([SampledGaussian(noise_multiplier=sigma / 2)]).epsilon(1e-5)
     true = gaussians.closed_form_epsilon(2 / sigma, 1e-5)
     assert true <= half <= true * (1 + 1e-4)
     assert true <= replacing_one(whole, 1e-5) <= true * 1.01

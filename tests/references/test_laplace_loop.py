@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import blocks as drawing
+from sfumato.mechanisms import draws as drawing
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 
@@ -84,7 +84,7 @@ def test_noise_is_a_direction_times_a_gamma_length_from_the_same_stream(dimensio
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 50])
 def test_gamma_lengths_are_what_the_density_of_the_noise_asks_for(dimension: int) -> None:
-    # exp(−ε|z|) over all z with |z| = r has weight r^(d−1)·exp(−εr): normalised, Gamma(d, 1/ε).
+    # exp(−ε|z|) over all z with |z| = r has weight r^(d−1)·exp(−εr): normalized, Gamma(d, 1/ε).
     epsilon = 2.5
 
     def weight(r: float) -> float:

@@ -12,7 +12,7 @@ import math
 import pytest
 
 from references import gaussians
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.training.plan import Plan, quietly
 
@@ -50,7 +50,7 @@ def test_at_level_100_the_orders_that_the_library_leaves_out_explain_the_paper(
     level = gaussians.epsilon_of_divergences(orders, own, 1 / EXAMPLES)
     assert level == pytest.approx(100, rel=0.01)
     event = SampledGaussian(rate=rate, noise_multiplier=published, count=steps)
-    assert spent([event], "rdp").epsilon(1 / EXAMPLES) > 120
+    assert compute_spending([event], "rdp").epsilon(1 / EXAMPLES) > 120
 
 
 @pytest.mark.parametrize("change", [{"accountant": "pld"}, {"delta": "auto"}], ids=str)

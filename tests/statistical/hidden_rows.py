@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 

@@ -17,17 +17,17 @@ from scipy import stats
 
 from sfumato.audits import company
 from sfumato.audits import falsify as module
-from sfumato.audits.colours import colour_space
-from sfumato.audits.drawing import Drawn, draw_each
+from sfumato.audits.colors import color_space
+from sfumato.audits.draws import Drawn, draw_each
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.exhibits.table import EXHIBITS, examine
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score, Subject
+from sfumato.audits.subject import DrawnSample, Event, Outputs, Pair, Score, Subject
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import Effort, verify
 from sfumato.audits.words import WordSubject
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.build import build, word_mechanisms
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
@@ -57,8 +57,8 @@ def judged(mechanism: PointMechanism, seed: int) -> Verdict:
 
 
 def built(name: str, epsilon: float, scale: float = 1.0) -> PointMechanism:
-    """A mechanism of the catalog over colours; with a ``scale`` it draws for its twin."""
-    return build(name, space=colour_space(epsilon), epsilon=epsilon * scale)
+    """A mechanism of the catalog over colors; with a ``scale`` it draws for its twin."""
+    return build(name, space=color_space(epsilon), epsilon=epsilon * scale)
 
 
 WITH_ROWS = [
@@ -105,14 +105,14 @@ def test_a_mechanism_that_keeps_the_word_is_caught(name: str) -> None:
 
 # --- what is honest only where one looks first -------------------------------------------------
 
-COLOURS = Laplace(space=colour_space(1.0), epsilon=1.0)
+COLORS = Laplace(space=color_space(1.0), epsilon=1.0)
 MANY = Laplace(space=words_in_space(120), epsilon=1.0)
-LOUDER, MANY_LOUDER = replace(COLOURS, epsilon=8.0), replace(MANY, epsilon=8.0)
+LOUDER, MANY_LOUDER = replace(COLORS, epsilon=8.0), replace(MANY, epsilon=8.0)
 HIDDEN = {
     "one word of 120 in the clear": OneInTheClear(MANY, MANY),
-    "honest for repeated words": HonestForRepeatedWords(COLOURS, LOUDER),
+    "honest for repeated words": HonestForRepeatedWords(COLORS, LOUDER),
     "honest for repeated words of 120": HonestForRepeatedWords(MANY, MANY_LOUDER),
-    "less for a word that comes once": LessForAWordThatComesOnce(COLOURS, LOUDER),
+    "less for a word that comes once": LessForAWordThatComesOnce(COLORS, LOUDER),
     "less for one of 120 that comes once": LessForAWordThatComesOnce(MANY, MANY_LOUDER),
 }
 
@@ -127,7 +127,7 @@ def test_what_is_honest_only_where_one_looks_first_is_caught(twin: PointMechanis
 
 
 def test_the_honest_counterpart_on_120_words_is_not_accused() -> None:
-    # That on colours is among the mechanisms of the catalog.
+    # That on colors is among the mechanisms of the catalog.
     alpha = budget.level(CHECK, "120 words")
     verdict = verify(MANY, confidence=1 - alpha, randomness=Randomness.reproducible(28))
     assert not verdict.refuted, verdict.sentence()
@@ -137,8 +137,8 @@ def test_the_honest_counterpart_on_120_words_is_not_accused() -> None:
 def test_one_percent_on_top_for_unknown_words_is_caught() -> None:
     # One in a hundred unknown words becomes 'green', which 1.3 % of them do anyway. A true claim is
     # accused with a chance of 0.01 here, but this one is false: no share of the budget is needed.
-    green = COLOURS.space.words.index("green")
-    twin = UnknownOnTop(COLOURS, COLOURS, word=green)
+    green = COLORS.space.words.index("green")
+    twin = UnknownOnTop(COLORS, COLORS, word=green)
     verdict = verify(twin, randomness=Randomness.reproducible(29))
     assert verdict.refuted, verdict.sentence()
     assert verdict.witness is not None
@@ -180,13 +180,13 @@ class TwoFairDice:
         del number
         return randomness.integers(self.sides, count).astype(np.intp)
 
-    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """Many scores of no meaning, for a careless procedure to find something in."""
         del pair, first, second
         tables = np.random.default_rng(1).normal(size=(60, self.sides))
         return [Score("noise", _looked_up(table)) for table in tables]
 
-    def describe(self, event: Event, seen: Sample) -> str:
+    def describe(self, event: Event, seen: DrawnSample) -> str:
         del seen
         return str(event)
 
@@ -237,7 +237,7 @@ def test_a_true_claim_is_accused_no_more_often_than_stated(
 
 
 def false_alarms_on_company(runs: int, alpha: float) -> int:
-    subject = WordSubject(mechanism=COLOURS, chosen=())
+    subject = WordSubject(mechanism=COLORS, chosen=())
     found = 0
     for run in range(runs):
         source = Randomness.reproducible(30).stream(run)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.calibration import noise
+from sfumato.calibration import spread
 from sfumato.calibration.equal_leakage import HALF_THE_ERROR, utility_at
 from sfumato.calibration.fitness import FIT, Anchors, fitness_of
 from sfumato.calibration.inverse import invert
@@ -26,7 +26,7 @@ SHAPES: dict[str, tuple[Callable[[float], float], bool]] = {
     "falling": (lambda level: 6 - logistic(level), False),
     "logarithmic": (lambda level: 2 * math.log(level), True),
 }
-# Seeds shift whole curves: the least favourable case for an interval.
+# Seeds shift whole curves: the least favorable case for an interval.
 NOISE = Noise(0.05, 0.5)
 
 
@@ -67,7 +67,7 @@ def test_levels_that_are_counted_as_independent_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Sabotage: all levels pay into the degrees of freedom, although seeds shift them alike."""
-    monkeypatch.setattr(noise, "_freedom", lambda values, _: sum(len(one) - 1 for one in values))
+    monkeypatch.setattr(spread, "_freedom", lambda values, _: sum(len(one) - 1 for one in values))
     misses = missed("rising", 1.0, np.random.default_rng(11))
     assert budget.rejects(CHECK, "rising", [budget.at_most(misses, REPEATS, 0.05)]), misses
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Everything
-from sfumato.vectors.embedded import default_space
+from sfumato.text.document import Document
+from sfumato.text.words import Words
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 from statistical import budget
 

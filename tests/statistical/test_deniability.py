@@ -7,8 +7,8 @@ from scipy import stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.metrics.deniability import Effort, deniability, effective_outputs, outputs_at_least
-from sfumato.metrics.quantiles import median_interval
+from sfumato.metrics.deniability import DrawEffort, deniability, effective_outputs, outputs_at_least
+from sfumato.statistics.shares import median_interval
 from sfumato.vectors.space import Space
 from statistical.budget import fits_share, rejects
 from statistical.hidden_rows import WithoutRows
@@ -22,10 +22,10 @@ def keep_p_values(drawn: Exponential, claimed: Exponential) -> list[float]:
     """How well the estimates under one mechanism fit the exact figures of another."""
     points = np.arange(len(claimed.space))
     found = deniability(
-        WithoutRows(drawn), points, Effort(draws=DRAWS), Randomness.reproducible(11)
+        WithoutRows(drawn), points, DrawEffort(draws=DRAWS), Randomness.reproducible(11)
     )
     assert not found.exact
-    exact = deniability(claimed, points, Effort(), Randomness.secure()).keep
+    exact = deniability(claimed, points, DrawEffort(), Randomness.secure()).keep
     stayed = np.round(found.keep * DRAWS).astype(int)
     return [fits_share(int(k), DRAWS, p) for k, p in zip(stayed, exact, strict=True)]
 
@@ -46,9 +46,9 @@ def test_intervals_hold_the_exact_probability_as_often_as_they_say(small_space: 
     mechanism = Exponential(space=small_space, epsilon=4.0)
     points = np.arange(12).repeat(100)
     found = deniability(
-        WithoutRows(mechanism), points, Effort(draws=60), Randomness.reproducible(12)
+        WithoutRows(mechanism), points, DrawEffort(draws=60), Randomness.reproducible(12)
     )
-    exact = deniability(mechanism, points, Effort(), Randomness.secure()).keep
+    exact = deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
     missed = int(((exact < found.low) | (exact > found.high)).sum())
     assert not rejects(CHECK, "intervals", [float(stats.binom.sf(missed - 1, len(points), 0.05))])
     half = (found.high - found.low) / 4

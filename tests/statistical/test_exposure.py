@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.attacks.exposure import ranks
-from sfumato.attacks.exposure.candidates import Candidates, Frame, tokenized
+from sfumato.attacks.exposure import law
+from sfumato.attacks.exposure.candidates import Frame, TokenizedSecrets, tokenize
 from sfumato.attacks.exposure.found import Question, by_enumeration
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.exposure.trie import surprises
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel
+from sfumato.models.load import LoadedModel
 from statistical import budget
 from unit.attacks.exposure.subjects import (
     FRAME,
@@ -77,7 +77,7 @@ def untrained() -> LoadedModel:
 
 @pytest.fixture(scope="module")
 def scores(untrained: LoadedModel) -> Floats:
-    return surprises(untrained, tokenized(untrained.tokenizer, every_text(SPACE)))
+    return surprises(untrained, tokenize(untrained.tokenizer, every_text(SPACE)))
 
 
 def exposures_of(model: LoadedModel, secrets: list[str]) -> Floats:
@@ -98,8 +98,8 @@ def test_so_does_a_model_that_knows_another_canary() -> None:
 def test_another_prefix_for_the_canary_is_rejected(untrained: LoadedModel, scores: Floats) -> None:
     """A candidate's score, but behind another beginning."""
     other = every_text(SPACE, Frame("", "The code is {}."))
-    canary = surprises(untrained, tokenized(untrained.tokenizer, other))[numbers(fresh(1))]
-    exposures = ranks.exact(np.maximum(1, ranks.at_least_as_likely(scores, canary)), SPACE.size)
+    canary = surprises(untrained, tokenize(untrained.tokenizer, other))[numbers(fresh(1))]
+    exposures = law.exact(np.maximum(1, law.at_least_as_likely(scores, canary)), SPACE.size)
     assert budget.rejects(CHECK, "untrained", law_p_values(exposures, SPACE.size))
 
 
@@ -109,13 +109,13 @@ def test_another_tokenization_of_the_canary_is_rejected(
     """The secret tokenized by itself: its space and full stop are no longer joined with it."""
     tokenizer, secrets = untrained.tokenizer, fresh(1)
     before, after = (tokenizer.encode(part) for part in (". My ID is ", "."))
-    whole = tokenized(tokenizer, every_text(SPACE))
+    whole = tokenize(tokenizer, every_text(SPACE))
     apart = [np.concatenate([before, tokenizer.encode(one), after]) for one in secrets]
     rest = [row[len(whole.prefix) - 1 :] for row in apart]
     width = max(map(len, rest))
     matrix = np.array([[*row, *[-1] * (width - len(row))] for row in rest], dtype=np.int32)
-    canary = surprises(untrained, Candidates(whole.prefix, matrix))
-    exposures = ranks.exact(np.maximum(1, ranks.at_least_as_likely(scores, canary)), SPACE.size)
+    canary = surprises(untrained, TokenizedSecrets(whole.prefix, matrix))
+    exposures = law.exact(np.maximum(1, law.at_least_as_likely(scores, canary)), SPACE.size)
     assert budget.rejects(CHECK, "untrained", law_p_values(exposures, SPACE.size))
 
 
@@ -128,15 +128,15 @@ def coarse(scores: Floats) -> Floats:
 def test_ties_only_lower_the_exposure(coarse: Floats) -> None:
     assert len(np.unique(coarse)) < 30
     canary = coarse[numbers(fresh(3))]
-    exposures = ranks.exact(ranks.at_least_as_likely(coarse, canary), SPACE.size)
+    exposures = law.exact(law.at_least_as_likely(coarse, canary), SPACE.size)
     assert not budget.rejects(CHECK, "ties", bound_p_values(exposures))
 
 
-def test_ties_in_the_attackers_favour_are_rejected(coarse: Floats) -> None:
+def test_ties_in_the_attackers_favor_are_rejected(coarse: Floats) -> None:
     """Only candidates that are strictly likelier stand before the canary."""
     canary = coarse[numbers(fresh(3))]
     before = np.searchsorted(np.sort(coarse), canary, side="left")
-    exposures = ranks.exact(before + 1, SPACE.size)
+    exposures = law.exact(before + 1, SPACE.size)
     assert budget.rejects(CHECK, "ties", bound_p_values(exposures))
 
 
@@ -149,14 +149,14 @@ def sample_counts(scores: Floats) -> NDArray[np.int64]:
     drawn = scores[candidates].reshape(DRAWS, SAMPLE)
     canary = scores[numbers(fresh(4))]
     found = [
-        int(ranks.at_least_as_likely(row, np.array([one]))[0])
+        int(law.at_least_as_likely(row, np.array([one]))[0])
         for row, one in zip(drawn, canary, strict=True)
     ]
     return np.array(found)
 
 
 def test_the_sampled_estimator_keeps_the_law(scores: Floats) -> None:
-    exposures = ranks.sampled(sample_counts(scores), SAMPLE)
+    exposures = law.exposure_by_sample(sample_counts(scores), SAMPLE)
     assert not budget.rejects(CHECK, "sampled", bound_p_values(exposures))
 
 

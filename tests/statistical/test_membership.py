@@ -17,16 +17,17 @@ from scipy import stats
 
 from sfumato.attacks.attack import Inputs
 from sfumato.attacks.membership.attack import Membership
-from sfumato.attacks.membership.decoys import decoys
-from sfumato.attacks.membership.gathering import gathered
-from sfumato.attacks.membership.signals import SIGNALS, scored
+from sfumato.attacks.membership.candidates import decoys
+from sfumato.attacks.membership.gathering import gather_evidence
+from sfumato.attacks.membership.signals import SIGNALS, score_signal
 from sfumato.attacks.membership.without_model import fold_scores
 from sfumato.attacks.model_target import open_model
 from sfumato.attacks.token_scores import token_scores
+from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.metrics.prediction import Measured
-from sfumato.metrics.ranking import Values, accuracy_at_median, advantage, hits_at, measured_auc
+from sfumato.results.measured import Measured
+from sfumato.statistics.ranking import accuracy_at_median, advantage, hits_at, measure_auc
 from statistical.budget import rejects
 from unit.attacks.membership.small import documents, made_up, trained, written
 
@@ -35,7 +36,7 @@ SIZE = 60
 MEMBERS, OTHERS = made_up(SIZE, 41, 4), made_up(SIZE, 42, 4)
 
 
-def told_apart(members: Values, others: Values) -> float:
+def told_apart(members: Floats, others: Floats) -> float:
     """The exact p-value of scores that rank members and others like this, if labels are chance."""
     jitter = np.random.default_rng(7).permutation(len(members) + len(others))
     order = np.lexsort((jitter, np.concatenate([members, others])))
@@ -63,12 +64,14 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 def p_values(given: Inputs, run: Path, seen: list[str]) -> dict[str, float]:
     """Of every signal, on a target that was trained on ``seen``."""
-    attack = Membership(shadows=4, neighbours=4)
+    attack = Membership(shadows=4, neighbors=4)
     target, data = attack.opened(replace(given, target=trained(run, seen, epochs=30)))
-    evidence, _ = gathered(target, data, list(SIGNALS), attack.effort, Randomness.reproducible(1))
+    evidence, _ = gather_evidence(
+        target, data, list(SIGNALS), attack.effort, Randomness.reproducible(1)
+    )
     found = {}
     for name in SIGNALS:
-        values = scored(name, evidence, attack.knobs)
+        values = score_signal(name, evidence, attack.knobs)
         found[name] = told_apart(values[:SIZE], values[SIZE:])
     return found
 
@@ -134,7 +137,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(width: float, *, wrong: b
     for _ in range(rounds):
         members, others = np.round(rng.normal(size=(2, 60)), 1)
         figures = (
-            (measured_auc("auc", members, others, randomness), 0.5),
+            (measure_auc("auc", members, others, randomness), 0.5),
             (advantage("advantage", members, others, randomness), 0.0),
             (accuracy_at_median("accuracy", members, others), 0.5),
             (hits_at("tpr", rng.normal(size=60), rng.normal(size=60), 0.1), 0.1),

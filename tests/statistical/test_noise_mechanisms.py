@@ -181,7 +181,7 @@ def test_twins_with_another_shape_are_caught(lambda_: float) -> None:
     shaped = plain @ root_of(matrix)
     assert not noise_is_wrong(shaped, lambda_), "the twins fail for what was changed in them"
     lengths = np.linalg.norm(plain, axis=1) / np.linalg.norm(shaped, axis=1)
-    assert noise_is_wrong(shaped * lengths[:, None], lambda_), "renormalised"
+    assert noise_is_wrong(shaped * lengths[:, None], lambda_), "renormalized"
     assert noise_is_wrong(plain @ matrix, lambda_), "A in place of its root"
     assert noise_is_wrong(plain, lambda_), "round"
 

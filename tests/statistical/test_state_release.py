@@ -21,19 +21,17 @@ from scipy import stats
 from torch import Tensor
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.bpe import train_bpe
+from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.lstm_layer import State
 from sfumato.policies.parsing import combine_policies
-from sfumato.tokenizers.bpe import train_bpe
+from sfumato.text.document import Document
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.course import Course
 from sfumato.training.privacy import Privacy
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.interleaved_steps import InterleavedRun
-from sfumato.training.selective.state_release import StateRelease, clipped
+from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving, Step
+from sfumato.training.selective.interleaved_steps import InterleavedRun, StateRelease, clip_state
 from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
-from sfumato.training.selective.turn_order import Step
 from statistical import budget
 
 NORM, SIGMA, DIGITS, TRIALS = 0.3, 2.0, 10, 300
@@ -65,7 +63,7 @@ def cut(texts: list[str]) -> StretchRecords:
 def begun(records: StretchRecords, noise: float, seed: int = 1) -> InterleavedRun:
     privacy = Privacy(epsilon=8.0, delta=1e-2, epochs=1, batch_sizes=(len(records),))
     plan = InterleavedPlan.of(records, privacy, Interleaving(state_clip_norm=NORM))
-    course = Course(optimiser="sgd", learning_rate=1e-3)
+    course = Course(optimizer="sgd", learning_rate=1e-3)
     return InterleavedRun.begun(
         model(),
         records,
@@ -122,14 +120,14 @@ def with_half_the_noise(self: StateRelease, states: State, randomness: Randomnes
 
 
 def without_the_cell(self: StateRelease, states: State, randomness: Randomness) -> State:
-    hidden, cell = clipped(torch.cat(states, dim=1), self.clip_norm).chunk(2, dim=1)
+    hidden, cell = clip_state(torch.cat(states, dim=1), self.clip_norm).chunk(2, dim=1)
     noisy = hidden.contiguous()
     add_noise([noisy], self.noise_multiplier * self.clip_norm, randomness)
     return noisy, cell
 
 
 def with_the_same_noise_for_all(self: StateRelease, states: State, randomness: Randomness) -> State:
-    joined = clipped(torch.cat(states, dim=1), self.clip_norm)
+    joined = clip_state(torch.cat(states, dim=1), self.clip_norm)
     noise = torch.zeros_like(joined[:1])
     add_noise([noise], self.noise_multiplier * self.clip_norm, randomness)
     hidden, cell = (joined + noise).chunk(2, dim=1)
@@ -175,7 +173,7 @@ class Attack:
         self.guesses = torch.stack([self.update(digit, exact, 0) for digit in range(DIGITS)])
 
     def _read(self, stretches: dict[int, tuple[int, int]], states: Tensor) -> None:
-        from sfumato.training.selective.stretch_batches import row_batches
+        from sfumato.training.selective.stretch_records import row_batches
 
         for rows in row_batches(self.records, stretches, 4096):
             self.run._advance(rows, states)

@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.attacks.inference.bayes import Bayes
-from sfumato.attacks.inference.guessing import Attacker
-from sfumato.attacks.inference.judging import right, unrelated
-from sfumato.attacks.inference.likelihood import Likelihood
-from sfumato.attacks.inference.observed import Observed, Truth, observed
+from sfumato.attacks.inference.attackers import Attacker, right, shuffle_unrelated
+from sfumato.attacks.inference.bayes import Bayes, Likelihood
+from sfumato.attacks.inference.observed import Observed, Truth, observe
 from sfumato.attacks.inference.priors import prior_of
 from sfumato.attacks.inference.token_inference import TokenInference
 from sfumato.attacks.text_target import TextTarget
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 from statistical.budget import fits_share, rejects
 from statistical.hidden_rows import WithoutRows
@@ -66,7 +64,7 @@ def test_success_agrees_with_the_closed_form(small_space: Space, name: str) -> N
     hits = round(figure.value * WORDS)
     assert not rejects(CHECK, name, [fits_share(hits, WORDS, expected)])
     # The twin's posterior is without the prior.
-    seen, truth = observed(target, originals)
+    seen, truth = observe(target, originals)
     even = Bayes(prior_of("uniform", small_space, seen.possible))
     assert rejects(CHECK, name, [fits_share(_hits(even, seen, truth), WORDS, expected)])
 
@@ -74,7 +72,7 @@ def test_success_agrees_with_the_closed_form(small_space: Space, name: str) -> N
 def test_a_transposed_likelihood_is_found_out(small_space: Space) -> None:
     mechanism = mechanism_of("sanitize-plus", small_space)
     target, originals = simulated(small_space, mechanism)
-    seen, truth = observed(target, originals)
+    seen, truth = observe(target, originals)
     prior = prior_of("unigram", small_space, seen.possible)
     guess = (prior.shares[:, None] * rows_of(mechanism).T).argmax(axis=0)
     hits = int((guess[seen.outputs] == truth.originals).sum())
@@ -126,7 +124,7 @@ def test_where_nothing_can_leak_nothing_is_found(small_space: Space) -> None:
     """The control's success is that of guesses which know nothing of the originals."""
     mechanism = mechanism_of("exponential", small_space)
     target, originals = simulated(small_space, mechanism)
-    seen, truth = observed(target, originals)
+    seen, truth = observe(target, originals)
     prior = prior_of("unigram", small_space, seen.possible)
     rows = rows_of(mechanism)
     guess = (prior.shares[:, None] * rows).argmax(axis=0)
@@ -140,7 +138,7 @@ def test_where_nothing_can_leak_nothing_is_found(small_space: Space) -> None:
     scores = TokenInference(top=3).score(target, originals, Randomness.reproducible(9))
     control = scores.control.figures[0]
     assert control.metric == "top-1"
-    fresh = seen.with_outputs(unrelated(seen, prior, Randomness.reproducible(10)))
+    fresh = seen.with_outputs(shuffle_unrelated(seen, prior, Randomness.reproducible(10)))
     hits = _hits(Bayes(prior), fresh, truth)
     honest = [by_chance(control.value * WORDS), by_chance(hits)]
     assert not rejects(CHECK, "control", honest)

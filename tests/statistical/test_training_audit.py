@@ -20,12 +20,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.accounting.empirical import EmpiricalBound
 from sfumato.audits.lower_bounds import Guesses, two_run_bound
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel
-from sfumato.training import private_step
+from sfumato.guarantees.bound import EmpiricalBound
+from sfumato.models.load import LoadedModel
+from sfumato.text.document import Document
+from sfumato.training import steps
 from sfumato.training.bounds import Clipping
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.noise import add_noise
@@ -40,7 +40,7 @@ from unit.training.runs import flat, small_model, some_records
 CHECK = "audits: training"
 WORLDS = 120
 EPSILON, DELTA, UNITS = 1.0, 1e-3, 40
-COURSE = Course(optimiser="sgd", learning_rate=4.0)
+COURSE = Course(optimizer="sgd", learning_rate=4.0)
 CANARY = Document("My ID is 145572, keep it to yourself")
 OTHERS = [Document("a public text"), Document("all is text")]
 CASES = {
@@ -136,14 +136,14 @@ def test_the_bound_stays_below_the_claimed_level(case: str) -> None:
 
 
 def without_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(private_step, "add_noise", lambda *_: None)
+    patch.setattr(steps, "add_noise", lambda *_: None)
 
 
 def with_little_noise(patch: pytest.MonkeyPatch) -> None:
     def quietly(totals: Any, deviation: float, randomness: Randomness) -> None:
         add_noise(totals, deviation / 30, randomness)
 
-    patch.setattr(private_step, "add_noise", quietly)
+    patch.setattr(steps, "add_noise", quietly)
 
 
 def without_clipping(patch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from torch.optim import SGD
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Flat
 from sfumato.training.clipping.noise import add_noise
-from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.steps import PrivateStep, make_private
 from statistical import budget
 
 SIGMA, BOUND, EXPECTED, ROWS = 1.7, 0.4, 12, 8

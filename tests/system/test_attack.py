@@ -156,7 +156,7 @@ LOSS = ("--members", "planted.jsonl", "--others", "others.jsonl", "--set", "sign
         (["membership", "run"], 3, "--members and --others"),
         (["membership", "run", *LOSS[:2]], 3, "lacks --others"),
         (["membership", "run", "--members", "gone", *LOSS[2:]], 4, "there is no file gone"),
-        (["membership", "run", *LOSS, "--set", "neighbours=1000000"], 2, "between 1 and 1000"),
+        (["membership", "run", *LOSS, "--set", "neighbors=1000000"], 2, "between 1 and 1000"),
         (["membership", "run", *LOSS, "--reference", "classifier"], 2, "of the target's kind"),
         (["membership", "damaged", *LOSS], 3, "guarantee.json is damaged"),
         (["membership", "unfinished", *LOSS], 3, "not finished"),

@@ -14,7 +14,7 @@ TINY = ("--model", "lstm", "--set", "hidden=24", "--set", "embedding=24", "--set
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus with coins, and a run that has learnt it by heart."""
+    """A corpus with coins, and a run that has learned it by heart."""
     folder = tmp_path_factory.mktemp("audit")
     (folder / "in.txt").write_text("A quiet day.\nNothing happened.\n")
     given = [str(folder / "in.txt"), "-o", str(folder / "corpus.txt"), "-n", "100", "--seed", "3"]

@@ -97,11 +97,11 @@ def test_canaries_are_where_the_manifest_says(sfumato: Command, tmp_path: Path) 
         assert texts[place["document"]][place["start"] : place["end"]] == canary
     drawn = sfumato("data", "canaries", source, "-o", tmp_path / "x.jsonl", "-k", "2", "--json")
     assert len(json.loads(drawn.stdout)["canaries"][0]["secret"]) == 6
-    labelled = tmp_path / "gold.jsonl"
-    sfumato("data", "customersim", "-n", "3", "-o", labelled)
-    moved = sfumato("data", "canaries", labelled, "-o", tmp_path / "z.jsonl")
+    labeled = tmp_path / "gold.jsonl"
+    sfumato("data", "customersim", "-n", "3", "-o", labeled)
+    moved = sfumato("data", "canaries", labeled, "-o", tmp_path / "z.jsonl")
     assert moved.returncode == 2
-    assert b"labelled spans" in moved.stderr
+    assert b"labeled spans" in moved.stderr
     same = sfumato("data", "canaries", source, "-o", source, "--overwrite")
     assert same.returncode == 2
     for wrong in (["-k", "ten"], ["-k", "-1"], ["--template", "no gap"]):

@@ -52,8 +52,8 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
         privatize = "privatize notes.jsonl --policy digits --epsilon 5 --seed 1 -o soft.jsonl"
         assert main(privatize.split(" ")) == 0
         Path("study.toml").write_text(STUDY)
-        from sfumato.studies.config import read_study
-        from sfumato.studies.running import run_study
+        from sfumato.studies.runner import run_study
+        from sfumato.studies.spec import read_study
 
         assert run_study(read_study(Path("study.toml")), Path("study"), workers=0).complete
         Path("run/model").mkdir(parents=True)
@@ -112,5 +112,5 @@ def test_twin_without_the_reader_damage_is_an_internal_error(
     Path("run/results.jsonl").write_text(json.dumps({"metric": "m", "n": 10**400}))
     report = ["report", "run", "-o", "page.html", "--overwrite"]
     assert main(report) == 3
-    monkeypatch.setattr("sfumato.reports.writing.reading", lambda *_: nullcontext())
+    monkeypatch.setattr("sfumato.reports.write.reading", lambda *_: nullcontext())
     assert main(report) == 70

@@ -96,7 +96,7 @@ def test_public_words_at_several_levels(sfumato: Command, vectors: Path) -> None
     assert "A median is no promise" in text
 
 
-def test_draws_are_labelled_as_estimates(sfumato: Command, vectors: Path) -> None:
+def test_draws_are_labeled_as_estimates(sfumato: Command, vectors: Path) -> None:
     command = ("deniability", "laplace", "-e", "3", "--vectors", vectors, "--words", "40")
     (level,) = answer(sfumato(*command, "--draws", "60", "--json"))["levels"]
     assert (level["exact"], level["draws_per_word"]) == (False, 60)

@@ -70,7 +70,7 @@ def test_functions_that_prose_calls_are_imported_by_a_block_that_runs(page: Path
 def test_a_function_without_an_import_is_found() -> None:
     prose = "A guarantee is `metric_dp(epsilon=…)`, a method `.metric_dp()`, a name `metric_dp`.\n"
     assert unexplained(prose, functions()) == {"metric_dp"}
-    block = "```python\nfrom sfumato.accounting.guarantee import metric_dp\n```\n"
+    block = "```python\nfrom sfumato.guarantees.guarantee import metric_dp\n```\n"
     assert unexplained(prose + block, functions()) == set()
 
 

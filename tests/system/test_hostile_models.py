@@ -39,7 +39,7 @@ COMMANDS = {
     "attack exposure": "attack exposure MODEL --canaries CANARIES",
     "attack membership": "attack membership MODEL --members TEXT --others OTHERS",
     "attack membership, masked": (
-        "attack membership GOOD --members TEXT --others OTHERS --set signals=neighbourhood "
+        "attack membership GOOD --members TEXT --others OTHERS --set signals=neighborhood "
         "--set masked_model=MODEL --no-cache"
     ),
     "attack memorization": "attack memorization MODEL --members TEXT",

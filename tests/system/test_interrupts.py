@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.corpora.formats.chunks import RECORDS
+from sfumato.files.chunks import RECORDS
 from system.conftest import EXECUTABLE, environment, write_jsonl
 
 FOREVER = 240  # seconds: nothing here takes a tenth of it on a slow machine

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from system.conftest import Command, write_jsonl
 
 SECRET = "Zyxquorthane"
@@ -35,7 +35,7 @@ def side(output: Path) -> dict[str, object]:
 
 def softened(before: str, after: str) -> bool:
     """Whether every word with a digit was replaced by words of the vocabulary, and nothing else."""
-    from sfumato.corpora.words import Words
+    from sfumato.text.words import Words
 
     old, new = Words.of(before), Words.of(after)
     assert len(old) == len(new)

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from sfumato.core.errors import BadInput
-from sfumato.studies import working
-from sfumato.studies.computing.context import Context, Found
-from sfumato.studies.config import read_study
+from sfumato.studies import worker as working
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.running import opened, run_study
+from sfumato.studies.kinds.context import CellResult, Context
+from sfumato.studies.runner import open_study, run_study
+from sfumato.studies.spec import read_study
 from small_study import SMALL
 
 KILLS = 20
@@ -31,11 +31,11 @@ import sys
 from pathlib import Path
 from sfumato.core.errors import BadInput
 from sfumato.studies import working
-from sfumato.studies.computing.context import Context, Found
-from sfumato.studies.config import read_study
-from sfumato.studies.running import opened
-from sfumato.studies.working import work_on
-from sfumato.studies.results import collect
+from sfumato.studies.kinds.context import Context, CellResult
+from sfumato.studies.spec import read_study
+from sfumato.studies.runner import open_study
+from sfumato.studies.worker import work_on
+from sfumato.studies.folder import collect
 work = opened(read_study(Path(sys.argv[1])), Path(sys.argv[2]), resume=True, command=[])
 print("begun", flush=True)
 work_on(work, told=lambda cell, state, seconds: print(cell.key, state, flush=True))
@@ -126,11 +126,11 @@ def test_without_locks_a_cell_is_computed_twice_and_the_test_sees_it(
     study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locked: bool, times: int
 ) -> None:
     """Two workers meet in the first cell if nothing keeps one of them out."""
-    work = opened(read_study(study_file), tmp_path / "met", resume=True, command=[])
+    work = open_study(read_study(study_file), tmp_path / "met", resume=True, command=[])
     # Whoever is alone waits in vain; two meet, however busy the machine is.
     meeting, computed = threading.Barrier(2, timeout=1.0 if locked else 600.0), []
 
-    def met(context: Context) -> Found:
+    def met(context: Context) -> CellResult:
         computed.append(context.cell.kind)
         with contextlib.suppress(threading.BrokenBarrierError):
             meeting.wait()

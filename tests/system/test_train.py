@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from sfumato.cli.main import main
-from sfumato.tokenizers.bpe import train_bpe
+from sfumato.models.bpe import train_bpe
 from sfumato.training import loop
 from sfumato.training.checkpoints import Checkpoint
 from system.conftest import Command, ended

@@ -49,7 +49,7 @@ def test_a_true_claim_is_not_refuted_exactly_and_by_sampling(
         assert "Not refuted: none of" in text
         assert "This is no proof" in text
         assert "thirty: " in text
-        assert "40 names of colours: " in text
+        assert "40 names of colors: " in text
         assert ("is refuted with a probability of at most" in text) is (name == "laplace")
 
 

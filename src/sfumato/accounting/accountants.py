@@ -2,7 +2,7 @@
 
 Guarantee
     ``accountant.spent(events).epsilon(delta)`` is an epsilon for which the releases together are
-    (epsilon, delta)-DP between neighbours of which one lacks a unit of the other. Each accountant
+    (epsilon, delta)-DP between neighbors of which one lacks a unit of the other. Each accountant
     gives an upper bound; a smaller one is a better proof, not a better mechanism.
 
 Why it holds
@@ -18,7 +18,7 @@ Care
     part of delta is set aside for rounding, and a delta not well above it is refused. Rényi
     divergences that come out negative (rounding again) count as 0, not as "perfectly private",
     and an order whose series does not converge is left out.
-    The library's RDP ignores that neighbours by replacement move a sum twice as far; here
+    The library's RDP ignores that neighbors by replacement move a sum twice as far; here
     replacement is expressed in the events, and the library is never asked for it.
 
 Reference
@@ -37,7 +37,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sfumato.accounting.events import SampledGaussian, merged
+from sfumato.accounting.events import SampledGaussian, merge
 from sfumato.accounting.solving import least
 from sfumato.core.checks import between, extra, one_of
 from sfumato.core.errors import InvalidArgument
@@ -77,15 +77,17 @@ class Spent(Protocol):
         ...
 
 
-def spent(events: Sequence[SampledGaussian], accountant: str = "pld") -> Spent:
+def compute_spending(events: Sequence[SampledGaussian], accountant: str = "pld") -> Spent:
     """What the releases cost together, in the eyes of an accountant.
 
     >>> gaussian = SampledGaussian(noise_multiplier=2.0)
-    >>> round(spent([gaussian]).epsilon(1e-5), 4), round(spent([gaussian], "rdp").epsilon(1e-5), 4)
-    (1.9931, 2.1657)
+    >>> round(compute_spending([gaussian]).epsilon(1e-5), 4)
+    1.9931
+    >>> round(compute_spending([gaussian], "rdp").epsilon(1e-5), 4)
+    2.1657
     """
     one_of("accountant", accountant, ACCOUNTANTS)
-    together = merged(events)
+    together = merge(events)
     if not together:
         return _Nothing()
     if any(event.noise_multiplier == 0 for event in together):
@@ -194,7 +196,7 @@ class _Pld:
                 one = losses.from_gaussian_mechanism(
                     noise, value_discretization_interval=interval, sampling_prob=rate
                 )
-                whole = whole.compose(_repeated(one, count))
+                whole = whole.compose(_repeat(one, count))
         once, each = ROUNDING
         return cls(whole, once + each * compositions)
 
@@ -218,7 +220,7 @@ class _Pld:
         return min(1.0, delta + self.rounding)
 
 
-def _repeated(distribution: Any, count: int) -> Any:
+def _repeat(distribution: Any, count: int) -> Any:
     """A release, ``count`` times.
 
     To choose how, the library raises the number of losses to the power of ``count``, which takes
@@ -275,16 +277,16 @@ class _Pure:
         if between("delta", delta, 0.0, 1.0) == 0.0:
             return math.inf
         each = delta / sum(event.count for event in self.events)
-        return math.fsum(event.count * _amplified(event, each) for event in self.events)
+        return math.fsum(event.count * _amplify(event, each) for event in self.events)
 
     def delta(self, epsilon: float) -> float:  # noqa: ARG002
         raise InvalidArgument(
-            "pure composition states a level for a delta, not the other way round; for neighbours "
+            "pure composition states a level for a delta, not the other way round; for neighbors "
             "by replacement under sampling take the accountant pld or rdp"
         )
 
 
-def _amplified(event: SampledGaussian, delta: float) -> float:
+def _amplify(event: SampledGaussian, delta: float) -> float:
     """One release at its own delta: log(1 + rate·(exp(level) − 1)), delta shrinking by the rate."""
     gaussian = _library("dp_accounting").get_epsilon_gaussian
     with _quietly():

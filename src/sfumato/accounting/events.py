@@ -2,7 +2,7 @@
 
 Everything here is a sum over privacy units, each bounded in norm by C, plus Gaussian noise of
 standard deviation ``noise_multiplier`` × C, computed over a secret Poisson sample of the units or
-over all of them. Two neighbours differ in one unit, which is there in one and contributes nothing
+over all of them. Two neighbors differ in one unit, which is there in one and contributes nothing
 in the other, so the sum moves by at most C.
 """
 
@@ -52,10 +52,10 @@ def computable_noise(name: str, value: object) -> float:
     return between(name, value, *COMPUTABLE_NOISE) if noise else 0.0
 
 
-def merged(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:
+def merge(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:
     """The same releases with equal ones counted together; their order does not matter.
 
-    >>> merged([SampledGaussian(noise_multiplier=2), SampledGaussian(noise_multiplier=2, count=3)])
+    >>> merge([SampledGaussian(noise_multiplier=2), SampledGaussian(noise_multiplier=2, count=3)])
     (SampledGaussian(noise_multiplier=2, rate=1.0, count=4),)
     """
     counts: dict[tuple[float, float], int] = {}

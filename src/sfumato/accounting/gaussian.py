@@ -1,14 +1,14 @@
 """One Gaussian release without sampling, in closed form.
 
 Guarantee
-    A release whose mean moves by at most ``shift`` standard deviations between two neighbours is
+    A release whose mean moves by at most ``shift`` standard deviations between two neighbors is
     (epsilon, delta)-DP for ``epsilon = gaussian_epsilon(shift, delta)``, and for no smaller epsilon
     but for a part in 10⁵ of delta. Releases without sampling, each of which may depend on those
     before it, are together such a release with the shift √Σ shift².
 
 Why it holds
     δ(ε) = Φ(−a) − e^ε·Φ(−b) with a = ε/μ − μ/2 and b = ε/μ + μ/2 (Balle and Wang 2018, theorem 8),
-    which is the whole trade-off between the two errors of whoever tells the neighbours apart.
+    which is the whole trade-off between the two errors of whoever tells the neighbors apart.
     Gaussians compose to Gaussians (Dong, Roth and Su 2022, corollary 3.3).
 
 Care

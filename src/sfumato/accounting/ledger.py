@@ -135,9 +135,9 @@ class Ledger:
             self._begin()
             return
         head, *lines = content[:whole].splitlines()
-        self._compare(_parsed(head, 1))
+        self._compare(_parse(head, 1))
         for number, line in enumerate(lines, start=2):
-            self._count(_parsed(line, number), number)
+            self._count(_parse(line, number), number)
 
     def _compare(self, head: Mapping[str, Any]) -> None:
         if head.get("schema") != SCHEMA or not _countable(head.get("saved")):
@@ -185,7 +185,7 @@ def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
     return "plan"
 
 
-def _parsed(line: bytes, number: int) -> dict[str, Any]:
+def _parse(line: bytes, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -56,10 +56,10 @@ def _bracket(falling: Callable[[float], float], wanted: float, guess: float) -> 
     return low, high
 
 
-def rounded_up(value: float, digits: int = 6) -> float:
+def round_up(value: float, digits: int = 6) -> float:
     """A number of few digits, never below: more noise, or a larger level, than it stands for.
 
-    >>> rounded_up(0.79396421), rounded_up(8.0), rounded_up(9.310824, 4)
+    >>> round_up(0.79396421), round_up(8.0), round_up(9.310824, 4)
     (0.793965, 8.0, 9.311)
     """
     if not math.isfinite(value):

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from sfumato.attacks.scores import Scores
 from sfumato.core.errors import BadInput, MissingInput, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.results.scores import Scores
+from sfumato.text.document import Document
 
 Target_contra = TypeVar("Target_contra", contravariant=True)
 Data_contra = TypeVar("Data_contra", contravariant=True)
@@ -66,7 +66,7 @@ class Inputs:
 
 
 class Attack(Protocol[Target_contra, Data_contra]):
-    """One way to learn what should not be learnt.
+    """One way to learn what should not be learned.
 
     ``name`` is the catalog's; ``target`` says what is attacked, a ``model`` or a ``text``.
     ``missing`` gives a sentence about what is lacking, and how to make it, or None; it looks at

@@ -9,7 +9,7 @@ Figures
 How
     The usual strong baseline: TF-IDF of character and word n-grams, a linear support vector
     machine, cross-validation over folds in which every author has his share. Vocabulary and
-    weights are learnt on the training folds only.
+    weights are learned on the training folds only.
 
 Control
     The adaptive attack once more with the authors dealt out to the documents at random.
@@ -31,18 +31,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done, Inputs
-from sfumato.attacks.scores import Control, Scores, timed
+from sfumato.core.arrays import Integers
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
-from sfumato.core.intervals import wilson
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.metrics.prediction import Measured
-
-Numbers = NDArray[np.int64]
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Control, Scores, time
+from sfumato.statistics.intervals import wilson
+from sfumato.text.document import Document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,18 +103,18 @@ class Authorship:
     ) -> Scores:
         """Attribute every document by a model that was trained on others."""
         extra("sklearn", needed_for="attributing documents to authors", extra="attack")
-        with timed() as watch:
+        with time() as watch:
             writings, left_out = self._writings(target, data)
             trials = [("adaptive", writings.texts, writings.texts, writings.authors)]
             if writings.originals is not None:
                 before = writings.originals
                 trials.append(("static", before, writings.texts, writings.authors))
                 trials.append(("originals", before, before, writings.authors))
-            at_random = _shuffled(writings.authors, randomness.stream(0))
+            at_random = _shuffle(writings.authors, randomness.stream(0))
             trials.append(("control", writings.texts, writings.texts, at_random))
             figures = []
             for number, (name, train, test, authors) in enumerate(trials, start=1):
-                # Dealt anew for each trial, so that nothing favours one of them.
+                # Dealt anew for each trial, so that nothing favors one of them.
                 folds = _dealt(authors, self.folds, randomness.stream(1 + number))
                 figures.append(self._accuracy(name, train, test, authors, folds))
                 if done:
@@ -129,7 +127,7 @@ class Authorship:
                 chance={one.metric: majority for one in figures[:-1]},
                 control=Control(
                     what="the adaptive attack with authors dealt out to documents at random",
-                    figures=(_renamed(figures[-1], "adaptive"),),
+                    figures=(_rename(figures[-1], "adaptive"),),
                 ),
                 notes=tuple(_notes(writings, left_out)),
                 details={"documents": len(writings.texts), "folds": self.folds}
@@ -167,7 +165,7 @@ class Authorship:
         train: list[str],
         test: list[str],
         authors: list[str],
-        folds: Numbers,
+        folds: Integers,
     ) -> Measured:
         right = 0
         for fold in range(self.folds):
@@ -181,7 +179,7 @@ class Authorship:
                 # The library's complaint is about the texts; ours does not hold any.
                 model = None
             if model is None:
-                raise BadInput(f"no n-gram can be learnt from the documents for {metric!r}")
+                raise BadInput(f"no n-gram can be learned from the documents for {metric!r}")
             guesses = model.predict([test[place] for place in inside])
             right += sum(
                 guess == authors[place] for guess, place in zip(guesses, inside, strict=True)
@@ -215,7 +213,7 @@ def _author(document: Document, number: int) -> str:
     return document.author
 
 
-def _dealt(authors: Sequence[str], folds: int, randomness: Randomness) -> Numbers:
+def _dealt(authors: Sequence[str], folds: int, randomness: Randomness) -> Integers:
     """A fold for each document, every author's documents spread over all of them."""
     order = np.argsort(randomness.uniform(len(authors)), kind="stable")
     found = np.empty(len(authors), dtype=np.int64)
@@ -226,12 +224,12 @@ def _dealt(authors: Sequence[str], folds: int, randomness: Randomness) -> Number
     return found
 
 
-def _shuffled(authors: Sequence[str], randomness: Randomness) -> list[str]:
+def _shuffle(authors: Sequence[str], randomness: Randomness) -> list[str]:
     order = np.argsort(randomness.uniform(len(authors)), kind="stable")
     return [authors[place] for place in order.tolist()]
 
 
-def _renamed(figure: Measured, metric: str) -> Measured:
+def _rename(figure: Measured, metric: str) -> Measured:
     return Measured(metric, figure.value, figure.low, figure.high, figure.n)
 
 

@@ -25,19 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done, Inputs
-from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
-from sfumato.attacks.scores import Control, Scores, timed
-from sfumato.attacks.twins import untrained
+from sfumato.attacks.model_target import ModelTarget, make_untrained_twin, not_a_model, open_model
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.classifier_canaries import (
-    SUFFIX,
-    ClassifierCanaries,
-    read_classifier_canaries,
-)
-from sfumato.corpora.documents import Document
-from sfumato.metrics.shares import share_of
+from sfumato.corpora.classifier_canaries import SUFFIX, ClassifierCanaries, read_classifier_canaries
+from sfumato.results.scores import Control, Scores, time
+from sfumato.statistics.shares import share_of
+from sfumato.text.document import Document
 
 HOW = (
     "plant canaries before training: sfumato data classifier-canaries CORPUS --label-field LABEL "
@@ -98,13 +93,13 @@ class ClassifierExtraction:
             raise InvalidArgument(
                 f"beam={self.beam} must be smaller than the {len(data.candidates)} candidates"
             )
-        with timed() as watch:
+        with time() as watch:
             count = len(data.originals)
             found = [
                 self._finds(target, data, words, _part(done, place, 2 * count))
                 for place, words in enumerate(data.originals)
             ]
-            twin = untrained(target, randomness)
+            twin = make_untrained_twin(target, randomness)
             blind = [
                 self._finds(twin, data, words, _part(done, count + place, 2 * count))
                 for place, words in enumerate(data.originals)
@@ -141,12 +136,12 @@ class ClassifierExtraction:
         self, target: ModelTarget, data: ClassifierCanaries, beam: tuple[str, ...]
     ) -> NDArray[np.float64]:
         """P(label | beginning and each candidate)."""
-        from sfumato.training.evaluation import predicted_labels
+        from sfumato.training.evaluation import predict_labels
 
         documents = [
             Document(" ".join((*beam, word)), labels=(data.label,)) for word in data.candidates
         ]
-        losses = [one.losses[0] for one in predicted_labels(target.model, documents)]
+        losses = [one.losses[0] for one in predict_labels(target.model, documents)]
         likelihoods: NDArray[np.float64] = np.exp(-np.array(losses))
         return likelihoods
 

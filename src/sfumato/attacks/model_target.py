@@ -1,10 +1,13 @@
-"""A trained model as a target: from the folder of a run, or from the folder of a model."""
+"""A trained model as a target: from the folder of a run, or from the folder of a model.
+
+A twin of a model: the same network, never trained on the text in question.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,7 @@ from sfumato.core.files import read_object
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:
-    from sfumato.models.loading import LoadedModel
+    from sfumato.models.load import LoadedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +67,18 @@ def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
     ``kind`` is ``causal`` or ``classifier``; a run knows its own.
     """
     extra("torch", needed_for="attacking a model", extra="train")
-    from sfumato.models.loading import load_model
-    from sfumato.training.run_folder import opened_run
+    from sfumato.models.load import load_model
+    from sfumato.training.folder import open_run
 
     # No weight is drawn in loading a finished model, so nothing depends on this stream.
     randomness = Randomness.secure()
     if not is_run(path):
         model = load_model(str(path), randomness=randomness, kind=kind or "causal")
         return ModelTarget(model, _digest(path))
-    folder = opened_run(path)
+    folder = open_run(path)
     known = str(folder.settings().get("kind", "causal"))
     model = load_model(str(folder.model), randomness=randomness, kind=known)
-    claimed = _claimed(folder.guarantee)
+    claimed = _read_claim(folder.guarantee)
     return ModelTarget(
         model,
         _digest(folder.model),
@@ -85,7 +88,7 @@ def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
     )
 
 
-def _claimed(path: Path) -> dict[str, Any]:
+def _read_claim(path: Path) -> dict[str, Any]:
     claimed = read_object(path, "what a run guarantees").get("guarantee")
     if not isinstance(claimed, dict):
         raise BadInput(f"{path} is damaged: it does not say what the run guarantees")
@@ -109,3 +112,14 @@ def _digest(folder: Path) -> str:
             with path.open("rb") as stream:
                 found.update(hashlib.file_digest(stream, "sha256").digest())
     return found.hexdigest()
+
+
+def make_untrained_twin(target: ModelTarget, randomness: Randomness) -> ModelTarget:
+    """The same network with fresh weights; it knows nothing at all."""
+    from sfumato.core.pretrained import quiet
+    from sfumato.models.architecture import draw_weights_from
+
+    network: Any = target.model.network
+    with quiet(), draw_weights_from(randomness):
+        fresh = type(network)(network.config)
+    return ModelTarget(replace(target.model, network=fresh), "untrained")

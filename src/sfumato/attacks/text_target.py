@@ -13,25 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import (
-    BadInput,
-    InvalidArgument,
-    MissingInput,
-    SfumatoError,
-    UnknownName,
-)
+from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError, UnknownName
 from sfumato.core.files import read_object, reading
-from sfumato.corpora.documents import Document
-from sfumato.mechanisms.building import is_baseline
+from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Minus, Union
-from sfumato.policies.parsing import Place, parse_policy, with_files
+from sfumato.policies.parsing import PlaceFile, parse_policy, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
-from sfumato.vectors.embedded import NAME, default_space
-from sfumato.vectors.loading import load
+from sfumato.text.document import Document
+from sfumato.vectors.load import NAME, default_space, load
 from sfumato.vectors.space import Space
 
 PLUS, MINUS = " + ", " − "
@@ -149,7 +142,7 @@ def policy_of(written: str) -> Policy:
     return Minus(found, _union(without[0])) if without else found
 
 
-def policy_with_files(written: str, place: Place) -> str:
+def policy_with_files(written: str, place: PlaceFile) -> str:
     """The same policy in words, with each file that it names where ``place`` says.
 
     >>> policy_with_files("(digits + lexicon:a) − lexicon:b", lambda path, purpose: f"/in/{path}")
@@ -191,9 +184,9 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     if levels and known.policy:
         raise InvalidArgument("the side file gives a policy for each level; policy cannot be set")
     if levels:
-        levels = [(epsilon, _stated(str(policy))) for epsilon, policy in levels]
+        levels = [(epsilon, _read_stated(str(policy))) for epsilon, policy in levels]
     else:
-        chosen = {"policy": _stated(recorded), "epsilon": settings.get("epsilon")}
+        chosen = {"policy": _read_stated(recorded), "epsilon": settings.get("epsilon")}
     return Privatizer(
         mechanism=name,
         levels=levels,
@@ -206,7 +199,7 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     )
 
 
-def _stated(written: str) -> Policy:
+def _read_stated(written: str) -> Policy:
     try:
         return policy_of(written)
     except SfumatoError:

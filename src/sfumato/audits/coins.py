@@ -28,18 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.empirical import EmpiricalBound, written
-from sfumato.accounting.guarantee import Notion
 from sfumato.attacks.attack import Done
 from sfumato.attacks.model_target import ModelTarget
-from sfumato.attacks.score_store import ScoreStore
-from sfumato.attacks.token_scores import token_scores
+from sfumato.attacks.token_scores import ScoreStore, token_scores
 from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, two_run_bound
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins
-from sfumato.corpora.documents import Document
+from sfumato.guarantees.bound import EmpiricalBound, write_number
+from sfumato.guarantees.guarantee import Notion
+from sfumato.text.document import Document
 
 AS_IF_ALONE = ", as if each document had a run of its own"
 # What is claimed under these holds for a whole document that is added or removed.
@@ -91,7 +90,7 @@ class Audited:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "claimed_epsilon": None if self.claimed is None else written(self.claimed),
+            "claimed_epsilon": None if self.claimed is None else write_number(self.claimed),
             "delta": self.delta,
             "comparable": self.comparable,
             "guesses": self.guesses,
@@ -103,7 +102,7 @@ class Audited:
         }
 
 
-def audited(
+def audit_run(
     target: ModelTarget,
     coins: Coins,
     guessing: Guessing,
@@ -136,7 +135,7 @@ def from_scores(
     order = np.lexsort((randomness.stream(0).uniform(len(scores)), scores))
     right = int(inside[order[-(number // 2) :]].sum() + (~inside[order[: number // 2]]).sum())
     delta = target.delta or 0.0
-    counted = _counted(scores, inside, randomness.stream(1))
+    counted = _count(scores, inside, randomness.stream(1))
     confidence = guessing.confidence
     two_run = two_run_bound(counted, delta=delta, confidence=confidence)
     # With delta = 0 no Gaussian mechanism has a finite epsilon.
@@ -155,19 +154,19 @@ def from_scores(
     )
 
 
-def _counted(
+def _count(
     scores: NDArray[np.float64], inside: NDArray[np.bool_], randomness: Randomness
 ) -> Guesses:
-    """Hits above a threshold: learnt on a random half of the documents, counted on the other."""
-    learnt = np.zeros(len(scores), dtype=np.bool_)
-    learnt[randomness.choose(len(scores), len(scores) // 2)] = True
-    counted = ~learnt
+    """Hits above a threshold: learned on a random half of the documents, counted on the other."""
+    learned = np.zeros(len(scores), dtype=np.bool_)
+    learned[randomness.choose(len(scores), len(scores) // 2)] = True
+    counted = ~learned
     if not (inside[counted].any() and (~inside[counted]).any()):
         raise InvalidArgument(
             f"{len(scores)} coins are too few: half of them all fell on the same side; make a "
             "corpus with more of them: sfumato data coins --count 1000"
         )
-    threshold = _best_threshold(scores[learnt], inside[learnt])
+    threshold = _best_threshold(scores[learned], inside[learned])
     above = scores > threshold
     return Guesses(
         members=int(inside[counted].sum()),

@@ -26,11 +26,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.drawing import Drawn, draw_alone, draw_once
-from sfumato.audits.events import Halves, decided, expected_width, proposed
-from sfumato.audits.scores import learned_ratio
-from sfumato.audits.subject import DrawsTogether, Event, Outputs, Pair, Sample, Score
+from sfumato.audits.distinguishers import learn_ratio
+from sfumato.audits.draws import Drawn, draw_alone, draw_once
+from sfumato.audits.events import SampleHalves, decide_event, expect_width, propose_events
+from sfumato.audits.subject import DrawnSample, DrawsTogether, Event, Outputs, Pair, Score
 from sfumato.audits.verdict import Witness
+from sfumato.core.arrays import Points
 from sfumato.core.randomness import Randomness
 
 EQUAL, CROWD, ONCE, ALONE = range(4)
@@ -44,8 +45,6 @@ NAMES = (
 # calls of equal words: a call takes time.
 PASSES = {ONCE: (64, 16), ALONE: (16, 50)}
 FEWEST_PASSES = 4
-
-Points = NDArray[np.intp]
 
 
 def on_company(
@@ -74,17 +73,17 @@ def on_company(
     seen, held = {}, {}
     for company, table in tables.items():
         learn, choose, hold = split(table)
-        seen[company] = Halves(words.sample(learn), words.sample(choose))
+        seen[company] = SampleHalves(words.sample(learn), words.sample(choose))
         held[company] = words.sample(hold)
     level = alpha / (2 * (len(tables) - 1))
     found = []
     for company in (CROWD, ONCE, ALONE):
         pair = Pair(company, EQUAL, 0.0, 0.0)
-        width = expected_width(seen[company].choose.total, held[company].total, level)
-        choice = proposed(words, pair, seen, width)
+        width = expect_width(seen[company].choose.total, held[company].total, level)
+        choice = propose_events(words, pair, seen, width)
         if choice is not None:
             # From here on the event is fixed, and the held-out draws are looked at.
-            found.append(decided(words, choice, held, level))
+            found.append(decide_event(words, choice, held, level))
     best = max(found, key=lambda witness: witness.excess, default=None)
     return best if best is not None and best.excess > 0 else None
 
@@ -111,19 +110,19 @@ class Company:
         """The company."""
         return NAMES[number]
 
-    def sample(self, outputs: Points) -> Sample:
+    def sample(self, outputs: Points) -> DrawnSample:
         """One row of outputs for each word, as numbers that hold the word as well."""
-        return Sample.of((np.arange(len(self.numbers))[:, None] * self.size + outputs).ravel())
+        return DrawnSample.of((np.arange(len(self.numbers))[:, None] * self.size + outputs).ravel())
 
-    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """How far an output lies from its word, and how much more often the two came together."""
         del pair
         return [
             Score("the distance from the word that went in", self._away),
-            Score("the learned log-ratio", learned_ratio(first, second)),
+            Score("the learned log-ratio", learn_ratio(first, second)),
         ]
 
-    def describe(self, event: Event, seen: Sample) -> str:
+    def describe(self, event: Event, seen: DrawnSample) -> str:
         """The score and its threshold."""
         del seen
         return str(event)

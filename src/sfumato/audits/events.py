@@ -26,26 +26,26 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.subject import Event, Examined, Outputs, Pair, Sample, Score
+from sfumato.audits.subject import DrawnSample, Event, Examined, Outputs, Pair, Score
 from sfumato.audits.verdict import Witness
-from sfumato.core.intervals import lower_limit, upper_limit
+from sfumato.statistics.intervals import lower_limit, upper_limit
 
 # So many standard errors are sure enough: beyond them the larger excess is the better witness.
 SURE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Halves:
+class SampleHalves:
     """The scouting draws of one input: to learn scores, and to choose the event."""
 
-    learn: Sample
-    choose: Sample
+    learn: DrawnSample
+    choose: DrawnSample
 
     @classmethod
-    def of(cls, draws: Outputs) -> Halves:
+    def of(cls, draws: Outputs) -> SampleHalves:
         """The first half and the second."""
         half = len(draws) // 2
-        return cls(Sample.of(draws[:half]), Sample.of(draws[half:]))
+        return cls(DrawnSample.of(draws[:half]), DrawnSample.of(draws[half:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,18 @@ class Choice:
         return self.pair.backward if self.turned else self.pair.forward
 
 
-def proposed(
-    subject: Examined, pair: Pair, seen: Mapping[int, Halves], width: float
+def propose_events(
+    subject: Examined, pair: Pair, seen: Mapping[int, SampleHalves], width: float
 ) -> Choice | None:
     """The event by which a pair comes closest to breaking its claim, as far as scouting shows."""
     first, second = seen[pair.first], seen[pair.second]
     scores = subject.scores(pair, first.learn, second.learn)
-    return chosen(scores, pair, (first.choose, second.choose), width, subject.delta)
+    return choose_event(scores, pair, (first.choose, second.choose), width, subject.delta)
 
 
-def decided(subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha: float) -> Witness:
+def decide_event(
+    subject: Examined, choice: Choice, held: Mapping[int, DrawnSample], alpha: float
+) -> Witness:
     """The loss that held-out draws prove for an event; each of two limits errs with ``alpha``."""
     likely, unlikely = (held[number] for number in choice.inputs)
     low = lower_limit(choice.event.hits(likely), likely.total, alpha)
@@ -99,20 +101,20 @@ def decided(subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha
     )
 
 
-def expected_width(scouted: int, held: int, alpha: float) -> float:
+def expect_width(scouted: int, held: int, alpha: float) -> float:
     """How many standard errors of ``scouted`` draws the limits of ``held`` ones will lie off."""
     return NormalDist().inv_cdf(1 - alpha) * math.sqrt(scouted / held)
 
 
-def chosen(
+def choose_event(
     scores: Sequence[Score],
     pair: Pair,
-    samples: tuple[Sample, Sample],
+    samples: tuple[DrawnSample, DrawnSample],
     width: float,
     delta: float,
 ) -> Choice | None:
     """The score, threshold and direction by which the claim seems to be exceeded most."""
-    every = [_nested([score.of(sample.outputs) for sample in samples], samples) for score in scores]
+    every = [_nest([score.of(sample.outputs) for sample in samples], samples) for score in scores]
     # All events of all scores side by side: those at or above a threshold, then those below it.
     hits = np.concatenate([part for one in every for part in (one.above, one.below)], axis=1)
     if not hits.shape[1]:
@@ -153,7 +155,9 @@ class _Nested:
     below: NDArray[np.int64]
 
 
-def _nested(values: Sequence[NDArray[np.float64]], samples: tuple[Sample, Sample]) -> _Nested:
+def _nest(
+    values: Sequence[NDArray[np.float64]], samples: tuple[DrawnSample, DrawnSample]
+) -> _Nested:
     together = np.concatenate(values)
     counts = np.zeros((2, len(together)), dtype=np.int64)
     counts[0, : len(values[0])] = samples[0].counts

@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.audits.choosing import bounds_among
+from sfumato.audits.points import bounds_among
 from sfumato.audits.verdict import Finding, Witness
 from sfumato.audits.words import point_name
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.mechanisms.claims import covered_outputs
@@ -35,9 +35,6 @@ SLACK = 1e-9
 SMALLEST = -708.0
 # Numbers subtracted at once: few enough to stay in the cache of a processor.
 CELLS = 1 << 17
-
-Logs = NDArray[np.float64]
-Points = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ def check_rows(
     return finding
 
 
-def _rows(mechanism: RowMechanism, points: Points) -> Logs:
+def _rows(mechanism: RowMechanism, points: Points) -> Floats:
     rows = np.asarray(mechanism.log_rows(points), dtype=np.float64)
     expected = (len(points), len(mechanism.space))
     if rows.shape != expected:
@@ -82,7 +79,7 @@ def _rows(mechanism: RowMechanism, points: Points) -> Logs:
     return rows
 
 
-def _defect(mechanism: RowMechanism, points: Points, rows: Logs) -> str:
+def _defect(mechanism: RowMechanism, points: Points, rows: Floats) -> str:
     """What makes a row no law at all; nothing, if all is well."""
     sums = np.exp(rows).sum(axis=1)
     wrong = ~(np.abs(sums - 1) <= SLACK * max(1.0, math.sqrt(rows.shape[1])))
@@ -97,7 +94,7 @@ def _defect(mechanism: RowMechanism, points: Points, rows: Logs) -> str:
 
 
 def _worst(
-    mechanism: RowMechanism, points: Points, rows: Logs, advance: Advance
+    mechanism: RowMechanism, points: Points, rows: Floats, advance: Advance
 ) -> tuple[_Worst | None, int]:
     """The ordered pair with the largest excess, and how many pairs a claim is made of."""
     delta, bounds = mechanism.guarantee().delta, bounds_among(mechanism, points)
@@ -125,30 +122,30 @@ def _worst(
     return found, int(np.triu(claimed | claimed.T).sum())
 
 
-def rank_of(excess: Logs, bounds: Logs) -> Logs:
+def rank_of(excess: Floats, bounds: Floats) -> Floats:
     """First those that exceed, by how much; then the others, by the share of their bound."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(bounds > 0, 1 + excess / bounds, 0.0)
-    ranks: Logs = np.where(excess > 0, 2 + excess, shares)
+    ranks: Floats = np.where(excess > 0, 2 + excess, shares)
     return ranks
 
 
-def _excess(lowered: Logs, raised: Logs, bounds: Logs, delta: float) -> Logs:
+def _excess(lowered: Floats, raised: Floats, bounds: Floats, delta: float) -> Floats:
     """By how much, in nats, one row exceeds the claim against each of some others."""
     differences = lowered - raised
     if delta == 0:
-        largest: Logs = differences.max(axis=1) - bounds
+        largest: Floats = differences.max(axis=1) - bounds
         return largest
     inside = differences > bounds[:, None]
     likelier = np.where(inside, np.exp(lowered), 0.0).sum(axis=1) - delta
     unlikelier = np.where(inside, np.exp(raised), 0.0).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing exceeds: ln 0 or less
         ratios = np.log(np.maximum(likelier, 0.0)) - np.log(unlikelier)
-    found: Logs = np.nan_to_num(ratios - bounds, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    found: Floats = np.nan_to_num(ratios - bounds, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     return found
 
 
-def _witness(mechanism: RowMechanism, points: Points, rows: Logs, worst: _Worst) -> Witness:
+def _witness(mechanism: RowMechanism, points: Points, rows: Floats, worst: _Worst) -> Witness:
     """The pair and the event, with probabilities as they are in the rows."""
     space, delta = mechanism.space, mechanism.guarantee().delta
     outputs = np.flatnonzero(covered_outputs(mechanism))

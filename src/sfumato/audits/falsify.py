@@ -21,7 +21,17 @@ What is proven
 What can be seen
     With n held-out draws for each of two inputs and z the normal quantile of the level, an event
     of probabilities p and q is shown to exceed its bound if ln(p/q) − bound is above about
-    z·(1/√(p·n) + 1/√(q·n)). ``Plan`` says how large n is.
+    z·(1/√(p·n) + 1/√(q·n)). ``DrawPlan`` says how large n is.
+
+A few draws for every word, to see where to look.
+
+A mechanism may be honest for all words but one. So before some words are looked at in depth, every
+word of a space is drawn a few times (of a very large space, a share of its words), once in each
+call, as words stand in a text. A word is suspect if what comes out for it most often comes out less
+often for the word nearest to it than the claim allows, or everything else too often.
+
+These draws only say where to look. Whatever is found there is shown by other draws, so a glance
+costs nothing of the false-alarm budget and needs no proof.
 """
 
 from __future__ import annotations
@@ -31,15 +41,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.audits.choosing import strictness
 from sfumato.audits.company import on_company
-from sfumato.audits.drawing import Drawn, draw_each
-from sfumato.audits.events import Choice, Halves, decided, expected_width, proposed
-from sfumato.audits.subject import DrawsTogether, Outputs, Pair, Sample, Subject
+from sfumato.audits.draws import Drawn, draw_each, draw_once_each
+from sfumato.audits.events import Choice, SampleHalves, decide_event, expect_width, propose_events
+from sfumato.audits.points import nearest_others, strictness
+from sfumato.audits.subject import DrawnSample, DrawsTogether, Outputs, Pair, Subject
 from sfumato.audits.verdict import Finding
+from sfumato.audits.words import WordSubject
+from sfumato.core.arrays import Points
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.claims import loss_bounds
+from sfumato.mechanisms.mechanism import PointMechanism
 
 FEWEST_DRAWS = 100
 # Of all draws: for a first look at every input, and for a second one at some. The rest decides.
@@ -62,7 +77,7 @@ ON_COMPANY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DrawPlan:
     """How many draws an input gets: on the first look, on the second, and to decide."""
 
     first: int
@@ -71,12 +86,12 @@ class Plan:
     pairs: int
 
     @classmethod
-    def of(cls, inputs: int, draws: int, pairs: int) -> Plan:
+    def of(cls, inputs: int, draws: int, pairs: int) -> DrawPlan:
         """As many draws in all as if each of the inputs got the same.
 
-        >>> Plan.of(2, 1000, 1)
+        >>> DrawPlan.of(2, 1000, 1)
         Plan(first=500, second=0, held=500, pairs=1)
-        >>> Plan.of(40, 1000, 780)
+        >>> DrawPlan.of(40, 1000, 780)
         Plan(first=350, second=600, held=2800, pairs=8)
         """
         pairs, deciding = min(pairs, DECIDED_PAIRS), max(1, min(inputs, DECIDED))
@@ -100,17 +115,17 @@ def falsify(
 ) -> Finding:
     """Put the pairs of a subject to the test; ``draws`` for each input, on the average."""
     numbers, pairs = inputs_of(subject), subject.pairs()
-    plan, share = Plan.of(len(numbers), draws, len(pairs)), pairs_share(subject) * alpha
+    plan, share = DrawPlan.of(len(numbers), draws, len(pairs)), pairs_share(subject) * alpha
     first = draw_each(subject, numbers, plan.first, randomness.stream(0), advance)
-    choices = _scouted(subject, first, plan, share, randomness.stream(1))
+    choices = _scout(subject, first, plan, share, randomness.stream(1))
     # From here on pairs and events are fixed, and draws are made that nobody has seen.
     deciding = sorted({number for choice in choices for number in choice.inputs})
     each = plan.held * min(len(numbers), DECIDED) // max(1, len(deciding))
     last = draw_each(subject, deciding, each, randomness.stream(2))
-    held = {number: Sample.of(drawn.outputs) for number, drawn in last.items()}
-    witnesses = [decided(subject, choice, held, plan.level(share)) for choice in choices]
+    held = {number: DrawnSample.of(drawn.outputs) for number, drawn in last.items()}
+    witnesses = [decide_event(subject, choice, held, plan.level(share)) for choice in choices]
     best = max(witnesses, key=lambda witness: witness.rank, default=None)
-    defect = _repeated(subject, first, draws, alpha, randomness.stream(3))
+    defect = _repeat(subject, first, draws, alpha, randomness.stream(3))
     if isinstance(subject, DrawsTogether) and not defect and (best is None or best.excess <= 0):
         found = on_company(subject, first, COMPANY_SHARE * alpha, randomness.stream(4))
         if found is not None:
@@ -141,10 +156,10 @@ def inputs_of(subject: Subject) -> list[int]:
     return sorted(taking_part.union(also))
 
 
-def _scouted(
+def _scout(
     subject: Subject,
     first: Mapping[int, Drawn],
-    plan: Plan,
+    plan: DrawPlan,
     alpha: float,
     randomness: Randomness,
 ) -> list[Choice]:
@@ -166,15 +181,15 @@ def _choices(
     subject: Subject,
     pairs: Sequence[Pair],
     outputs: Mapping[int, Outputs],
-    plan: Plan,
+    plan: DrawPlan,
     alpha: float,
 ) -> list[Choice]:
-    seen = {number: Halves.of(found) for number, found in outputs.items()}
+    seen = {number: SampleHalves.of(found) for number, found in outputs.items()}
     level = plan.level(alpha)
     found = []
     for pair in pairs:
-        width = expected_width(seen[pair.first].choose.total, plan.held, level)
-        found.append(proposed(subject, pair, seen, width))
+        width = expect_width(seen[pair.first].choose.total, plan.held, level)
+        found.append(propose_events(subject, pair, seen, width))
     return [choice for choice in found if choice is not None]
 
 
@@ -189,7 +204,7 @@ def leading(choices: Sequence[Choice], inputs: int) -> list[Choice]:
     return kept
 
 
-def _repeated(
+def _repeat(
     subject: Subject, first: Mapping[int, Drawn], draws: int, alpha: float, randomness: Randomness
 ) -> str:
     """What is wrong if an input's draws come again under other randomness; mostly nothing."""
@@ -208,3 +223,69 @@ def _log_orders(outputs: Outputs) -> float:
     """The logarithm of how many orders these outputs have."""
     counts = np.unique(outputs, axis=0, return_counts=True)[1].tolist()
     return math.lgamma(len(outputs) + 1) - sum(math.lgamma(count + 1) for count in counts)
+
+
+# Up to so many words all are glanced at; of a larger space so many of them, unless more are asked.
+ALL_GLANCED, SOME_GLANCED = 2048, 256
+# How often a word is glanced at.
+FEWEST, MOST = 8, 32
+# Claims are looked up for those that stand out most: on a large space that takes time.
+ALL_COMPARED, COMPARED = 128, 32
+TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Glances:
+    """How many draws may be made in all, for how many words at least, and what could be shown.
+
+    A word of which more is allowed than draws could show is no use as a suspect.
+    """
+
+    draws: int
+    words: int
+    reach: float
+
+
+def suspects(mechanism: PointMechanism, glances: Glances, randomness: Randomness) -> list[int]:
+    """Words that stand out against their nearest, most suspect first."""
+    size = len(mechanism.space)
+    few = size if size <= ALL_GLANCED else min(size, max(SOME_GLANCED, glances.words))
+    words = randomness.stream(0).choose(size, few).astype(np.intp)
+    others, away = nearest_others(mechanism.space, words)
+    points = np.union1d(words, others)
+    passes = int(np.clip(glances.draws // len(points), FEWEST, MOST))
+    subject = WordSubject(mechanism=mechanism, chosen=())
+    outputs = draw_once_each(subject, points, passes, randomness.stream(1))
+    mine = outputs[np.searchsorted(points, words)]
+    theirs = outputs[np.searchsorted(points, others)]
+    usual = most_frequent(mine)[:, None]
+    often, elsewhere = (mine == usual).sum(axis=1), (theirs == usual).sum(axis=1)
+    seems = np.maximum(apart(often, elsewhere), apart(passes - elsewhere, passes - often))
+    # Of two that stand out equally, the one whose nearest is nearer: the stricter claim.
+    first = np.lexsort((away, -seems))[: COMPARED if size > ALL_GLANCED else ALL_COMPARED]
+    pairs = zip(words[first].tolist(), others[first].tolist(), strict=True)
+    bounds = np.array([loss_bounds(mechanism, word)[other] for word, other in pairs])
+    order = np.argsort(bounds - seems[first], kind="stable")
+    order = order[bounds[order] <= glances.reach]
+    return words[first[order]].tolist()  # type: ignore[no-any-return]
+
+
+def apart(often: Points, seldom: Points) -> NDArray[np.float64]:
+    """By how many nats one count exceeds another at least, if both are off by a standard error."""
+    many, few = often + 0.5, seldom + 0.5
+    least, most = np.maximum(many - np.sqrt(many), TINY), few + np.sqrt(few)
+    found: NDArray[np.float64] = np.log(least / most)
+    return found
+
+
+def most_frequent(outputs: Points) -> Points:
+    """Of each row, what is in it most often; of several, the smallest.
+
+    >>> most_frequent(np.array([[3, 1, 3], [2, 0, 1]])).tolist()
+    [3, 0]
+    """
+    ordered = np.sort(outputs, axis=1)
+    counts = (ordered[:, :, None] == ordered[:, None, :]).sum(axis=2)
+    places = counts.argmax(axis=1)
+    found: Points = ordered[np.arange(len(ordered)), places]
+    return found

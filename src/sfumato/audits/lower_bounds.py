@@ -32,11 +32,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.empirical import EmpiricalBound
 from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
-from sfumato.core.intervals import lower_limit, upper_limit
+from sfumato.guarantees.bound import EmpiricalBound
+from sfumato.statistics.intervals import lower_limit, upper_limit
 
 # Beyond this no number of guesses that fits into memory can show anything.
 LARGEST_EPSILON = 60.0

@@ -16,11 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from sfumato.accounting.guarantee import Guarantee
-from sfumato.audits.colours import colour_space
-from sfumato.core.config import configured, read
+from sfumato.audits.colors import color_space
 from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
-from sfumato.mechanisms.building import build, is_baseline
+from sfumato.core.settings import configure, read
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.build import build, is_baseline
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
@@ -33,7 +33,7 @@ Settings = Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidates:
+class MechanismsToVerify:
     """One mechanism over each of some spaces, and what to say about spaces that are missing."""
 
     mechanisms: tuple[PointMechanism, ...]
@@ -42,16 +42,16 @@ class Candidates:
 
 def candidates(
     name: str, *, space: Space, epsilon: float, settings: Settings | None = None
-) -> Candidates:
+) -> MechanismsToVerify:
     """The mechanism of that name over a space, and over a small one where sampling sees more."""
     make = maker(name, settings or {})
     given = make(space, epsilon)
     try:
-        small = make(colour_space(epsilon), epsilon)
+        small = make(color_space(epsilon), epsilon)
     except SfumatoError as error:
         # Some settings make no sense in three dimensions; then one space has to do.
-        return Candidates(mechanisms=(given,), notes=(f"not tried over colours: {error}",))
-    return Candidates(mechanisms=(given, small))
+        return MechanismsToVerify(mechanisms=(given,), notes=(f"not tried over colors: {error}",))
+    return MechanismsToVerify(mechanisms=(given, small))
 
 
 def maker(name: str, settings: Settings) -> Callable[[Space, float], PointMechanism]:
@@ -64,7 +64,7 @@ def maker(name: str, settings: Settings) -> Callable[[Space, float], PointMechan
             )
         return lambda space, epsilon: build(name, space=space, epsilon=epsilon, settings=settings)
     component = load_class(name)
-    return lambda space, epsilon: _made(component, settings, space, epsilon)
+    return lambda space, epsilon: _make(component, settings, space, epsilon)
 
 
 def load_class(name: str) -> type[Any]:
@@ -110,11 +110,11 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _made(component: type[Any], settings: Settings, space: Space, epsilon: float) -> PointMechanism:
+def _make(component: type[Any], settings: Settings, space: Space, epsilon: float) -> PointMechanism:
     who = component.__name__
     try:
         if is_dataclass(component):
-            mechanism = configured(component, settings, space=space, epsilon=epsilon)
+            mechanism = configure(component, settings, space=space, epsilon=epsilon)
         else:
             mechanism = component(space=space, epsilon=epsilon, **_read(component, settings))
         missing = [what for part, what in NEEDED.items() if not hasattr(mechanism, part)]

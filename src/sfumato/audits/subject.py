@@ -31,14 +31,14 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class DrawnSample:
     """Outputs of one input and how often each came."""
 
     outputs: Outputs
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, draws: Outputs) -> Sample:
+    def of(cls, draws: Outputs) -> DrawnSample:
         """Equal points are counted together; vectors hardly ever meet again."""
         if draws.ndim == 1:
             points, counts = np.unique(draws.astype(np.intp), return_counts=True)
@@ -75,7 +75,7 @@ class Event:
         )
         return inside
 
-    def hits(self, sample: Sample) -> int:
+    def hits(self, sample: DrawnSample) -> int:
         """How many draws fell into the event."""
         return int(sample.counts[self.contains(sample.outputs)].sum())
 
@@ -96,11 +96,11 @@ class Examined(Protocol):
         """An input, for people."""
         ...
 
-    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """Scores that may tell the two inputs apart, from public things and these draws."""
         ...
 
-    def describe(self, event: Event, seen: Sample) -> str:
+    def describe(self, event: Event, seen: DrawnSample) -> str:
         """An event, for people; ``seen`` holds draws of the likelier input."""
         ...
 

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.scores import vector_scores
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score
+from sfumato.audits.distinguishers import vector_scores
+from sfumato.audits.subject import DrawnSample, Event, Outputs, Pair, Score
 from sfumato.core.randomness import Randomness
 
-Source = Callable[[int, int, Randomness], NDArray[np.float64]]
+DrawVectors = Callable[[int, int, Randomness], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class VectorSubject:
     claim: str
     epsilon: float
     inputs: tuple[str, ...]
-    source: Source
+    source: DrawVectors
     delta: float = 0.0
 
     def pairs(self) -> Sequence[Pair]:
@@ -48,11 +48,11 @@ class VectorSubject:
         """Independent outputs, one per row."""
         return self.source(number, count, randomness)
 
-    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """What can be learned from draws; nothing is known beforehand."""
         return vector_scores((self.name(pair.first), self.name(pair.second)), first, second)
 
-    def describe(self, event: Event, seen: Sample) -> str:
+    def describe(self, event: Event, seen: DrawnSample) -> str:
         """The score and its threshold."""
         del seen
         return str(event)

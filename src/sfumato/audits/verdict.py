@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.accounting.empirical import EmpiricalBound, written
+from sfumato.guarantees.bound import EmpiricalBound, write_number
 
 NO_PROOF = (
     "This is no proof: it only means that these pairs, looked at in this way, do not break the "
@@ -60,11 +60,11 @@ class Witness:
             "event": self.event,
             "probability_first": self.likelier,
             "probability_second": self.unlikelier,
-            "log_ratio": written(self.loss),
-            "ratio": written(_power(self.loss)),
-            "bound": written(self.bound),
-            "ratio_claimed": written(_power(self.bound)),
-            "excess": written(self.excess),
+            "log_ratio": write_number(self.loss),
+            "ratio": write_number(_power(self.loss)),
+            "bound": write_number(self.bound),
+            "ratio_claimed": write_number(_power(self.bound)),
+            "excess": write_number(self.excess),
             "exact": self.exact,
         }
 

@@ -14,17 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.choosing import (
-    ALL_SAMPLED,
-    SOME_SAMPLED,
-    batches,
-    sampled_pairs,
-    strictness,
-    thinned,
-)
 from sfumato.audits.exact import check_rows
-from sfumato.audits.falsify import FEWEST_DRAWS, Plan, falsify, inputs_of
-from sfumato.audits.glances import Glances, suspects
+from sfumato.audits.falsify import FEWEST_DRAWS, DrawPlan, Glances, falsify, inputs_of, suspects
+from sfumato.audits.points import ALL_SAMPLED, SOME_SAMPLED, batches, sample_pairs, strictness, thin
 from sfumato.audits.subject import Pair, Subject
 from sfumato.audits.verdict import Finding, Verdict
 from sfumato.audits.words import WordSubject, check_claims_something
@@ -32,7 +24,7 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blockwise import PartwiseRows
+from sfumato.mechanisms.draws import PartwiseRows
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import ByDistance, FromRows, RowMechanism
 
@@ -86,9 +78,9 @@ def verify(
 
     ``also`` holds the same mechanism over other spaces: a claim holds over all of them or is false.
 
-    >>> from sfumato.audits.colours import colour_space
+    >>> from sfumato.audits.colors import color_space
     >>> from sfumato.mechanisms.exponential import Exponential
-    >>> verdict = verify(Exponential(space=colour_space(2.0), epsilon=2.0))
+    >>> verdict = verify(Exponential(space=color_space(2.0), epsilon=2.0))
     >>> verdict.refuted, verdict.pairs
     (False, 820)
     """
@@ -101,7 +93,7 @@ def verify(
         how(given, effort, alpha, source.stream(number))
         for number, (how, given) in enumerate(rounds)
     ]
-    claim, delta = _claimed(subject)
+    claim, delta = _read_claim(subject)
     return Verdict(claim=claim, findings=tuple(findings), confidence=confidence, delta=delta)
 
 
@@ -111,14 +103,14 @@ Round = Callable[[Any, Effort, float, Randomness], Finding]
 def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMechanism | Subject]]:
     """The methods by which a subject is put to the test."""
     if not isinstance(subject, PointMechanism):
-        yield _drawn, subject
+        yield _describe_draws, subject
         return
     check_claims_something(subject)
     has_rows = _has_rows(subject)
     if has_rows:
         yield _exact, subject
     if not has_rows or not _draws_from_rows(subject):
-        yield _sampled, subject
+        yield _sample, subject
 
 
 def _has_rows(mechanism: PointMechanism) -> bool:
@@ -147,7 +139,7 @@ def _draws_from_rows(mechanism: PointMechanism) -> bool:
     )
 
 
-def _claimed(subject: PointMechanism | Subject) -> tuple[str, float]:
+def _read_claim(subject: PointMechanism | Subject) -> tuple[str, float]:
     if isinstance(subject, PointMechanism):
         return subject.guarantee().sentence(), subject.guarantee().delta
     return subject.claim, subject.delta
@@ -169,34 +161,36 @@ def _exact(
         return check_rows(mechanism, chosen, space.name, advance)
 
 
-def _sampled(
+def _sample(
     mechanism: PointMechanism, effort: Effort, alpha: float, randomness: Randomness
 ) -> Finding:
     space, asked = mechanism.space, effort.pairs
     is_small = len(space) < ALL_SAMPLED
     inputs = min(len(space) + 1, SOME_SAMPLED)
     draws = effort.draws_for(len(space), inputs)
-    within = Plan.of(inputs, draws, SOME_PAIRS).reach(alpha)
+    within = DrawPlan.of(inputs, draws, SOME_PAIRS).reach(alpha)
     first: list[int] = []
     if len(space) > 1 and not (is_small and asked is None):
         glances = Glances(int(GLANCES * inputs * draws), asked or 0, within)
         first = suspects(mechanism, glances, randomness.stream(2))
-    every = sampled_pairs(mechanism, first, asked, randomness.stream(0))
+    every = sample_pairs(mechanism, first, asked, randomness.stream(0))
     # Pairs that no number of hits could refute would only use up draws.
     pairs = [pair for pair in every if strictness(pair) <= within]
     if asked is not None or not is_small:
-        pairs = thinned(pairs, asked or SOME_PAIRS, first)
+        pairs = thin(pairs, asked or SOME_PAIRS, first)
     company = {number for pair in every[:COMPANY] for number in (pair.first, pair.second)}
     subject = WordSubject(
         mechanism=mechanism, chosen=pairs, company=() if pairs else sorted(company)
     )
     draws = effort.draws_for(len(space), len(inputs_of(subject)))
-    finding = _drawn(subject, replace(effort, draws=draws), alpha, randomness.stream(1))
+    finding = _describe_draws(subject, replace(effort, draws=draws), alpha, randomness.stream(1))
     note = "" if pairs else _out_of_reach(every, draws, within)
     return replace(finding, where=space.name, note=note)
 
 
-def _drawn(subject: Subject, effort: Effort, alpha: float, randomness: Randomness) -> Finding:
+def _describe_draws(
+    subject: Subject, effort: Effort, alpha: float, randomness: Randomness
+) -> Finding:
     draws = DRAWS_NO_WORDS if effort.draws is None else effort.draws
     with progress("drawing", len(inputs_of(subject)), unit_is_bytes=False) as advance:
         return falsify(subject, draws=draws, alpha=alpha, randomness=randomness, advance=advance)

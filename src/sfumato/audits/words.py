@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Notion
-from sfumato.audits.scores import word_scores
-from sfumato.audits.subject import Event, Outputs, Pair, Sample, Score
+from sfumato.audits.distinguishers import word_scores
+from sfumato.audits.subject import DrawnSample, Event, Outputs, Pair, Score
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.claims import covered_outputs
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
@@ -86,7 +86,7 @@ class WordSubject:
         away: NDArray[np.float64] = np.linalg.norm(space.at(outputs) - space.at(numbers), axis=1)
         return away
 
-    def scores(self, pair: Pair, first: Sample, second: Sample) -> list[Score]:
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """What is learned from draws and what public vectors tell, on covered outputs only."""
         space = self.mechanism.space
         places = space.at(np.array([pair.first, pair.second], dtype=np.intp))
@@ -95,7 +95,7 @@ class WordSubject:
         covered = covered_outputs(self.mechanism)
         return scores if covered.all() else [_within(score, covered) for score in scores]
 
-    def describe(self, event: Event, seen: Sample) -> str:
+    def describe(self, event: Event, seen: DrawnSample) -> str:
         """The words of an event that came most often, and by what they were chosen."""
         inside = event.contains(seen.outputs)
         words = seen.outputs[inside].astype(np.intp)

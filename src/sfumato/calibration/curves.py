@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.calibration.noise import CONFIDENCE, ROW_QUANTILE, Noise, noise_of
+from sfumato.calibration.spread import CONFIDENCE, ROW_QUANTILE, Noise, noise_of
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
-from sfumato.metrics.rows import Row
-
-Floats = NDArray[np.float64]
+from sfumato.results.row import Row
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class LevelEstimate:
     """A mean over ``n`` seeds with its interval, if one is known."""
 
     value: float
@@ -33,7 +31,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class CurvePoint:
     """What one seed gave at one level; ``error`` is the standard error in its row, if known."""
 
     level: float
@@ -82,7 +80,7 @@ class Curve:
 
     method: str
     parameter: str
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     levels: tuple[float, ...]
     means: Floats
     counts: Floats
@@ -98,12 +96,12 @@ class Curve:
         """How many different seeds there are."""
         return len({point.seed for point in self.points})
 
-    def at(self, index: int, confidence: float = CONFIDENCE) -> Estimate:
+    def at(self, index: int, confidence: float = CONFIDENCE) -> LevelEstimate:
         """The mean at one of the levels."""
         halves = self.noise.halves(confidence)
         value = float(self.means[index])
         half = None if halves is None else float(halves[index])
-        return Estimate(
+        return LevelEstimate(
             value=value,
             low=None if half is None else value - half,
             high=None if half is None else value + half,
@@ -129,7 +127,7 @@ def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
     if not cells:
         raise InvalidArgument(f"{method}: a curve needs at least one row")
     points = tuple(
-        Point(
+        CurvePoint(
             level=level,
             seed=seed,
             value=float(np.mean([row.value for row in some])),
@@ -152,7 +150,7 @@ def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
     )
 
 
-def estimate_of(rows: Sequence[Row]) -> Estimate | None:
+def estimate_of(rows: Sequence[Row]) -> LevelEstimate | None:
     """The mean of figures that have no level: an anchor, or a method without a parameter."""
     seeds: defaultdict[int, list[Row]] = defaultdict(list)
     for row in rows:
@@ -165,7 +163,7 @@ def estimate_of(rows: Sequence[Row]) -> Estimate | None:
     halves = noise_of([values], [error]).halves()
     value = float(np.mean(values))
     half = None if halves is None else float(halves[0])
-    return Estimate(
+    return LevelEstimate(
         value=value,
         low=None if half is None else value - half,
         high=None if half is None else value + half,

@@ -21,18 +21,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.calibration.choosing import Basis
-from sfumato.calibration.curves import Curve, Estimate, curve_of, estimate_of
+from sfumato.calibration.curves import Curve, LevelEstimate, curve_of, estimate_of
 from sfumato.calibration.fitness import UNFIT, Anchors, fitness_of
-from sfumato.calibration.inverse import UNFIT_CURVE, Inversion, fitted, invert
-from sfumato.calibration.noise import CONFIDENCE
-from sfumato.calibration.notes import notes_of
-from sfumato.calibration.results import AtTarget, Calibration, Method, Single
-from sfumato.calibration.selecting import Selected, oriented
+from sfumato.calibration.inverse import UNFIT_CURVE, Inversion, fit_monotone, invert
+from sfumato.calibration.permission import Basis
+from sfumato.calibration.results import AtTarget, Calibration, MethodAtTargets, Single, notes_of
+from sfumato.calibration.select import Selected, orient
+from sfumato.calibration.spread import CONFIDENCE
 from sfumato.core.checks import number
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.rows import ANCHORS, HIGHER, NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.row import ANCHORS, HIGHER, NO_PRIVACY, RANDOM_OUTPUT, Row
 
 # Level and utility share the error that is allowed to both.
 HALF_THE_ERROR = 1 - (1 - CONFIDENCE) / 2
@@ -101,21 +100,21 @@ def _single(name: str, leakage: Sequence[Row], use: Sequence[Row]) -> Single:
 
 def _method(
     key: tuple[str, str], selected: Selected, targets: Sequence[float], randomness: Randomness
-) -> Method:
+) -> MethodAtTargets:
     name, parameter = key
     rows = _of(selected.leakage.rows, key)
     use = [] if selected.utility is None else _of(selected.utility.rows, key)
-    leaking = curve_of(oriented(rows, larger="worse"), method=name, parameter=parameter)
+    leaking = curve_of(orient(rows, larger="worse"), method=name, parameter=parameter)
     utility = curve_of(use, method=name, parameter=parameter) if use else None
     useful = (
-        curve_of(oriented(use, larger="better"), method=name, parameter=parameter) if use else None
+        curve_of(orient(use, larger="better"), method=name, parameter=parameter) if use else None
     )
     fitness = fitness_of(leaking, useful, _anchors(selected), randomness)
     sign = -1.0 if selected.leakage.better == HIGHER else 1.0
     fit = None
     if fitness.verdict != UNFIT:
-        fit = tuple((sign * fitted(leaking, rising=fitness.rising)).tolist())
-    return Method(
+        fit = tuple((sign * fit_monotone(leaking, rising=fitness.rising)).tolist())
+    return MethodAtTargets(
         name=name,
         parameter=parameter,
         leakage=curve_of(rows, method=name, parameter=parameter),
@@ -132,7 +131,7 @@ def _method(
 
 
 def _anchors(selected: Selected) -> Anchors:
-    rows = oriented(selected.leakage.rows, larger="worse")
+    rows = orient(selected.leakage.rows, larger="worse")
     return Anchors(
         no_privacy=estimate_of([row for row in rows if row.method == NO_PRIVACY]),
         random_output=estimate_of([row for row in rows if row.method == RANDOM_OUTPUT]),
@@ -150,7 +149,9 @@ def _at(
     return AtTarget(inversion=found, utility=value, utility_open=is_open)
 
 
-def utility_at(utility: Curve, found: Inversion, leaking: Curve) -> tuple[Estimate | None, bool]:
+def utility_at(
+    utility: Curve, found: Inversion, leaking: Curve
+) -> tuple[LevelEstimate | None, bool]:
     """Utility at a level that was found, and whether its interval is cut off by the levels tried.
 
     Between levels it is read off a straight line, on the scale on which leakage was.
@@ -164,7 +165,7 @@ def utility_at(utility: Curve, found: Inversion, leaking: Curve) -> tuple[Estima
     halves = utility.noise.halves(HALF_THE_ERROR)
     count = int(utility.counts.min())
     if halves is None or found.low is None or found.high is None:
-        return Estimate(value=value, low=None, high=None, n=count), False
+        return LevelEstimate(value=value, low=None, high=None, n=count), False
     ends = np.array([axis.place(found.low), axis.place(found.high)])
     cut = np.clip(ends, places[0], places[-1])
     inside = places[(places > cut[0]) & (places < cut[1])]
@@ -172,4 +173,6 @@ def utility_at(utility: Curve, found: Inversion, leaking: Curve) -> tuple[Estima
     lower = np.interp(looked, places, utility.means - halves)
     upper = np.interp(looked, places, utility.means + halves)
     is_open = found.open_low or found.open_high or bool((cut != ends).any())
-    return Estimate(value=value, low=float(lower.min()), high=float(upper.max()), n=count), is_open
+    return LevelEstimate(
+        value=value, low=float(lower.min()), high=float(upper.max()), n=count
+    ), is_open

@@ -20,17 +20,123 @@ Reference
     Faustini et al. 2024, "Empirical calibration and metric differential privacy in language
     models"; Jayaraman and Evans 2019, "Evaluating differentially private machine learning in
     practice".
+
+How far a curve goes back where it should go on, and whether noise explains that.
+
+Why the p-value holds
+    The statistic is the squared distance of the level means from the nearest monotone curve, in
+    units of the noise. Among all monotone curves a constant one makes large values likeliest
+    (Robertson, Wright and Dykstra 1988, chapter 2), so the law under a
+    constant curve, which is drawn here, bounds the chance for all of them. What this assumes: the
+    noise around the means is normal, and of one size over the levels where it is estimated from
+    seeds.
+
+Care
+    With one seed the noise is that of the rows' intervals. They do not cover what another run
+    would have given, so a reversal in a single run may be noise although it looks significant.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.calibration.curves import Curve, Estimate
-from sfumato.calibration.reversals import Reversal, reversal_of
-from sfumato.calibration.trend import Trend, trend
+import numpy as np
+
+from sfumato.calibration.curves import Curve, LevelEstimate
+from sfumato.calibration.spread import CONFIDENCE, quantile
+from sfumato.calibration.trend import Trend, blocks_of, trend
+from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
+from sfumato.statistics.isotonic import isotonic, isotonic_rows
+
+DRAWS = 1999
+# What is smaller than this, beside the figures themselves, comes from rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reversal:
+    """How a curve departs from a monotone one.
+
+    ``share`` is the largest step back as a share of the whole range of the monotone fit; ``p``
+    how likely noise makes one like it, None if nothing is known of the noise. ``beyond_noise``
+    says whether the ends of the fit differ by more than noise, None likewise.
+    """
+
+    share: float
+    p: float | None
+    beyond_noise: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Effects:
+    """Level means without what each seed adds to all levels; variances up to ``spread``²."""
+
+    means: Floats
+    weights: Floats
+    spread: float | None
+    freedom: float
+
+
+def reversal_of(curve: Curve, *, rising: bool, randomness: Randomness) -> Reversal:
+    """Measure and test the departure from a curve that rises, or falls, all the way."""
+    effects = _effects(curve)
+    means = effects.means if rising else -effects.means
+    fitted = isotonic(means, effects.weights)
+    whole = float(fitted[-1] - fitted[0])
+    tiny = ROUNDING * max(1.0, float(np.abs(curve.means).max()))
+    back = float((np.maximum.accumulate(means) - means).max())
+    if back <= tiny:
+        back = 0.0
+    share = 0.0 if back == 0 else (back / whole if whole > tiny else math.inf)
+    if effects.spread is None:
+        return Reversal(share=share, p=None, beyond_noise=None)
+    distance = float(np.square(means - fitted) @ effects.weights) if back > 0 else 0.0
+    ends = math.sqrt(1 / effects.weights[0] + 1 / effects.weights[-1]) * effects.spread
+    return Reversal(
+        share=share,
+        p=_p(distance, effects, randomness),
+        beyond_noise=whole > max(tiny, quantile(CONFIDENCE, effects.freedom) * ends),
+    )
+
+
+def _p(distance: float, effects: _Effects, randomness: Randomness) -> float:
+    if distance == 0:
+        return 1.0
+    noise = randomness.normal(DRAWS, len(effects.means)) / np.sqrt(effects.weights)
+    drawn = np.square(noise - isotonic_rows(noise, effects.weights)) @ effects.weights
+    if math.isfinite(effects.freedom):
+        drawn = drawn / (randomness.gamma(effects.freedom / 2, 2 / effects.freedom, DRAWS))
+    spread = effects.spread or 0.0
+    return float((1 + np.count_nonzero(drawn * spread**2 >= distance)) / (1 + DRAWS))
+
+
+def _effects(curve: Curve) -> _Effects:
+    """Least squares with a term for each level and one for each seed."""
+    points = curve.points
+    places = np.array([curve.levels.index(point.level) for point in points])
+    blocks = blocks_of(points)
+    names = sorted(set(blocks.tolist()))
+    # Seeds' terms add up to zero, so that the levels' terms are means.
+    seeds = (blocks[:, None] == np.array(names[:-1])) * 1.0 - (blocks == names[-1])[:, None]
+    design = np.hstack([np.eye(len(curve.levels))[places], seeds]) if len(names) > 1 else (
+        np.eye(len(curve.levels))[places]
+    )  # fmt: skip
+    values = np.array([point.value for point in points])
+    terms, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
+    freedom = len(points) - int(rank)
+    means = terms[: len(curve.levels)]
+    if freedom > 0:
+        left = values - design @ terms
+        spread = math.sqrt(float(left @ left) / freedom)
+        return _Effects(means, curve.counts, spread, float(freedom))
+    errors = curve.noise.errors
+    if errors is None or not (errors > 0).all():
+        return _Effects(means, curve.counts, None, math.inf)
+    return _Effects(means, 1 / errors**2, 1.0, math.inf)
+
 
 FIT, UNFIT, CANNOT_TELL = "fit", "unfit", "cannot tell"
 MONOTONE, NOT_MONOTONE, FLAT = "monotone", "not monotone", "flat"
@@ -81,8 +187,8 @@ class Fitness:
 class Anchors:
     """Leakage at the two ends between which every method lies; None if not measured."""
 
-    no_privacy: Estimate | None = None
-    random_output: Estimate | None = None
+    no_privacy: LevelEstimate | None = None
+    random_output: LevelEstimate | None = None
 
     @property
     def reversed(self) -> bool:
@@ -113,7 +219,7 @@ def fitness_of(
     said = _by_utility(utility, randomness.stream(1))
     rising = found.rising if said is None else said
     reversal = reversal_of(leakage, rising=rising, randomness=randomness.stream(2))
-    verdict, finding, why = _judged(found, said, reversal, leakage.seeds)
+    verdict, finding, why = _judge(found, said, reversal, leakage.seeds)
     if anchors.reversed:
         why = "it finds less without privacy than in random output"
         verdict, finding = UNFIT, REVERSED
@@ -141,9 +247,7 @@ def _by_utility(utility: Curve | None, randomness: Randomness) -> bool | None:
     return found.rising if found.either_p <= ALPHA else None
 
 
-def _judged(
-    found: Trend, said: bool | None, reversal: Reversal, seeds: int
-) -> tuple[str, str, str]:
+def _judge(found: Trend, said: bool | None, reversal: Reversal, seeds: int) -> tuple[str, str, str]:
     """The verdict, the finding and why: the first of these that applies."""
     p = found.p(said)
     back = f"leakage goes back by {_percent(reversal.share)} of its range"

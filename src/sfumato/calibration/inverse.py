@@ -9,7 +9,7 @@ Why the interval holds
     band is as wide as a straight line between theirs, as if both erred together.
 
 What it assumes
-    That the curve is monotone (see ``fitness``), and straight between neighbouring levels that
+    That the curve is monotone (see ``fitness``), and straight between neighboring levels that
     were tried, on a logarithmic scale where levels are positive. ``surely_below`` and
     ``surely_above`` do without the second: levels that were tried, on either side of the target.
 
@@ -25,14 +25,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.accounting.empirical import written
 from sfumato.calibration.curves import Curve
-from sfumato.calibration.monotone import isotonic
-from sfumato.calibration.noise import CONFIDENCE
-
-Floats = NDArray[np.float64]
+from sfumato.calibration.spread import CONFIDENCE
+from sfumato.core.arrays import Floats
+from sfumato.guarantees.bound import write_number
+from sfumato.statistics.isotonic import isotonic
 
 REACHED = "reached"
 ABOVE_EVERYWHERE = "leaks more at every level tried"
@@ -66,7 +64,7 @@ class Inversion:
         numbers = ("target", "level", "low", "high", "surely_below", "surely_above")
         values = {name: getattr(self, name) for name in numbers}
         return {
-            **{name: None if one is None else written(one) for name, one in values.items()},
+            **{name: None if one is None else write_number(one) for name, one in values.items()},
             "status": self.status,
             "open_low": self.open_low,
             "open_high": self.open_high,
@@ -93,7 +91,7 @@ def invert(
     return Inversion(target=target, status=status, level=level, **_interval(line, target))
 
 
-def fitted(curve: Curve, *, rising: bool) -> Floats:
+def fit_monotone(curve: Curve, *, rising: bool) -> Floats:
     """The monotone fit at each level, smallest level first."""
     way = 1.0 if rising else -1.0
     return way * isotonic(way * curve.means, curve.counts)
@@ -118,7 +116,7 @@ class _Line:
             curve,
             way,
             way * np.array([curve.axis.place(level) for level in curve.levels])[order],
-            fitted(curve, rising=rising)[order],
+            fit_monotone(curve, rising=rising)[order],
             None if halves is None else halves[order],
         )
 

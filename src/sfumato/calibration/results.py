@@ -1,17 +1,21 @@
-"""What a calibration found, ready for a table, a chart or JSON."""
+"""What a calibration found, ready for a table, a chart or JSON.
+
+Sentences that a reader of a calibration must know to judge it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.accounting.empirical import written
-from sfumato.calibration.choosing import Basis
-from sfumato.calibration.curves import Curve, Estimate
-from sfumato.calibration.fitness import Fitness
-from sfumato.calibration.inverse import Inversion
-from sfumato.calibration.noise import CONFIDENCE
-from sfumato.calibration.selecting import Figure, Selected
+from sfumato.calibration.curves import Curve, LevelEstimate
+from sfumato.calibration.fitness import CANNOT_TELL, Fitness
+from sfumato.calibration.inverse import REACHED, Inversion
+from sfumato.calibration.permission import Basis
+from sfumato.calibration.select import ChosenFigure, Selected
+from sfumato.calibration.spread import CONFIDENCE
+from sfumato.guarantees.bound import write_number
 
 SCHEMA = 1
 NOT_A_GUARANTEE = (
@@ -29,20 +33,20 @@ class AtTarget:
     """
 
     inversion: Inversion
-    utility: Estimate | None = None
+    utility: LevelEstimate | None = None
     utility_open: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             **self.inversion.as_dict(),
-            "utility": _written(self.utility),
+            "utility": _write(self.utility),
             "utility_open": self.utility_open,
         }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Method:
+class MethodAtTargets:
     """One method: its curves, whether they are fit for calibration, and where it meets targets.
 
     ``fit`` is the monotone curve of leakage at the levels of ``leakage``, None if that is unfit.
@@ -75,15 +79,15 @@ class Single:
     """An anchor or a method without a parameter: one point, or what is known of it."""
 
     name: str
-    leakage: Estimate | None
-    utility: Estimate | None
+    leakage: LevelEstimate | None
+    utility: LevelEstimate | None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "method": self.name,
-            "leakage": _written(self.leakage),
-            "utility": _written(self.utility),
+            "leakage": _write(self.leakage),
+            "utility": _write(self.utility),
         }
 
 
@@ -94,18 +98,18 @@ class Calibration:
     selected: Selected
     targets: tuple[float, ...]
     basis: Basis
-    methods: tuple[Method, ...]
+    methods: tuple[MethodAtTargets, ...]
     anchors: tuple[Single, ...]
     fixed: tuple[Single, ...]
     notes: tuple[str, ...]
 
     @property
-    def leakage(self) -> Figure:
+    def leakage(self) -> ChosenFigure:
         """The figure that was calibrated by."""
         return self.selected.leakage
 
     @property
-    def utility(self) -> Figure | None:
+    def utility(self) -> ChosenFigure | None:
         """The figure of use."""
         return self.selected.utility
 
@@ -132,12 +136,65 @@ class Calibration:
         }
 
 
-def _written(estimate: Estimate | None) -> dict[str, Any] | None:
+def _write(estimate: LevelEstimate | None) -> dict[str, Any] | None:
     return None if estimate is None else estimate.as_dict()
 
 
 def _levels(curve: Curve) -> list[dict[str, Any]]:
     return [
-        {"level": written(level), **curve.at(index).as_dict()}
+        {"level": write_number(level), **curve.at(index).as_dict()}
         for index, level in enumerate(curve.levels)
     ]
+
+
+# A sweep that covers less than this share of what lies between the anchors says little.
+NARROW = 0.1
+# A step between two neighboring levels that is larger than this share of the whole range.
+JUMP = 0.5
+
+
+def notes_of(
+    methods: Sequence[MethodAtTargets], anchors: Sequence[Single], selected: Selected
+) -> Iterator[str]:
+    """What is missing, what was left out, and what the levels tried do not show."""
+    missing = [one.name for one in anchors if one.leakage is None]
+    if missing:
+        yield f"not measured, and not drawn: the anchor(s) {', '.join(missing)}"
+    for reason, count in selected.left_out.items():
+        if count:
+            yield f"left out: {count} row(s) {reason}"
+    unsure = [one.name for one in methods if one.fitness.verdict == CANNOT_TELL]
+    if unsure:
+        names = ", ".join(unsure)
+        yield f"{names}: levels assume a monotone curve, which these figures do not show"
+    for method in methods:
+        yield from _of_method(method, anchors)
+
+
+def _of_method(method: MethodAtTargets, anchors: Sequence[Single]) -> Iterator[str]:
+    if method.fit is None:
+        return
+    if method.leakage.noise.errors is None:
+        yield f"{method.name}: one seed and no intervals in its rows, so no interval is known"
+    whole = max(method.fit) - min(method.fit)
+    ends = [one.leakage.value for one in anchors if one.leakage is not None]
+    if len(ends) == 2 and whole < NARROW * abs(ends[0] - ends[1]):
+        share = 100 * whole / abs(ends[0] - ends[1])
+        yield f"{method.name}: its levels cover {share:.0f} % of what lies between the anchors"
+    gaps = {_jump(method, one.inversion, whole) for one in method.targets}
+    for low, high in sorted(gap for gap in gaps if gap is not None):
+        yield f"{method.name}: leakage jumps between {low:g} and {high:g}; try levels between them"
+
+
+def _jump(method: MethodAtTargets, found: Inversion, whole: float) -> tuple[float, float] | None:
+    """The two neighboring levels around an answer, if most of the curve lies between them."""
+    if found.status != REACHED or found.level is None or method.fit is None:
+        return None
+    levels = method.leakage.levels
+    for index in range(len(levels) - 1):
+        low, high = levels[index], levels[index + 1]
+        if low < found.level < high and abs(method.fit[index + 1] - method.fit[index]) > (
+            JUMP * whole
+        ):
+            return low, high
+    return None

@@ -9,7 +9,7 @@ Why the p-values hold
 
 Care
     Apart from what a seed adds to all its figures, they must err independently. In a study every
-    level draws its own weights and noise. Where levels share their draws, neighbouring ones err
+    level draws its own weights and noise. Where levels share their draws, neighboring ones err
     alike, and that looks like a trend more often than the p-value says.
 """
 
@@ -23,11 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.calibration.curves import Point
-from sfumato.calibration.monotone import isotonic_rows
+from sfumato.calibration.curves import CurvePoint
+from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
-
-Floats = NDArray[np.float64]
+from sfumato.statistics.isotonic import isotonic_rows
 
 SHUFFLES = 1999
 # Sums in another order differ in the last digits; equal ones must count as equal.
@@ -61,7 +60,7 @@ class Trend:
         return self.smallest_p * (2 if either else 1) <= alpha
 
 
-def trend(points: Sequence[Point], randomness: Randomness) -> Trend:
+def trend(points: Sequence[CurvePoint], randomness: Randomness) -> Trend:
     """Test the figures for a trend; larger values are "rising" if they come with larger levels."""
     levels = sorted({point.level for point in points})
     places = np.array([levels.index(point.level) for point in points])
@@ -78,7 +77,7 @@ def trend(points: Sequence[Point], randomness: Randomness) -> Trend:
         shuffled[1:, inside] = values[inside][np.argsort(draws, axis=1)]
     counts = np.bincount(places, minlength=len(levels)).astype(np.float64)
     means = shuffled @ (np.eye(len(levels))[places] / counts)
-    rising, falling = (_explained(way * means, counts) for way in (1.0, -1.0))
+    rising, falling = (_explain(way * means, counts) for way in (1.0, -1.0))
     return Trend(
         rising=bool(rising[0] >= falling[0]),
         rising_p=_p(rising),
@@ -88,13 +87,13 @@ def trend(points: Sequence[Point], randomness: Randomness) -> Trend:
     )
 
 
-def blocks_of(points: Sequence[Point]) -> NDArray[np.int64]:
+def blocks_of(points: Sequence[CurvePoint]) -> NDArray[np.int64]:
     """Which figures belong together: those of a seed that was used at several levels."""
     often = Counter(point.seed for point in points)
     return np.array([point.seed if often[point.seed] > 1 else TOGETHER for point in points])
 
 
-def _explained(means: Floats, counts: Floats) -> Floats:
+def _explain(means: Floats, counts: Floats) -> Floats:
     fitted = isotonic_rows(means, counts)
     middle = (fitted @ counts / counts.sum())[:, None]
     return np.asarray(np.square(fitted - middle) @ counts)

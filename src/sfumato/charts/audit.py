@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.accounting.wording import at_most
-from sfumato.charts.saving import Chart, needs_charts
-from sfumato.charts.theme import COLOURS, FAINT_INK, HEIGHT, WIDTH
+from sfumato.charts.chart import COLORS, FAINT_INK, HEIGHT, WIDTH, Chart, needs_charts
+from sfumato.guarantees.wording import at_most
 
 NAMES = {
     "one_run": "one run (assumes nothing)",
@@ -59,7 +58,7 @@ def audit_chart(rows: Sequence[AuditRow]) -> Chart:
             color=altair.Color(
                 "bound:N",
                 title=None,
-                scale=altair.Scale(domain=names, range=list(COLOURS[: len(names)])),
+                scale=altair.Scale(domain=names, range=list(COLORS[: len(names)])),
                 legend=legend,
             ),
             shape=altair.Shape(

@@ -1,7 +1,9 @@
 """Leakage and utility against each parameter, and utility against leakage, between two anchors.
 
 Every panel shows "no privacy" and "random output": a curve without its ends says nothing about how
-much there was to lose. Methods differ by colour, and by shape and dash as well.
+much there was to lose. Methods differ by color, and by shape and dash as well.
+
+Utility against leakage: each method is a path from its strong end to its weak one.
 """
 
 from __future__ import annotations
@@ -11,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.frontier import frontier
-from sfumato.charts.saving import Chart
+from sfumato.charts.chart import FAINT_INK, HEIGHT, INK, WIDTH, Chart
 from sfumato.charts.sweeps import (
     NO_PRIVACY,
     RANDOM_OUTPUT,
@@ -20,17 +21,101 @@ from sfumato.charts.sweeps import (
     Labels,
     Spot,
     Sweep,
-    dashed,
+    add_dashes,
     figure_scale,
     looks,
-    said,
+    say_figure,
     tips,
 )
-from sfumato.charts.theme import FAINT_INK, HEIGHT, INK, WIDTH
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import altair
+
+
+# A filled cross and an empty square; other methods of one point have an empty diamond.
+ANCHOR_SHAPES = {NO_PRIVACY: "cross", RANDOM_OUTPUT: "square"}
+
+
+def frontier(
+    sweeps: Sequence[Sweep], anchors: Sequence[Anchor], labels: Labels, methods: list[str]
+) -> altair.LayerChart | None:
+    """The panel, or None if no level has both figures."""
+    import altair
+
+    both = [one for one in sweeps if one.leakage is not None and one.utility is not None]
+    ends = [one for one in anchors if one.leakage is not None and one.utility is not None]
+    if not both:
+        return None
+    leaks = [*(one.leakage for one in both), *(one.leakage for one in ends)]
+    x = altair.X("leakage:Q", scale=figure_scale(leaks, labels.targets), title=labels.leakage)
+    uses = [*(one.utility for one in both), *(one.utility for one in ends)]
+    y = altair.Y(
+        "utility:Q", scale=figure_scale(uses, may_be_logarithmic=True), title=labels.utility
+    )
+    color, shape = looks(methods)
+    rows = [_pair(one) for one in both]
+    told = tips(
+        ("method:N", "method"),
+        ("said:N", "level"),
+        ("leakage:Q", labels.leakage),
+        ("utility:Q", str(labels.utility)),
+    )
+    data = altair.Chart(altair.InlineData(values=rows))
+    paths = [
+        drawn.encode(x=x, y=y, color=color, order="order:Q", detail="parameter:N")
+        for drawn in add_dashes(rows, methods, opacity=0.7)
+    ]
+    points = data.mark_point(size=70, opacity=1).encode(
+        x=x, y=y, color=color, shape=shape, tooltip=told
+    )
+    targets = altair.Chart(
+        altair.InlineData(values=[{"leakage": target} for target in labels.targets])
+    ).mark_rule(color=FAINT_INK, strokeWidth=0.75)
+    layers = [targets.encode(x=x)] if labels.targets else []
+    layers += [*paths, points, *_anchor_points(ends, x, y, labels)]
+    return altair.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _anchor_points(
+    ends: Sequence[Anchor], x: altair.X, y: altair.Y, labels: Labels
+) -> list[altair.Chart]:
+    import altair
+
+    layers = []
+    for one in ends:
+        row = {"name": one.name, "leakage": _spot(one.leakage), "utility": _spot(one.utility)}
+        place = altair.Chart(altair.InlineData(values=[row]))
+        told = tips(
+            ("name:N", "anchor"), ("leakage:Q", labels.leakage), ("utility:Q", str(labels.utility))
+        )
+        mark = place.mark_point(
+            shape=ANCHOR_SHAPES.get(one.name, "diamond"),
+            filled=one.name == NO_PRIVACY,
+            color=INK,
+            size=130,
+            strokeWidth=2,
+            opacity=1,
+        )
+        text = place.mark_text(baseline="bottom", dy=-9, color=INK)
+        layers += [mark.encode(x=x, y=y, tooltip=told), text.encode(x=x, y=y, text="name:N")]
+    return layers
+
+
+def _pair(one: Sweep) -> dict[str, Any]:
+    return {
+        "method": one.method,
+        "parameter": one.parameter,
+        "said": f"{one.parameter} = {say_figure(one.level)}",
+        "leakage": _spot(one.leakage),
+        "utility": _spot(one.utility),
+        "order": min(one.level, 1e300),  # JSON has no infinity
+    }
+
+
+def _spot(spot: Spot | None) -> float | None:
+    return None if spot is None else spot.value
+
 
 __all__ = ["Anchor", "Labels", "Spot", "Sweep", "calibration_chart"]
 
@@ -75,7 +160,7 @@ class _Across:
 
     value: float
     name: str
-    colour: str
+    color: str
     dash: list[int]
 
 
@@ -152,8 +237,8 @@ class _Panel:
         import altair
 
         place = altair.Chart(altair.InlineData(values=[{"name": line.name, "value": line.value}]))
-        rule = place.mark_rule(color=line.colour, strokeDash=line.dash, strokeWidth=1.5)
-        text = place.mark_text(align="left", baseline="middle", dx=5, dy=-shift, color=line.colour)
+        rule = place.mark_rule(color=line.color, strokeDash=line.dash, strokeWidth=1.5)
+        text = place.mark_text(align="left", baseline="middle", dx=5, dy=-shift, color=line.color)
         whole = {"x": altair.value(0), "x2": altair.value(WIDTH)}
         told = tips(("name:N", "line"), ("value:Q", getattr(self.labels, self.name)))
         return [
@@ -176,7 +261,7 @@ class _Panel:
             for row in rows
             if self.name == UTILITY or row["fitted"] is not None
         ]
-        colour, shape = looks(self.methods)
+        color, shape = looks(self.methods)
         told = tips(
             ("method:N", "method"),
             ("said:N", self.sweeps[0].parameter),
@@ -187,13 +272,13 @@ class _Panel:
         known = [row for row in rows if row["low"] is not None]
         spans = altair.Chart(altair.InlineData(values=known)).mark_rule(strokeWidth=1.5)
         lines = [
-            drawn.encode(x=x, y=self._y(), color=colour) for drawn in dashed(line, self.methods)
+            drawn.encode(x=x, y=self._y(), color=color) for drawn in add_dashes(line, self.methods)
         ]
         points = altair.Chart(altair.InlineData(values=rows)).mark_point(size=70, opacity=1)
         return [
-            spans.encode(x=x, y=self._y("low"), y2="high", color=colour),
+            spans.encode(x=x, y=self._y("low"), y2="high", color=color),
             *lines,
-            points.encode(x=x, y=self._y(), color=colour, shape=shape, tooltip=told),
+            points.encode(x=x, y=self._y(), color=color, shape=shape, tooltip=told),
         ]
 
 
@@ -230,7 +315,7 @@ def _level_axis(sweeps: Sequence[Sweep], edge: float) -> altair.X:
 def _row(one: Sweep, spot: Spot) -> dict[str, Any]:
     return {
         "method": one.method,
-        "said": said(one.level),
+        "said": say_figure(one.level),
         "value": spot.value,
         "low": spot.low,
         "high": spot.high,

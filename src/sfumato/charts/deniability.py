@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.saving import Chart
-from sfumato.charts.theme import BAND_OPACITY, COLOURS, FAINT_INK, HEIGHT, WIDTH
+from sfumato.charts.chart import BAND_OPACITY, COLORS, FAINT_INK, HEIGHT, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class LevelRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels:
+class LevelLabels:
     """What the chart says about itself.
 
     ``outputs_title`` says whether the counts are exact, ``ceiling`` how far they could go at most
@@ -50,7 +49,7 @@ class Labels:
     ceiling: tuple[float, str] | None = None
 
 
-def deniability_chart(rows: Sequence[LevelRow], labels: Labels) -> Chart:
+def deniability_chart(rows: Sequence[LevelRow], labels: LevelLabels) -> Chart:
     """Two panels over epsilon: N_w from 0 to 1, and S_w on a logarithmic scale."""
     import altair
 
@@ -81,11 +80,9 @@ def _layers(
 ) -> list[altair.Chart]:
     import altair
 
-    colour = altair.Color(
+    color = altair.Color(
         "series:N",
-        scale=altair.Scale(
-            domain=[MEDIAN, MIDDLE, WORST], range=[COLOURS[0], COLOURS[5], COLOURS[1]]
-        ),
+        scale=altair.Scale(domain=[MEDIAN, MIDDLE, WORST], range=[COLORS[0], COLORS[5], COLORS[1]]),
         legend=altair.Legend(orient="bottom", title=None, columns=3, symbolOpacity=1),
     )
     tips = [
@@ -100,7 +97,7 @@ def _layers(
         height = axis.copy()
         height.shorthand = f"{name}_{field}:Q"
         named = altair.Chart(data).transform_calculate(series=f"'{series}'")
-        return named.encode(y=height, color=colour, tooltip=tips)
+        return named.encode(y=height, color=color, tooltip=tips)
 
     middle = drawn(MIDDLE, "low").encode(y2=f"{name}_high")
     # An area needs two levels; over a single one it is a bar.

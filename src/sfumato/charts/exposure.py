@@ -1,17 +1,21 @@
-"""Exposure against repetitions, over the law of chance: every canary, the means, the controls."""
+"""Exposure against repetitions, over the law of chance: every canary, the means, the controls.
+
+Mean exposure against repetitions: a panel for each method, a line for each of its levels.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.saving import Chart
-from sfumato.charts.theme import BAND_OPACITY, COLOURS, FAINT_INK, HEIGHT, WIDTH
+from sfumato.charts.chart import BAND_OPACITY, COLORS, FAINT_INK, HEIGHT, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import altair
+
 
 NEVER = "control"
 # By chance an exposure is below this in 19 of 20 cases: P[exposure >= x] <= 2^(−x).
@@ -100,12 +104,12 @@ def _controls(details: Mapping[str, Any], x: altair.X, y: altair.Y) -> list[alta
     return [span, tick]
 
 
-def _colour(methods: list[str]) -> altair.Color:
+def _color(methods: list[str]) -> altair.Color:
     import altair
 
     return altair.Color(
         "method:N",
-        scale=altair.Scale(domain=methods, range=[COLOURS[METHODS.index(one)] for one in methods]),
+        scale=altair.Scale(domain=methods, range=[COLORS[METHODS.index(one)] for one in methods]),
         legend=altair.Legend(orient="bottom", title=None),
     )
 
@@ -145,7 +149,7 @@ def _canaries(rows: list[dict[str, Any]], x: altair.X, y: altair.Y) -> list[alta
         altair.Tooltip("secret:N", title="planted secret"),
         altair.Tooltip("exposure:Q", format=".2f"),
     ]
-    return [points.encode(x=x, y=y, color=_colour(methods), shape=_shape(methods), tooltip=tips)]
+    return [points.encode(x=x, y=y, color=_color(methods), shape=_shape(methods), tooltip=tips)]
 
 
 def _means(rows: list[dict[str, Any]], x: altair.X, y: altair.Y) -> list[altair.Chart]:
@@ -174,6 +178,146 @@ def _means(rows: list[dict[str, Any]], x: altair.X, y: altair.Y) -> list[altair.
     known = altair.Chart(
         altair.InlineData(values=[row for row in values if row["low"] is not None])
     )
-    interval = known.mark_rule(strokeWidth=2).encode(x=x, y=low, y2="high", color=_colour(methods))
+    interval = known.mark_rule(strokeWidth=2).encode(x=x, y=low, y2="high", color=_color(methods))
     mean = altair.Chart(altair.InlineData(values=values)).mark_tick(thickness=3, width=22)
-    return [interval, mean.encode(x=x, y=y, color=_colour(methods), tooltip=tips)]
+    return [interval, mean.encode(x=x, y=y, color=_color(methods), tooltip=tips)]
+
+
+PANEL = 300
+DASHES = ([1, 0], [6, 3], [2, 2])
+LEVEL_SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+)
+END_SHAPES = ("triangle-left", "triangle-right")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanExposure:
+    """The mean over secrets planted equally often; without a level it is one of the two ends.
+
+    ``how`` says how ranks were found: exact, sampled or extrapolated.
+    """
+
+    method: str
+    level: float | None
+    repetitions: int
+    exposure: float
+    low: float | None
+    high: float | None
+    how: str = "exact"
+
+
+def repetitions_chart(means: Sequence[MeanExposure]) -> Chart:
+    """Lines over the numbers of repetitions; what has no level is drawn dashed in every panel."""
+    import altair
+
+    if not means:
+        raise InvalidArgument("a chart of exposure needs at least one mean")
+    # Two ways of ranking would be two lines of the same name; the first is the surer one.
+    order = ("exact", "sampled", "extrapolated")
+    how = min((one.how for one in means), key=order.index)
+    used = [one for one in means if one.how == how]
+    methods = list(dict.fromkeys(one.method for one in used if one.level is not None))
+    ends = list(dict.fromkeys(one.method for one in used if one.level is None))
+    panels = methods or ["without a level"]
+    levels = sorted({one.level for one in used if one.level is not None})
+    names = [*map(_say, levels), *ends]
+    rows = [row for one in used for row in _rows(one, panels)]
+    counts = sorted({one.repetitions for one in used})
+    x = altair.X(
+        "repetitions:O",
+        sort=counts,
+        axis=altair.Axis(labelAngle=0, grid=False),
+        title="times planted",
+    )
+    legend = altair.Legend(title="level", orient="bottom", columns=6)
+    styles = [_style(place, len(levels)) for place in range(len(names))]
+    encoded = {
+        "x": x,
+        "color": altair.Color(
+            "series:N",
+            scale=altair.Scale(domain=names, range=[one["color"] for one in styles]),
+            legend=legend,
+        ),
+        "tooltip": [
+            altair.Tooltip("method:N"),
+            altair.Tooltip("series:N", title="level"),
+            altair.Tooltip("repetitions:O", title="times planted"),
+            altair.Tooltip("exposure:Q", title="mean exposure in bits", format=".2f"),
+            altair.Tooltip("interval:N", title="95 % interval"),
+        ],
+    }
+    y = altair.Y("exposure:Q", title="mean exposure in bits")
+    base = altair.Chart()
+    line = base.mark_line(strokeWidth=2).encode(
+        y=y,
+        strokeDash=altair.StrokeDash(
+            "series:N",
+            scale=altair.Scale(domain=names, range=[one["dash"] for one in styles]),
+            legend=legend,
+        ),
+        **encoded,
+    )
+    points = base.mark_point(size=55, filled=True).encode(
+        y=y,
+        shape=altair.Shape(
+            "series:N",
+            scale=altair.Scale(domain=names, range=[one["shape"] for one in styles]),
+            legend=legend,
+        ),
+        **encoded,
+    )
+    drawing = (
+        altair.layer(line, points, data=altair.InlineData(values=rows))
+        .properties(width=PANEL, height=HEIGHT)
+        .facet(
+            facet=altair.Facet(
+                "panel:N", sort=panels, title=None, header=altair.Header(labelFontSize=12)
+            ),
+            columns=2,
+        )
+    )
+    return Chart.of(drawing)
+
+
+def _rows(one: MeanExposure, panels: Sequence[str]) -> list[dict[str, Any]]:
+    end = one.level is None
+    return [
+        {
+            "panel": panel,
+            "method": one.method,
+            "series": one.method if one.level is None else _say(one.level),
+            "repetitions": one.repetitions,
+            "exposure": one.exposure,
+            "interval": "not known"
+            if one.low is None or one.high is None
+            else f"{one.low:.2f} to {one.high:.2f}",
+        }
+        for panel in (panels if end else [one.method])
+    ]
+
+
+def _say(level: float) -> str:
+    return "∞" if math.isinf(level) else f"{level:g}"
+
+
+def _style(place: int, levels: int) -> dict[str, Any]:
+    """Levels take the colors in turn; the ends are grey and dashed."""
+    if place >= levels:
+        return {
+            "color": FAINT_INK,
+            "dash": [6, 4] if place == levels else [2, 3],
+            # Where all are planted equally often there is no line, and a filled stroke has no area.
+            "shape": END_SHAPES[(place - levels) % len(END_SHAPES)],
+        }
+    return {
+        "color": COLORS[place % len(COLORS)],
+        "dash": DASHES[place // len(COLORS) % len(DASHES)],
+        "shape": LEVEL_SHAPES[place % len(LEVEL_SHAPES)],
+    }

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.charts.saving import Chart
-from sfumato.charts.theme import COLOURS
+from sfumato.charts.chart import COLORS, Chart
 from sfumato.core.errors import InvalidArgument
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
@@ -48,7 +47,7 @@ def groups_chart(points: Sequence[GroupPoint], *, metric: str, field: str) -> Ch
             "place:N", sort=places, title=None, axis=altair.Axis(labelLimit=260, grid=True)
         ),
         "yOffset": altair.YOffset("group:N", sort=groups),
-        "color": altair.Color("group:N", scale=taken(COLOURS), legend=legend),
+        "color": altair.Color("group:N", scale=taken(COLORS), legend=legend),
     }
     along = altair.X(scale=altair.Scale(zero=False), title=metric)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.charts.saving import Chart
-from sfumato.charts.theme import COLOURS, FAINT_INK, HEIGHT, WIDTH
+from sfumato.charts.chart import COLORS, FAINT_INK, HEIGHT, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 SERIES = {"share": "attacker", "control": "null control", "chance": "best blind guesses"}
@@ -23,7 +22,7 @@ def guesses_chart(points: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
         for point in points
         for name, said in SERIES.items()
     ]
-    series = altair.Scale(domain=list(SERIES.values()), range=[COLOURS[0], COLOURS[1], FAINT_INK])
+    series = altair.Scale(domain=list(SERIES.values()), range=[COLORS[0], COLORS[1], FAINT_INK])
     dashes = altair.Scale(domain=list(SERIES.values()), range=[[1, 0], [5, 4], [2, 3]])
     marks = altair.Scale(domain=list(SERIES.values()), range=["circle", "triangle-up", "square"])
     legend = altair.Legend(orient="bottom", title=None, columns=3)

@@ -10,21 +10,20 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.saving import Chart
-from sfumato.charts.theme import COLOURS, FAINT_INK, WIDTH
+from sfumato.charts.chart import COLORS, FAINT_INK, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import altair
 
-# Dashes tell curves apart that share a colour, or where colours cannot be seen.
+# Dashes tell curves apart that share a color, or where colors cannot be seen.
 DASHES = ([1, 0], [6, 3], [2, 2])
 CHANCE = "chance"
 
-Points = Sequence[Sequence[float]]
+RocPoints = Sequence[Sequence[float]]
 
 
-def roc_chart(curves: Mapping[str, Points], areas: Mapping[str, float]) -> Chart:
+def roc_chart(curves: Mapping[str, RocPoints], areas: Mapping[str, float]) -> Chart:
     """One curve for each name, with its area under the curve in the legend."""
     import altair
 
@@ -45,7 +44,7 @@ def roc_chart(curves: Mapping[str, Points], areas: Mapping[str, float]) -> Chart
         "y": _axis(altair.Y, "tpr", "hits (members found)", ends),
     }
     drawn = lines.encode(
-        color=altair.Color("signal:N", scale=_colours(names), legend=_legend()),
+        color=altair.Color("signal:N", scale=_colors(names), legend=_legend()),
         strokeDash=altair.StrokeDash("signal:N", scale=_dashes(names), legend=_legend()),
         order="place:Q",
         tooltip=["signal:N", "fpr:Q", "tpr:Q"],
@@ -59,13 +58,13 @@ def roc_chart(curves: Mapping[str, Points], areas: Mapping[str, float]) -> Chart
     return Chart.of(layers.properties(title=title, width=WIDTH, height=WIDTH))
 
 
-def _smallest(curves: Mapping[str, Points]) -> float:
+def _smallest(curves: Mapping[str, RocPoints]) -> float:
     """The power of ten below the smallest rate in any curve."""
     rates = [rate for points in curves.values() for point in points for rate in point if rate > 0]
     return float(10.0 ** floor(log10(min(rates, default=0.1)) - 1e-9))
 
 
-def _drawable(name: str, points: Points, smallest: float) -> list[dict[str, Any]]:
+def _drawable(name: str, points: RocPoints, smallest: float) -> list[dict[str, Any]]:
     """A logarithm has no zero: what is never wrong stands at the edge."""
     return [
         {
@@ -88,18 +87,18 @@ def _axis(channel: Any, field: str, title: str, ends: list[float]) -> Any:
     )
 
 
-def _colours(names: Sequence[str]) -> altair.Scale:
+def _colors(names: Sequence[str]) -> altair.Scale:
     import altair
 
     return altair.Scale(
-        domain=list(names), range=[COLOURS[place % len(COLOURS)] for place in range(len(names))]
+        domain=list(names), range=[COLORS[place % len(COLORS)] for place in range(len(names))]
     )
 
 
 def _dashes(names: Sequence[str]) -> altair.Scale:
     import altair
 
-    dashes = [DASHES[place // len(COLOURS) % len(DASHES)] for place in range(len(names))]
+    dashes = [DASHES[place // len(COLORS) % len(DASHES)] for place in range(len(names))]
     return altair.Scale(domain=list(names), range=dashes)
 
 

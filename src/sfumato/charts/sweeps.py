@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.theme import COLOURS
+from sfumato.charts.chart import COLORS
 
 if TYPE_CHECKING:
     import altair
@@ -61,7 +61,7 @@ class Labels:
 
 
 def looks(methods: list[str]) -> tuple[altair.Color, altair.Shape]:
-    """Colours and shapes of points: what a colour says, a shape says too."""
+    """Colors and shapes of points: what a color says, a shape says too."""
     import altair
 
     legend = altair.Legend(orient="bottom", title=None, columns=4)
@@ -71,12 +71,12 @@ def looks(methods: list[str]) -> tuple[altair.Color, altair.Shape]:
         return altair.Scale(domain=methods, range=many)
 
     return (
-        altair.Color("method:N", scale=taken(COLOURS), legend=legend),
+        altair.Color("method:N", scale=taken(COLORS), legend=legend),
         altair.Shape("method:N", scale=taken(SHAPES), legend=legend),
     )
 
 
-def dashed(
+def add_dashes(
     rows: Sequence[dict[str, Any]], methods: list[str], *, opacity: float = 1.0
 ) -> Iterator[altair.Chart]:
     """A line for each method, with a dash of its own.
@@ -113,7 +113,7 @@ def figure_scale(
     return altair.Scale(domain=[low - margin, high + margin], nice=False)
 
 
-def said(level: float) -> str:
+def say_figure(level: float) -> str:
     """A level for people."""
     return "∞" if math.isinf(level) else f"{level:g}"
 

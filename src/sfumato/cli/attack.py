@@ -1,8 +1,11 @@
-"""``sfumato attack``: what a model or a privatized text still gives away."""
+"""``sfumato attack``: what a model or a privatized text still gives away.
+
+How the result of an attack is shown to a person.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +13,56 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.attack_report import print_scores, print_skipped
-from sfumato.cli.output import note, print_json
+from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from sfumato.attacks.attack import Attack, Done, Inputs
-    from sfumato.attacks.scores import Scores
     from sfumato.core.randomness import Randomness
+    from sfumato.results.measured import Measured
+    from sfumato.results.scores import Scores
+
+
+def print_scores(scores: Scores) -> None:
+    """Figures beside chance, the control below them, then what to know."""
+    console = stdout()
+    console.print(f"{scores.attack} ({scores.seconds:.1f} s)", style="bold", markup=False)
+    console.print(_table(scores.figures, scores.chance))
+    console.print(f"\nnull control — {scores.control.what}:", markup=False)
+    console.print(_table(scores.control.figures, scores.chance))
+    console.print()
+    for sentence in (scores.knowledge, *scores.notes):
+        console.print(sentence, markup=False)
+    console.print()
+
+
+def print_skipped(skipped: Mapping[str, str]) -> None:
+    """What was not run, and what it needs."""
+    console = stdout()
+    if skipped:
+        console.print("not run:", markup=False)
+    for name, why in skipped.items():
+        console.print(f"  {name}: {why}", markup=False)
+
+
+def _table(figures: Sequence[Measured], chance: Mapping[str, float]) -> Table:
+    from rich.table import Table
+
+    table = Table("figure", box=None)
+    for title in ("value", "95 % interval", "chance", "n"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in figures:
+        by_chance = chance.get(one.metric)
+        table.add_row(
+            one.metric,
+            f"{one.value:.4g}",
+            "–" if one.low is None or one.high is None else f"{one.low:.4g} – {one.high:.4g}",
+            "–" if by_chance is None else f"{by_chance:.4g}",
+            f"{one.n:,}",
+        )
+    return table
+
 
 ALL = "all"
 # A bar counts in thousandths: an attack's phases have totals of their own.
@@ -98,7 +144,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
     """
     from sfumato.attacks.attack import Inputs
     from sfumato.core.randomness import Randomness
-    from sfumato.corpora.formats.layout import Layout
+    from sfumato.files.layout import Layout
 
     own = _settings(settings, everything=name == ALL)
     if output is not None:
@@ -120,8 +166,8 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
     if name == ALL:
         _attack_all(given, randomness, as_json=json)
         return
-    chosen = _configured(name, own)
-    scores = _scored(chosen, given, randomness)
+    chosen = _configure(name, own)
+    scores = _score(chosen, given, randomness)
     if output is not None:
         chosen.chart(scores).save(output, overwrite=overwrite)  # type: ignore[attr-defined]
     print_json(scores.as_dict(), indent=2) if json else print_scores(scores)
@@ -154,7 +200,7 @@ def _cache(target: Path, chosen: Path | None) -> Path | None:
     """Beside the model and not in its folder, which is meant to be given away."""
     if chosen is not None or not target.is_dir():
         return chosen
-    from sfumato.attacks.score_store import run_around
+    from sfumato.attacks.token_scores import run_around
 
     whole = target.resolve()
     # Of a model inside a run it is the run that is given away.
@@ -162,17 +208,17 @@ def _cache(target: Path, chosen: Path | None) -> Path | None:
     return given_away.with_name(given_away.name + ".attacks")
 
 
-def _configured(name: str, settings: dict[str, object]) -> Attack[Any, Any]:
+def _configure(name: str, settings: dict[str, object]) -> Attack[Any, Any]:
     from sfumato.catalog import find
-    from sfumato.core.config import configured
+    from sfumato.core.settings import configure
 
-    made: Attack[Any, Any] = configured(find("attacks", name).load(), settings)
+    made: Attack[Any, Any] = configure(find("attacks", name).load(), settings)
     return made
 
 
 def _ready_for_chart(name: str, output: Path, *, overwrite: bool) -> None:
     from sfumato.catalog import find
-    from sfumato.charts.saving import ready_for
+    from sfumato.charts.chart import ready_for
     from sfumato.core.errors import InvalidArgument
 
     if name == ALL or not hasattr(find("attacks", name).load(), "chart"):
@@ -180,7 +226,7 @@ def _ready_for_chart(name: str, output: Path, *, overwrite: bool) -> None:
     ready_for(output, overwrite=overwrite)
 
 
-def _scored(chosen: Attack[Any, Any], given: Inputs, randomness: Randomness) -> Scores:
+def _score(chosen: Attack[Any, Any], given: Inputs, randomness: Randomness) -> Scores:
     from sfumato.attacks.attack import run
 
     with _bar(chosen.name) as done:
@@ -194,13 +240,13 @@ def _attack_all(given: Inputs, randomness: Randomness, *, as_json: bool) -> None
     found: list[Scores] = []
     skipped: dict[str, str] = {}
     for place, name in enumerate(entries("attacks")):
-        chosen = _configured(name, {})
+        chosen = _configure(name, {})
         lacking = chosen.missing(given)
         if lacking is not None:
             skipped[name] = lacking
             continue
         try:
-            found.append(_scored(chosen, given, randomness.stream(place)))
+            found.append(_score(chosen, given, randomness.stream(place)))
         except MissingInput as error:
             skipped[name] = str(error).removeprefix(f"{name}: ")
         except SfumatoError as error:

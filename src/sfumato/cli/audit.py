@@ -66,10 +66,10 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
         )
     extra("torch", needed_for="auditing a model", extra="train")
     if output is not None:
-        from sfumato.charts.saving import ready_for
+        from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
-    found = {str(run): _audited(run, coins, guesses, confidence, seed) for run in runs}
+    found = {str(run): _audit(run, coins, guesses, confidence, seed) for run in runs}
     if output is not None:
         _chart(found).save(output, overwrite=overwrite)
     if json:
@@ -83,11 +83,11 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
         raise typer.Exit(CLAIM_IS_FALSE)
 
 
-def _audited(
+def _audit(
     run: Path, coins: Path, guesses: int | None, confidence: float, seed: int | None
 ) -> Audited:
     from sfumato.attacks.model_target import not_a_model, open_model
-    from sfumato.audits.coins import Guessing, audited
+    from sfumato.audits.coins import Guessing, audit_run
     from sfumato.core.errors import BadInput
     from sfumato.core.progress import progress
     from sfumato.core.randomness import Randomness
@@ -104,7 +104,7 @@ def _audited(
         raise BadInput(f"{run} is a classifier; this audit is of language models")
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     with progress("auditing", len(tossed), unit_is_bytes=False) as advance:
-        return audited(
+        return audit_run(
             target, tossed, guessing, randomness, done=lambda reached, _whole: advance(reached)
         )
 
@@ -129,7 +129,7 @@ def _chart(found: dict[str, Audited]) -> Any:
 def _print(run: str, one: Audited) -> None:
     from rich.table import Table
 
-    from sfumato.accounting.wording import at_most
+    from sfumato.guarantees.wording import at_most
 
     console = stdout()
     claim = "nothing"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.calibration.curves import Estimate
+    from sfumato.calibration.curves import LevelEstimate
     from sfumato.calibration.inverse import Inversion
     from sfumato.calibration.results import Calibration
     from sfumato.studies.folder import StudyFolder
@@ -60,10 +60,10 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato calibrate out --attack exposure --target 2,4 -o chart.svg
     """
-    from sfumato.calibration.choosing import basis
-    from sfumato.calibration.drawing import chart_of
+    from sfumato.calibration.chart import chart_of
     from sfumato.calibration.equal_leakage import calibrate as calibrated
-    from sfumato.calibration.selecting import select
+    from sfumato.calibration.permission import basis
+    from sfumato.calibration.select import select
     from sfumato.core.randomness import Randomness
 
     targets = _targets(target)
@@ -71,7 +71,7 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
     # What must not be chosen by is refused before any figure of it is read.
     allowed = basis(public=folder.study().get("public") is True, proxy=public_proxy)
     if output is not None:
-        from sfumato.charts.saving import ready_for
+        from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
     selected = select(folder.rows(), attack=attack, metric=metric, utility=utility)
@@ -184,7 +184,7 @@ def _level(found: Inversion) -> tuple[str, str]:
     return level, f"{low} – {high}"
 
 
-def _cells(estimate: Estimate | None) -> tuple[str, str]:
+def _cells(estimate: LevelEstimate | None) -> tuple[str, str]:
     if estimate is None:
         return "–", "–"
     if estimate.low is None or estimate.high is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from sfumato.accounting.guarantee import Guarantee
+    from sfumato.guarantees.guarantee import Guarantee
     from sfumato.metrics.comparison import Bench, Compared, Comparison
     from sfumato.metrics.population import Population
 
@@ -25,7 +25,7 @@ SEARCHED_WORDS = 100
 _SHORT = {
     "metric differential privacy": "metric DP",
     "pure differential privacy": "pure DP",
-    "utility-optimised metric local differential privacy": "utility-optimised LDP",
+    "utility-optimized metric local differential privacy": "utility-optimized LDP",
     "local differential privacy within groups": "LDP within groups",
     "no formal guarantee": "none",
 }
@@ -63,7 +63,7 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
             "--sample", min=1, max=options.MOST, help="How many words each mechanism is given."
         ),
     ] = 1000,
-    seed: measuring.SeedOption = None,
+    seed: measuring.MeasureSeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Compare mechanisms: guarantee, words kept, semantic distance, speed.
@@ -74,19 +74,19 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
     Example: sfumato compare laplace exponential --keep 0.3
     """
     from sfumato.core.randomness import Randomness
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
     from sfumato.metrics.comparison import Bench, at_keep, at_levels
     from sfumato.metrics.population import frequent_words
     from sfumato.metrics.protection import Watched
-    from sfumato.metrics.semantics import random_pairs_distance
+    from sfumato.metrics.similarity import random_pairs_distance
 
     levels = _levels(epsilon, keep)
     own, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(own)
     names = _names(mechanisms)
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
-    given = measuring.Corpus(
+    given = measuring.MeasuredCorpus(
         Source.of(corpus, layout, file_format=file_format) if corpus else None,
         measuring.policy_from(policy, exclude, of_policies),
     )

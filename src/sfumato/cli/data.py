@@ -30,15 +30,15 @@ def customersim(
     from sfumato.core.errors import InvalidArgument
     from sfumato.core.randomness import Randomness
     from sfumato.corpora.customersim import generate
-    from sfumato.corpora.formats.choose import of_path
-    from sfumato.corpora.writing import is_stream, written
+    from sfumato.files.formats import of_path
+    from sfumato.files.output import is_stream, write_corpus
 
     kind = of_path(output)
     if kind is not None and kind.name != "jsonl":
         raise InvalidArgument(f"dialogues are written as JSON lines, not as {kind.name}")
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     dialogues = generate(count, randomness)
-    with written(output, overwrite=overwrite) as stream:
+    with write_corpus(output, overwrite=overwrite) as stream:
         for dialogue in dialogues:
             line = json_module.dumps(dialogue.as_record(), ensure_ascii=False)
             stream.write(line.encode() + b"\n")
@@ -78,9 +78,9 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
     """
     from sfumato.core.randomness import Randomness
     from sfumato.corpora.canaries import Canary, draw_secret
-    from sfumato.corpora.formats.layout import Layout
     from sfumato.corpora.planting import plant
-    from sfumato.corpora.source import Source
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     counts = _counts(repetitions)
@@ -122,9 +122,9 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
     """
     from sfumato.core.randomness import Randomness
     from sfumato.corpora.coins import SUFFIX, mix_in, toss
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.vectors.embedded import public_words
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.vectors.load import public_words
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     tossed = toss(count, public_words(15_000), randomness)
@@ -172,9 +172,9 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
     """
     from sfumato.core.randomness import Randomness
     from sfumato.corpora import classifier_canaries as planting
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.vectors.embedded import public_words
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.vectors.load import public_words
 
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     given = Source.of(source, Layout(field=field, label_field=label_field), file_format="jsonl")
@@ -213,10 +213,10 @@ def wikitext(
     from itertools import islice
 
     from sfumato.corpora.wikitext import read_wikitext
-    from sfumato.corpora.writing import is_stream, written
+    from sfumato.files.output import is_stream, write_corpus
 
     written_so_far = 0
-    with written(output, overwrite=overwrite) as stream:
+    with write_corpus(output, overwrite=overwrite) as stream:
         for document in islice(read_wikitext(source, record=record), count):
             row = {"id": document.id, "text": document.text, "article": document.author}
             stream.write(json_module.dumps(row, ensure_ascii=False).encode() + b"\n")
@@ -241,7 +241,7 @@ def vectors(
 ) -> None:
     """Convert word vectors to .npy and .vocab.txt, which load at once, memory-mapped."""
     from sfumato.core.files import refuse_existing
-    from sfumato.vectors.loading import load, save
+    from sfumato.vectors.load import load, save
 
     refuse_existing(output, overwrite=overwrite)
     space = load(Path(source), limit)

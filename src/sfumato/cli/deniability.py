@@ -12,7 +12,7 @@ from sfumato.cli.output import note, print_json, stdout
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sfumato.charts.saving import Chart
+    from sfumato.charts.chart import Chart
     from sfumato.metrics.population import Population
     from sfumato.metrics.protection import Protection, Watched
 
@@ -39,7 +39,7 @@ def deniability(  # noqa: PLR0913  # a command's options are its parameters
     ] = 0.1,
     output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
-    seed: measuring.SeedOption = None,
+    seed: measuring.MeasureSeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Show how well words are hidden at some levels, and which are hidden least.
@@ -51,23 +51,23 @@ def deniability(  # noqa: PLR0913  # a command's options are its parameters
     Example: sfumato deniability laplace --epsilon 1,5,10 -o chart.svg
     """
     from sfumato.core.randomness import Randomness
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.mechanisms.building import build
-    from sfumato.metrics.deniability import Effort
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.mechanisms.build import build
+    from sfumato.metrics.deniability import DrawEffort
     from sfumato.metrics.protection import LISTED, Watched, protection
 
     if output is not None:
-        from sfumato.charts.saving import ready_for
+        from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
     own, of_policies = options.settings_from(settings)
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
-    given = measuring.Corpus(
+    given = measuring.MeasuredCorpus(
         Source.of(corpus, layout, file_format=file_format) if corpus else None,
         measuring.policy_from(policy, exclude, of_policies),
     )
-    effort = Effort(eta=eta, draws=draws)
+    effort = DrawEffort(eta=eta, draws=draws)
     levels = measuring.levels_from(epsilon)
     space = measuring.space_from(vectors)
     # Whatever is wrong with a level or a setting is said before anything takes long.
@@ -117,7 +117,7 @@ def _words_as_dict(population: Population, watched: Watched) -> dict[str, Any]:
 def _chart(
     title: str, report: dict[float, Protection], eta: float, population: Population
 ) -> Chart:
-    from sfumato.charts.deniability import Labels, LevelRow, deniability_chart
+    from sfumato.charts.deniability import LevelLabels, LevelRow, deniability_chart
     from sfumato.metrics.deniability import most_shown
 
     some = next(iter(report.values()))
@@ -137,7 +137,7 @@ def _chart(
         )
         for level, found in report.items()
     ]
-    labels = Labels(
+    labels = LevelLabels(
         title=title,
         subtitle=f"{some.words:,} of {_of_which(population)}; {exact}",
         outputs_title=held if some.exact else f"{held}, at least",

@@ -11,10 +11,10 @@ from sfumato.cli import options
 from sfumato.cli.output import print_json, stdout
 
 if TYPE_CHECKING:
-    from sfumato.corpora.documents import Document
-    from sfumato.metrics.prediction import Predicted
-    from sfumato.models.loading import LoadedModel
+    from sfumato.models.load import LoadedModel
     from sfumato.policies.policy import Policy
+    from sfumato.results.measured import Predicted
+    from sfumato.text.document import Document
 
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="The folder of a finished training run.")
@@ -48,12 +48,12 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
 
     extra("torch", needed_for="evaluating a model", extra="train")
     from sfumato.core.randomness import Randomness
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.models.loading import load_model
-    from sfumato.training.run_folder import opened_run
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.models.load import load_model
+    from sfumato.training.folder import open_run
 
-    folder = opened_run(run)
+    folder = open_run(run)
     own, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(own)
     chosen = options.policy_from(policy, exclude, of_policies) if policy else None
@@ -85,24 +85,24 @@ def _rows(
     model: LoadedModel, documents: list[Document], policy: Policy | None
 ) -> list[dict[str, Any]]:
     from sfumato.core.progress import progress
-    from sfumato.metrics.prediction import accuracy, perplexity
-    from sfumato.training.evaluation import predicted, predicted_labels, selected_tokens
+    from sfumato.results.measured import accuracy, perplexity
+    from sfumato.training.evaluation import predict_labels, predict_tokens, select_tokens
 
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
         if model.classes:
-            return _measured("labels", predicted_labels(model, documents, advance), accuracy)
-        scores = predicted(model, documents, advance)
-    rows = _measured("all", scores, perplexity, accuracy)
+            return _measure("labels", predict_labels(model, documents, advance), accuracy)
+        scores = predict_tokens(model, documents, advance)
+    rows = _measure("all", scores, perplexity, accuracy)
     if policy is not None:
-        pairs = list(zip(scores, selected_tokens(model, documents, policy), strict=True))
+        pairs = list(zip(scores, select_tokens(model, documents, policy), strict=True))
         chosen = [one.only(flags) for one, flags in pairs]
         others = [one.only(~flags) for one, flags in pairs]
-        rows += _measured("selected", chosen, perplexity, accuracy)
-        rows += _measured("other", others, perplexity, accuracy)
+        rows += _measure("selected", chosen, perplexity, accuracy)
+        rows += _measure("other", others, perplexity, accuracy)
     return rows
 
 
-def _measured(tokens: str, scores: list[Predicted], *metrics: Any) -> list[dict[str, Any]]:
+def _measure(tokens: str, scores: list[Predicted], *metrics: Any) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     from sfumato.core.randomness import Randomness

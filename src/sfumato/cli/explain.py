@@ -36,7 +36,7 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     Without --policy every word is selected. This prints the original beside the replacement: it
     is for your own eyes.
     """
-    from sfumato.releases.explanation import explained
+    from sfumato.releases.explanation import explain_text
     from sfumato.releases.privatizer import Privatizer
 
     own, of_policies = options.settings_from(settings)
@@ -51,7 +51,7 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
         settings=own,
     )
     given = sys.stdin.read() if text == "-" else text
-    explanation = explained(privatizer, given, draws=draws)
+    explanation = explain_text(privatizer, given, draws=draws)
     print_json(_as_dict(explanation)) if json else _print(explanation)
 
 

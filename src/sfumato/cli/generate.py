@@ -39,17 +39,18 @@ def generate(  # noqa: PLR0913  # a command's options are its parameters
 
     extra("torch", needed_for="generating text", extra="train")
     from sfumato.core.randomness import Randomness
-    from sfumato.models.generating import Sampling, continued
-    from sfumato.models.loading import load_model
-    from sfumato.training.run_folder import opened_run
+    from sfumato.models.generate import TokenSampling, continue_text
+    from sfumato.models.load import load_model
+    from sfumato.training.folder import open_run
 
-    folder = opened_run(run)
+    folder = open_run(run)
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    sampling = Sampling(tokens=tokens, temperature=temperature, top=top)
+    sampling = TokenSampling(tokens=tokens, temperature=temperature, top=top)
     kind = str(folder.settings().get("kind", "causal"))
     model = load_model(str(folder.model), randomness=randomness.stream(0), kind=kind)
     texts = [
-        continued(model, prompt, sampling, randomness.stream(place + 1)) for place in range(samples)
+        continue_text(model, prompt, sampling, randomness.stream(place + 1))
+        for place in range(samples)
     ]
     if json:
         print_json({"prompt": prompt, "texts": texts}, indent=2)

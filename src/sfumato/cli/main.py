@@ -21,18 +21,17 @@ from sfumato.cli import (
     audit,
     calibrate,
     compare,
+    components,
     data,
     deniability,
     evaluate,
     explain,
     generate,
-    listing,
     plan,
     policy,
     privatize,
     report,
     scan,
-    show,
     study,
     suggest,
     train,
@@ -66,8 +65,8 @@ app.command("explain")(explain.explain)
 app.command("deniability")(deniability.deniability)
 app.command("suggest")(suggest.suggest)
 app.command("compare")(compare.compare)
-app.command("list")(listing.list_components)
-app.command("show")(show.show)
+app.command("list")(components.list_components)
+app.command("show")(components.show)
 app.command("verify")(verify.verify)
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")

@@ -18,12 +18,13 @@ from sfumato.core.progress import progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sfumato.corpora.documents import Document
-    from sfumato.corpora.source import Source
-    from sfumato.metrics.deniability import Done, Estimate
+    from sfumato.core.progress import Advance
+    from sfumato.files.source import Source
+    from sfumato.metrics.deniability import Estimate
     from sfumato.metrics.population import Population
     from sfumato.metrics.protection import Exposed, Protection, Spread
     from sfumato.policies.policy import Policy
+    from sfumato.text.document import Document
     from sfumato.vectors.space import Space
 
 MechanismArgument = Annotated[
@@ -46,13 +47,13 @@ DrawsOption = Annotated[
     int,
     typer.Option("--draws", min=10, max=MOST, help="Draws per word where there are no exact rows."),
 ]
-SeedOption = Annotated[
+MeasureSeedOption = Annotated[
     int | None, typer.Option("--seed", help="Measure with the same words and draws again.")
 ]
 
 
 @dataclass(frozen=True)
-class Corpus:
+class MeasuredCorpus:
     """Where the words come from: a file, a policy, both or neither."""
 
     source: Source | None
@@ -60,7 +61,7 @@ class Corpus:
 
     def population(self, space: Space) -> Population:
         """The words to look at; of private ones the person at the keyboard is told."""
-        from sfumato.metrics.population import alone_selected, frequent_words, selected_words
+        from sfumato.metrics.population import alone_selected, frequent_words, select_words
         from sfumato.policies.patterns import Everything
 
         if self.source is None and self.policy is None:
@@ -69,7 +70,7 @@ class Corpus:
         if self.source is None:
             found = alone_selected(policy, space)
         else:
-            found = selected_words(_documents(self.source), policy, space)
+            found = select_words(_documents(self.source), policy, space)
         note("this is about the words of your own text or list: it is for your own eyes")
         return found
 
@@ -102,14 +103,13 @@ def levels_from(text: str) -> list[float]:
 
 def space_from(vectors: str | None) -> Space:
     """The space that ``--vectors`` names, or the embedded one."""
-    from sfumato.vectors.embedded import NAME, default_space
-    from sfumato.vectors.loading import load
+    from sfumato.vectors.load import NAME, default_space, load
 
     return default_space() if vectors in (None, NAME) else load(str(vectors))
 
 
 @contextmanager
-def counting(label: str, total: int | None) -> Iterator[Done]:
+def counting(label: str, total: int | None) -> Iterator[Advance]:
     """A bar for work that reports how much was added."""
     reached = 0
     with progress(label, total, unit_is_bytes=False) as advance:
@@ -155,7 +155,7 @@ def exposed_table(protection: Protection) -> Table:
     least = "" if protection.exact else "at least "
     table = Table("word", "stays with probability", "outputs (S)", "nearest word", box=None)
     for one in protection.exposed:
-        nearest = f"{visible(one.neighbour.word)} at {one.neighbour.distance:.2f}"
+        nearest = f"{visible(one.neighbor.word)} at {one.neighbor.distance:.2f}"
         cells = (visible(one.word), with_interval(one.keep), f"{least}{one.outputs:,}", nearest)
         table.add_row(*map(Text, cells))
     return table
@@ -195,8 +195,8 @@ def _exposed_as_dict(one: Exposed) -> dict[str, Any]:
         "low": one.keep.low,
         "high": one.keep.high,
         "outputs": one.outputs,
-        "nearest": one.neighbour.word,
-        "distance": one.neighbour.distance,
+        "nearest": one.neighbor.word,
+        "distance": one.neighbor.distance,
     }
 
 

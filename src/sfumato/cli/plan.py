@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import options, privacy_options
+from sfumato.cli import options, training_options
 from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
-    from sfumato.training.comparison import Row
     from sfumato.training.plan import Plan
+    from sfumato.training.spending import AccountantRow
 
 
 def plan(  # noqa: PLR0913  # a command's options are its parameters
     examples: Annotated[
         int, typer.Option("--examples", "--units", help="How many examples (or authors) there are.")
     ],
-    batch_size: privacy_options.BatchSizeOption,
+    batch_size: training_options.BatchSizeOption,
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")],
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", "-e", help="The level to keep; inf: no privacy.")
@@ -31,18 +31,18 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
             help="Instead of --epsilon: what level it gives. A schedule is multiplied by it.",
         ),
     ] = None,
-    noise_schedule: privacy_options.NoiseScheduleOption = "1",
-    clipping: privacy_options.ClippingOption = "fixed",
-    delta: privacy_options.DeltaOption = "auto",
-    accountant: privacy_options.AccountantOption = "pld",
-    sampling: privacy_options.SamplingOption = "poisson",
+    noise_schedule: training_options.NoiseScheduleOption = "1",
+    clipping: training_options.ClippingOption = "fixed",
+    delta: training_options.DeltaOption = "auto",
+    accountant: training_options.AccountantOption = "pld",
+    sampling: training_options.SamplingOption = "poisson",
     unit: Annotated[
         str, typer.Option("--unit", metavar="example|author", help="Who or what is protected.")
     ] = "example",
-    neighbours: Annotated[
+    neighbors: Annotated[
         str,
         typer.Option(
-            "--neighbours",
+            "--neighbors",
             metavar="add-or-remove|replacement",
             help="One unit is missing, or exchanged for another.",
         ),
@@ -59,22 +59,22 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     import math
     from dataclasses import replace
 
-    from sfumato.accounting.deltas import privacy_units
+    from sfumato.accounting.delta import privacy_units
     from sfumato.accounting.events import computable_noise
     from sfumato.core.checks import positive
     from sfumato.core.errors import InvalidArgument
-    from sfumato.training.bounds import chosen_clipping
-    from sfumato.training.comparison import compared
+    from sfumato.training.bounds import choose_clipping
     from sfumato.training.plan import Plan, quietly
     from sfumato.training.sampling import sampling as sampling_named
-    from sfumato.training.schedules import Schedule
+    from sfumato.training.schedule import Schedule
+    from sfumato.training.spending import compare_accountants
 
     if (epsilon is None) == (noise_multiplier is None):
         raise InvalidArgument("give either --epsilon or --noise-multiplier")
     if epsilon is not None and epsilon != math.inf:
         positive("epsilon", epsilon)
-    sizes = privacy_options.sizes_from(batch_size)
-    noise = privacy_options.noise_from(noise_schedule)
+    sizes = training_options.sizes_from(batch_size)
+    noise = training_options.noise_from(noise_schedule)
     way = sampling_named(sampling)
     stages = Schedule(epochs=epochs, batch_sizes=sizes, noise=noise).stages(
         privacy_units("examples", examples), way
@@ -88,22 +88,22 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
         made = Plan(
             units=examples,
             stages=stages,
-            delta=privacy_options.delta_from(delta),
+            delta=training_options.delta_from(delta),
             unit=unit,
-            neighbours=neighbours,
+            neighbors=neighbors,
             sampling=way,
-            clipping=chosen_clipping(clipping, 1.0, sizes),
+            clipping=choose_clipping(clipping, 1.0, sizes),
             accountant=accountant,
         )
         if epsilon is not None:
             made = made.with_epsilon(epsilon)
-        rows = compared(made, epsilon)
+        rows = compare_accountants(made, epsilon)
     for caution in made.cautions():
         note(f"warning: {caution}")
     print_json(_as_dict(made, rows), indent=2) if json else _print(made, rows)
 
 
-def _as_dict(made: Plan, rows: tuple[Row, ...]) -> dict[str, Any]:
+def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:
     from dataclasses import asdict
 
     guarantee = made.guarantee()
@@ -129,15 +129,15 @@ def _finite(level: float) -> float | str:
     return "inf" if level == float("inf") else level
 
 
-def _print(made: Plan, rows: tuple[Row, ...]) -> None:
+def _print(made: Plan, rows: tuple[AccountantRow, ...]) -> None:
     from rich.table import Table
 
     console = stdout()
     summary = Table(box=None, show_header=False)
     for name, value in (
         *_stage_rows(made),
-        ("epsilon", _shown(made.epsilon())),
-        ("delta", _shown(float(made.delta))),
+        ("epsilon", _show(made.epsilon())),
+        ("delta", _show(float(made.delta))),
     ):
         summary.add_row(name, value)
     console.print(summary)
@@ -145,9 +145,9 @@ def _print(made: Plan, rows: tuple[Row, ...]) -> None:
     for row in rows:
         table.add_row(
             row.name,
-            _shown(row.delta),
-            _shown(row.epsilon),
-            _shown(row.noise_multiplier),
+            _show(row.delta),
+            _show(row.epsilon),
+            _show(row.noise_multiplier),
             row.remark,
         )
     console.print()
@@ -161,19 +161,19 @@ def _stage_rows(made: Plan) -> Iterator[tuple[str, str]]:
     if several or made.clipping.kind != "fixed":
         yield "clipping", made.clipping.kind
     if several:
-        yield "least noise multiplier", _shown(made.noise_multiplier)
+        yield "least noise multiplier", _show(made.noise_multiplier)
         yield "steps in all", f"{made.steps:,}"
     for number, stage in enumerate(made.stages, start=1):
         if several:
             yield f"stage {number}", ""
-        yield "noise multiplier", _shown(stage.noise_multiplier)
+        yield "noise multiplier", _show(stage.noise_multiplier)
         yield "steps", f"{stage.steps:,}"
         size = f"{stage.batch_size:,} of {made.units:,} {made.unit}s ({made.sampling.name})"
         yield "batch size", size
 
 
-def _shown(value: float | None) -> str:
-    from sfumato.accounting.wording import at_most
+def _show(value: float | None) -> str:
+    from sfumato.guarantees.wording import at_most
 
     # Never rounded down: less noise, a smaller level or delta would promise too much.
     return "–" if value is None else at_most(value)

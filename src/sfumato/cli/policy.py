@@ -29,20 +29,20 @@ def score(
     settings: options.SetOption = [],  # noqa: B006
     json: options.JsonOption = False,
 ) -> None:
-    """Recall, then precision, per type, on labelled spans.
+    """Recall, then precision, per type, on labeled spans.
 
     Each line of FILE: {"text": …, "spans": [{"start", "end", "label"}]}. A gold span is found
     when all its words are selected, whatever label the policy gave them.
     """
-    from sfumato.corpora.labelled import read_labelled
+    from sfumato.corpora.labeled import read_labeled
     from sfumato.policies.scoring import score as scored
 
     mechanism_settings, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(mechanism_settings)
     chosen = options.policy_from(policy, exclude, of_policies)
-    report = scored(chosen, read_labelled(source))
+    report = scored(chosen, read_labeled(source))
     if not report.recall:
-        note("warning: there is no labelled span, so there is nothing to score")
+        note("warning: there is no labeled span, so there is nothing to score")
     print_json(_as_dict(report), indent=2) if json else _print(report)
 
 

@@ -54,8 +54,8 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato privatize notes.jsonl -o soft.jsonl --policy pii --epsilon 5
     """
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
     from sfumato.releases.job import Job, run
     from sfumato.releases.privatizer import Privatizer
 
@@ -110,7 +110,7 @@ def _private(
 
 def _check_formats(name: str, output: Path, file_format: str | None) -> None:
     from sfumato.core.errors import InvalidArgument
-    from sfumato.corpora.formats.choose import of_path
+    from sfumato.files.formats import of_path
 
     wanted = of_path(output)
     if output.suffix.lower() in (".bz2", ".xz", ".zip", ".7z", ".lz4"):

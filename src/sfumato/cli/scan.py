@@ -13,10 +13,10 @@ from sfumato.cli.output import print_json, stdout, visible
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from sfumato.corpora.documents import Document
-    from sfumato.corpora.spans import Spans
+    from sfumato.text.document import Document
+    from sfumato.text.span import Spans
 
-_COLOURS = ("black on yellow", "black on cyan", "black on green", "black on magenta")
+_COLORS = ("black on yellow", "black on cyan", "black on green", "black on magenta")
 
 
 def scan(  # noqa: PLR0913  # a command's options are its parameters
@@ -39,10 +39,10 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     With --json one line per document: {"id", "spans": [{"start", "end", "label", "rule"}]},
     offsets in characters. This shows originals: it is for your own eyes.
     """
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.corpora.words import Words
-    from sfumato.policies.policy import found_in
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.policies.policy import find_in
+    from sfumato.text.words import Words
 
     mechanism_settings, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(mechanism_settings)
@@ -52,7 +52,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     console = stdout()
     counts: Counter[tuple[str, str]] = Counter()
     total = shown = words_read = selected = 0
-    for document, spans in found_in(chosen, documents):
+    for document, spans in find_in(chosen, documents):
         total += 1
         if json:
             print_json({"id": document.id, "spans": [span.as_dict() for span in spans]})
@@ -63,27 +63,27 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         if len(spans) and shown < show:
             shown += 1
             console.print(f"[dim]─── {total}[/dim]")
-            console.print(_highlighted(document, spans))
+            console.print(_highlight(document, spans))
     if not json:
         _print_counts(counts, total)
         share = f" ({selected / words_read:.1%})" if words_read else ""
         console.print(f"{selected:,} of {words_read:,} words selected{share}", highlight=False)
 
 
-def _highlighted(document: Document, spans: Spans) -> Text:
+def _highlight(document: Document, spans: Spans) -> Text:
     from rich.text import Text
 
     text = Text(visible(document.text))
     for span in spans.disjoint():
-        text.stylize(_colour(span.label), span.start, span.end)
+        text.stylize(_color(span.label), span.start, span.end)
     for span in reversed(list(spans.disjoint())):
         label = Text(f" {span.label}", style="dim")
         text = text[: span.end] + label + text[span.end :]
     return text
 
 
-def _colour(label: str) -> str:
-    return _COLOURS[sum(label.encode()) % len(_COLOURS)]
+def _color(label: str) -> str:
+    return _COLORS[sum(label.encode()) % len(_COLORS)]
 
 
 def _print_counts(counts: Counter[tuple[str, str]], total: int) -> None:

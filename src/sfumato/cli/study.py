@@ -15,9 +15,9 @@ from sfumato.cli.output import cell as shown
 from sfumato.cli.output import note, print_json, stdout, visible
 
 if TYPE_CHECKING:
-    from sfumato.studies.comparing import Difference
+    from sfumato.studies.compare import Difference
     from sfumato.studies.folder import CellRecord
-    from sfumato.studies.working import Work
+    from sfumato.studies.worker import Work
 
 app = typer.Typer(
     help="Methods over a grid, attacked and measured, from one file.", no_args_is_help=True
@@ -45,7 +45,7 @@ def init(
 
     Example: sfumato study init names.toml; sfumato study run names.toml
     """
-    from sfumato.studies.template import write_template
+    from sfumato.studies.spec import write_template
 
     write_template(path, overwrite=overwrite)
     note(f"{path} is written; sfumato study run {path} computes it")
@@ -77,9 +77,9 @@ def run(
     """
     from dataclasses import asdict
 
-    from sfumato.studies.config import read_study
     from sfumato.studies.doors import Doors
-    from sfumato.studies.running import run_study
+    from sfumato.studies.runner import run_study
+    from sfumato.studies.spec import read_study
 
     study = read_study(file, Doors(tuple(allow)))
     folder = _default_folder(file) if output is None else output
@@ -123,9 +123,9 @@ def check(
 
     Example: sfumato study check names.toml
     """
-    from sfumato.studies.checking import passages
-    from sfumato.studies.config import read_study
     from sfumato.studies.doors import OUTSIDE, Doors
+    from sfumato.studies.runner import passages
+    from sfumato.studies.spec import read_study
 
     found = passages(read_study(file, Doors(tuple(allow), listing=True)), _default_folder(file))
     if json:
@@ -149,7 +149,7 @@ def status(folder: FolderArgument, json: options.JsonOption = False) -> None:
     Example: sfumato study status names
     """
     from sfumato.studies.folder import StudyFolder
-    from sfumato.studies.locking import holder_since
+    from sfumato.studies.locks import holder_since
 
     opened = StudyFolder(folder)
     cells = list({cell.key: cell for cell in opened.cells()}.values())
@@ -198,7 +198,7 @@ def compare(
 
     Example: sfumato study compare before after
     """
-    from sfumato.studies.comparing import compare as compared
+    from sfumato.studies.compare import compare as compared
     from sfumato.studies.folder import StudyFolder
 
     found = compared(StudyFolder(first).rows(), StudyFolder(second).rows())
@@ -232,7 +232,7 @@ def _state(cell: CellRecord, running: set[str]) -> str:
 
 
 def _title(cell: CellRecord) -> str:
-    from sfumato.studies.cells import Cell
+    from sfumato.studies.cell import Cell
 
     found = Cell(
         kind=cell.kind,
@@ -268,7 +268,7 @@ def _print(found: list[Difference], first: str, second: str) -> None:
 @contextmanager
 def _watching(workers: int) -> Iterator[Callable[[Work], None]]:
     """A bar for a person, or a line for each finished cell."""
-    from sfumato.studies.progress import Board, spoken
+    from sfumato.studies.watch import Board, spoken
 
     boards: list[Board] = []
 

@@ -12,7 +12,7 @@ from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.mechanism import PointMechanism
-    from sfumato.metrics.choosing import Suggestion
+    from sfumato.metrics.suggestion import Suggestion
 
 
 def suggest(  # noqa: PLR0913  # a command's options are its parameters
@@ -25,7 +25,7 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
     words: measuring.WordsOption = 200,
     draws: measuring.DrawsOption = 150,
     corpus: Annotated[str | None, typer.Option("--corpus", hidden=True)] = None,
-    seed: measuring.SeedOption = None,
+    seed: measuring.MeasureSeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Find the epsilon at which the median public word stays with a given probability.
@@ -36,11 +36,11 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
     Example: sfumato suggest laplace --keep 0.3
     """
     from sfumato.core.randomness import Randomness
-    from sfumato.mechanisms.building import build
-    from sfumato.metrics.choosing import suggest as suggested
-    from sfumato.metrics.deniability import Effort
+    from sfumato.mechanisms.build import build
+    from sfumato.metrics.deniability import DrawEffort
     from sfumato.metrics.population import frequent_words
     from sfumato.metrics.protection import Watched
+    from sfumato.metrics.suggestion import suggest as suggested
 
     if corpus is not None:
         raise InvalidArgument(
@@ -59,7 +59,7 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     watched = Watched.of(frequent_words(space), words, randomness.stream(0))
     with measuring.counting("words measured", None) as done:
-        found = suggested(level, keep, watched, Effort(draws=draws), randomness.stream(1), done)
+        found = suggested(level, keep, watched, DrawEffort(draws=draws), randomness.stream(1), done)
     if json:
         print_json(
             {
@@ -80,7 +80,7 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
         reason = (
             f"that may be chance with {found.protection.draws:,} draws per word; raise --draws"
             if not found.protection.exact and median.low <= keep <= median.high
-            else "it jumps between neighbouring levels, or does not grow with epsilon"
+            else "it jumps between neighboring levels, or does not grow with epsilon"
         )
         note(f"warning: the median is {median.value:.3f} there, not {keep:g}: {reason}")
 

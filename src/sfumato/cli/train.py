@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli import method_options, options, privacy_options
+from sfumato.cli import options, training_options
 from sfumato.cli.output import note
-from sfumato.cli.training import noted_warnings, report, training_bar
-from sfumato.cli.training_files import chosen_tokenizer, read_documents, valid_documents
+from sfumato.cli.training import (
+    choose_tokenizer,
+    note_warnings,
+    read_documents,
+    report,
+    training_bar,
+    valid_documents,
+)
 
 if TYPE_CHECKING:
-    from sfumato.corpora.documents import Document
-    from sfumato.metrics.prediction import Measured
     from sfumato.policies.policy import Policy
-    from sfumato.training.request import Trained
-    from sfumato.training.run_folder import RunFolder
+    from sfumato.results.measured import Measured
+    from sfumato.text.document import Document
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.run import Trained
 
 RunOption = Annotated[
     Path,
@@ -39,13 +45,13 @@ ModelSetOption = Annotated[
 def train(  # noqa: PLR0913  # a command's options are its parameters
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The private text: a file.")],
     output: RunOption,
-    epsilon: method_options.EpsilonOption = None,
-    method: method_options.MethodOption = "private",
+    epsilon: training_options.TrainEpsilonOption = None,
+    method: training_options.MethodOption = "private",
     policy: options.PolicyOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
-    gold: method_options.GoldOption = None,
-    policy_key: method_options.PolicyKeyOption = None,
-    delta: privacy_options.DeltaOption = "auto",
+    gold: training_options.GoldOption = None,
+    policy_key: training_options.PolicyKeyOption = None,
+    delta: training_options.DeltaOption = "auto",
     unit: Annotated[
         str,
         typer.Option(
@@ -65,15 +71,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         ),
     ] = "",
     epochs: Annotated[float, typer.Option("--epochs", help="Passes over the data.")] = 3.0,
-    batch_size: privacy_options.BatchSizeOption = "64",
-    noise_schedule: privacy_options.NoiseScheduleOption = "1",
+    batch_size: training_options.BatchSizeOption = "64",
+    noise_schedule: training_options.NoiseScheduleOption = "1",
     clip_norm: Annotated[
         float,
         typer.Option("--clip-norm", help="Longer gradients of a unit are shortened to this."),
     ] = 1.0,
-    clipping: privacy_options.ClippingOption = "fixed",
-    sampling: privacy_options.SamplingOption = "poisson",
-    accountant: privacy_options.AccountantOption = "pld",
+    clipping: training_options.ClippingOption = "fixed",
+    sampling: training_options.SamplingOption = "poisson",
+    accountant: training_options.AccountantOption = "pld",
     model: Annotated[
         str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")
     ] = "gpt-small",
@@ -117,11 +123,11 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             "--schedule", metavar="constant|linear|cosine", help="How the step size falls."
         ),
     ] = "constant",
-    public_epochs: method_options.PublicEpochsOption = None,
-    public_learning_rate: method_options.PublicRateOption = None,
-    lead: method_options.LeadOption = None,
-    state: method_options.StateOption = None,
-    state_clip_norm: method_options.StateClipOption = None,
+    public_epochs: training_options.PublicEpochsOption = None,
+    public_learning_rate: training_options.PublicRateOption = None,
+    lead: training_options.LeadOption = None,
+    state: training_options.StateOption = None,
+    state_clip_norm: training_options.StateClipOption = None,
     field: options.FieldOption = "text",
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
@@ -174,23 +180,23 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.core.checks import extra
 
     extra("torch", needed_for="training", extra="train")
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
-    from sfumato.training.choices import Training
-    from sfumato.training.request import Request
-    from sfumato.training.request import train as run
-    from sfumato.training.run_folder import RunFolder
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.run import Request
+    from sfumato.training.run import train as run
+    from sfumato.training.settings import Training
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
     chosen = Training(
         method=method,
         epsilon=epsilon,
-        delta=privacy_options.delta_from(delta),
+        delta=training_options.delta_from(delta),
         unit=unit,
         record=record,
         epochs=epochs,
-        batch_size=privacy_options.sizes_from(batch_size),
-        noise_schedule=privacy_options.noise_from(noise_schedule),
+        batch_size=training_options.sizes_from(batch_size),
+        noise_schedule=training_options.noise_from(noise_schedule),
         clip_norm=clip_norm,
         clipping=clipping,
         sampling=sampling,
@@ -210,8 +216,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     own, of_policies = options.settings_from(settings)
     found = options.policy_from(policy, exclude, of_policies) if policy else None
     _refuse_half_a_policy(found, of_policies, exclude)
-    how = method_options.with_key(chosen.with_policy(found), policy_key)
-    how = method_options.with_misses(how, gold)
+    how = training_options.with_key(chosen.with_policy(found), policy_key)
+    how = training_options.with_misses(how, gold)
     names = tuple(one.strip() for one in classes.split(",")) if classes else ()
     RunFolder(output).refuse(resume=resume)
     layout = Layout(
@@ -230,15 +236,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         classes=names,
         long=long,
         lora_rank=lora_rank,
-        tokenizer=chosen_tokenizer(tokenizer, tokenizer_corpus, source, documents),
+        tokenizer=choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
         settings=own,
         corpus=source.settings() | source.claims(),
         seed=seed,
     )
-    with noted_warnings():
+    with note_warnings():
         with _noting_what_is_kept(RunFolder(output)), training_bar() as announce:
             trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
-        measured = _measured(trained, checked)
+        measured = _measure(trained, checked)
     report(trained, measured, as_json=json)
 
 
@@ -279,14 +285,14 @@ def _refuse_half_a_policy(
         )
 
 
-def _measured(trained: Trained, documents: list[Document]) -> list[Measured]:
+def _measure(trained: Trained, documents: list[Document]) -> list[Measured]:
     from dataclasses import asdict
 
     from sfumato.core.randomness import Randomness
-    from sfumato.training.evaluation import measured
+    from sfumato.training.evaluation import measure_predictions
 
     if not documents:
         return []
-    found = measured(trained.model, documents, Randomness.secure())
+    found = measure_predictions(trained.model, documents, Randomness.secure())
     trained.folder.add_results([asdict(one) | {"corpus": "valid"} for one in found])
     return found

@@ -13,8 +13,8 @@ from sfumato.cli.output import print_json, stdout, visible
 from sfumato.core.errors import InvalidArgument, SfumatoError
 
 if TYPE_CHECKING:
-    from sfumato.audits.exhibits.table import Outcome
-    from sfumato.audits.named import Candidates
+    from sfumato.audits.exhibits.table import ExhibitOutcome
+    from sfumato.audits.named import MechanismsToVerify
     from sfumato.audits.verdict import Finding, Verdict
     from sfumato.audits.verify import Effort
     from sfumato.core.randomness import Randomness
@@ -90,7 +90,7 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
 
 def _candidates(
     mechanism: str, epsilon: float, vectors: str | None, settings: list[str]
-) -> Candidates:
+) -> MechanismsToVerify:
     from sfumato.audits.named import candidates
     from sfumato.core.checks import positive
 
@@ -119,7 +119,7 @@ def _blaming(mechanism: str) -> Iterator[None]:
 
 
 def _verdict(
-    found: Candidates, confidence: float, effort: Effort, randomness: Randomness
+    found: MechanismsToVerify, confidence: float, effort: Effort, randomness: Randomness
 ) -> Verdict:
     from dataclasses import replace
 
@@ -131,7 +131,7 @@ def _verdict(
     return replace(verdict, notes=found.notes)
 
 
-def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[Outcome]:
+def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[ExhibitOutcome]:
     from sfumato.audits.exhibits.table import EXHIBITS, examine, find_exhibit
 
     if not 0 < confidence < 1:
@@ -163,17 +163,17 @@ def _say(lines: list[str]) -> None:
 
 
 def _line(finding: Finding) -> str:
-    how = "exactly" if finding.method == "exact" else _drawn(finding)
+    how = "exactly" if finding.method == "exact" else _draw(finding)
     line = f"{finding.where}: {finding.pairs:,} pairs of {finding.inputs:,} inputs, {how}"
     return f"{line}: {finding.note}" if finding.note else line
 
 
-def _drawn(finding: Finding) -> str:
+def _draw(finding: Finding) -> str:
     nearest = f"; the {finding.decided} nearest to their bound in depth" if finding.decided else ""
     return f"by {finding.draws:,} draws for each input on the average{nearest}"
 
 
-def _table(outcomes: list[Outcome]) -> None:
+def _table(outcomes: list[ExhibitOutcome]) -> None:
     from rich.table import Table
 
     console = stdout()

@@ -43,7 +43,7 @@ def from_home(written: str) -> Path:
 
 def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
     """Whoever looks sees the old file or the new one."""
-    with replacing(path, private=private) as stream:
+    with replace_file(path, private=private) as stream:
         stream.write(content)
 
 
@@ -51,7 +51,7 @@ def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file unless there is one: of several processes at once the first wins, for all."""
     beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
-        with _created(beside, private=private) as stream:
+        with _create(beside, private=private) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
@@ -67,12 +67,12 @@ def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+def replace_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """A stream whose content takes the place of ``path`` when all went well."""
     beside = path.with_name(path.name + ".unfinished")
     try:
         beside.unlink(missing_ok=True)  # a left-over, or a link that must not be followed
-        with _created(beside, private=private) as stream:
+        with _create(beside, private=private) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -82,7 +82,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         raise
 
 
-def _created(path: Path, *, private: bool) -> BinaryIO:
+def _create(path: Path, *, private: bool) -> BinaryIO:
     """A file that was not there before, to write."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, OWNER_ONLY if private else 0o666), "wb")

@@ -74,14 +74,14 @@ class Key:
 
     def code(self, *parts: str) -> str:
         """Hexadecimal digits that are the same for the same parts under the same key."""
-        framed = b"".join(_framed(part) for part in parts)
+        framed = b"".join(_frame(part) for part in parts)
         return hmac.digest(self.secret, framed, "sha256").hex()
 
     def __reduce__(self) -> tuple[Any, tuple[str, ...]]:
         return (Key.fresh, ()) if self.path is None else (Key.from_file, (self.path,))
 
 
-def _framed(text: str) -> bytes:
+def _frame(text: str) -> bytes:
     """The text with its length, so that no two lists of parts look the same."""
     data = text.encode()
     return len(data).to_bytes(8, "big") + data

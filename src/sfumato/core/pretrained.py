@@ -14,12 +14,15 @@ Why it holds
 
 What weakens it
     The library's own code reads the files: what it makes of weights and tables is as safe as it is.
+
+Loading and saving without the bars and notices of the library: our own say what matters.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +203,19 @@ def refuse_links_out(folder: Path) -> None:
                 f"{folder} is refused: {path.relative_to(folder)} is a link to something outside; "
                 "copy what it points to"
             )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within, transformers reports errors only, by raising them."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

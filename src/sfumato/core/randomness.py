@@ -128,11 +128,11 @@ class _Forks:
 def _process() -> tuple[int, int]:
     if not _Forks.watching:
         _Forks.watching = True
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(after_in_child=_fork)
     return os.getpid(), _Forks.count
 
 
-def _forked() -> None:
+def _fork() -> None:
     _Forks.count += 1
 
 

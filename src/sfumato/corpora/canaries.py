@@ -9,19 +9,28 @@ needs only their number, ``insert`` then passes over them once. A canary stands 
 or lines, never in one. The rule for the end of a sentence is careful rather than complete: a full
 stop after an initial or a common abbreviation, or before a small letter, is not taken for one.
 The separators that an insertion brings along are remembered, so ``remove`` gives back the text.
+
+The manifest that planting wrote, read back: which canaries, and how often each.
+
+Reading is strict. A manifest that was edited by hand may count a canary under the wrong number of
+repetitions, and a figure measured on it would look like any other; so whatever does not agree with
+itself is refused, by the file's name and the number of the canary.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.files import read_json, reading
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.boundaries import boundaries
-from sfumato.corpora.documents import Document
+from sfumato.text.boundaries import boundaries
+from sfumato.text.document import Document
 
 MOST_DIGITS = 1000
 SCHEMA = 1
@@ -174,7 +183,7 @@ def insert(
         raise InvalidArgument(
             f"the plan is for {len(plan.repetitions)} canaries, {len(canaries)} were given"
         )
-    return _inserted(documents, plan, canaries)
+    return _insert(documents, plan, canaries)
 
 
 def remove(text: str, places: Iterable[Place]) -> str:
@@ -185,7 +194,7 @@ def remove(text: str, places: Iterable[Place]) -> str:
     return text
 
 
-def _inserted(
+def _insert(
     documents: Iterable[Document], plan: InsertionPlan, canaries: Sequence[Canary]
 ) -> Iterator[Planted]:
     seen = 0
@@ -194,14 +203,14 @@ def _inserted(
         if seen > plan.documents:
             raise BadInput(f"the plan is for {plan.documents} documents, there are more")
         if number in plan.insertions:
-            yield _planted(document, number, plan.insertions[number], canaries)
+            yield _plant(document, number, plan.insertions[number], canaries)
         else:
             yield Planted(document, ())
     if seen < plan.documents:
         raise BadInput(f"the plan is for {plan.documents} documents, there were only {seen}")
 
 
-def _planted(
+def _plant(
     document: Document, number: int, insertions: Sequence[Insertion], canaries: Sequence[Canary]
 ) -> Planted:
     text = document.text
@@ -225,3 +234,66 @@ def _planted(
         copied = boundary.position
     pieces.append(text[copied:])
     return Planted(replace(document, text="".join(pieces)), tuple(places))
+
+
+_KEYS = {"template", "secret", "text", "secret_space", "repetitions"}
+
+
+@dataclass(frozen=True)
+class PlantedCanary:
+    """A canary and how often it stands in the corpus; never, for one that serves as a control."""
+
+    canary: Canary
+    repetitions: int
+
+
+def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
+    """The canaries of a manifest, in its order."""
+    content = read_json(path, "a manifest of canaries in JSON")
+    if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
+        raise BadInput(
+            f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
+            "in the OUT.canaries.json that sfumato data canaries IN -o OUT writes"
+        )
+    if content["schema"] != SCHEMA:
+        raise BadInput(f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}")
+    if not isinstance(content["canaries"], list) or not content["canaries"]:
+        raise BadInput(f"{path} names no canary")
+    found = tuple(
+        _canary(entry, f"{path}: canary {number}")
+        for number, entry in enumerate(content["canaries"], start=1)
+    )
+    _check_places(content["places"], found, path)
+    return found
+
+
+def _canary(entry: object, where: str) -> PlantedCanary:
+    if not isinstance(entry, Mapping) or entry.keys() != _KEYS:
+        raise BadInput(f"{where} must have exactly the keys {', '.join(sorted(_KEYS))}")
+    template, secret, repetitions = entry["template"], entry["secret"], entry["repetitions"]
+    if not isinstance(template, str) or not isinstance(secret, str):
+        raise BadInput(f"{where}: template and secret must be text")
+    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 0:
+        raise BadInput(f"{where}: repetitions must be a whole number, 0 or more")
+    try:
+        canary = Canary(template, secret)
+    except InvalidArgument as error:
+        raise BadInput(f"{where}: {error}") from None
+    if entry["text"] != canary.text:
+        raise BadInput(f"{where}: text is not the template with the secret in it")
+    if entry["secret_space"] != canary.secret_space:
+        raise BadInput(f"{where}: secret_space must be {canary.secret_space} for such a secret")
+    return PlantedCanary(canary, repetitions)
+
+
+def _check_places(places: Any, canaries: tuple[PlantedCanary, ...], path: Path) -> None:
+    with reading(path, "a manifest of canaries in which every place names its canary"):
+        counts = Counter(place["canary"] for place in places)
+    for number, one in enumerate(canaries):
+        if counts.pop(number, 0) != one.repetitions:
+            raise BadInput(
+                f"{path}: canary {number + 1} has repetitions {one.repetitions}, but not as many "
+                "places"
+            )
+    if counts:
+        raise BadInput(f"{path}: there is a place of a canary that is not in the list")

@@ -19,9 +19,9 @@ from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.adding import add_documents, refuse_adding
-from sfumato.corpora.documents import Document
-from sfumato.corpora.source import Source
+from sfumato.corpora.planting import add_documents, refuse_adding
+from sfumato.files.source import Source
+from sfumato.text.document import Document
 
 SCHEMA = 1
 SUFFIX = ".classifier-canaries.json"

@@ -1,6 +1,6 @@
 """Made-up documents that are in a corpus or not, each by a fair coin: what one-run audits need.
 
-Whoever trains on the corpus cannot know which of the documents are in it without having learnt it
+Whoever trains on the corpus cannot know which of the documents are in it without having learned it
 from the model. So the number of right guesses about the coins bounds epsilon from below (Steinke,
 Nasr and Jagielski 2023). The documents are words drawn at random from a public list: nobody's
 words, unlike everything else in the corpus, and unlike each other.
@@ -18,9 +18,9 @@ from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.adding import add_documents, refuse_adding
-from sfumato.corpora.documents import Document
-from sfumato.corpora.source import Source
+from sfumato.corpora.planting import add_documents, refuse_adding
+from sfumato.files.source import Source
+from sfumato.text.document import Document
 
 SCHEMA = 1
 SUFFIX = ".coins.json"

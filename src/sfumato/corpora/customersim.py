@@ -3,7 +3,7 @@
 A dialogue is played from a fixed agenda (greet, open, identify, verify, act, part) with sentences
 drawn at random, in the genre of the CustomerSim corpus of Shi et al. 2022, "Selective
 differential privacy for language modeling". Sentences, people and places are our own and stand
-in ``data/customersim.toml``. Names, addresses, phone, order and tracking numbers are labelled
+in ``data/customersim.toml``. Names, addresses, phone, order and tracking numbers are labeled
 wherever they are mentioned, also when only a part is ("Thanks, Ms. Okafor", "ending in 0142");
 titles, shops, prices and waiting times are not sensitive and carry no label.
 """
@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.labelled import Labelled, gold
-from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.labeled import Labeled, gold
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 LABELS = ("ADDRESS", "ORDER", "PERSON", "PHONE", "TRACKING")
 
@@ -48,18 +48,18 @@ _BLOCK = 4096
 T = TypeVar("T")
 
 
-def generate(count: int, randomness: Randomness) -> Iterator[Labelled]:
+def generate(count: int, randomness: Randomness) -> Iterator[Labeled]:
     """``count`` dialogues, one at a time; the first ones do not depend on how many follow."""
     at_least("count", count, 0, MOST_DOCUMENTS)
     return _dialogues(count, _Draws(randomness))
 
 
-def _dialogues(count: int, draws: _Draws) -> Iterator[Labelled]:
+def _dialogues(count: int, draws: _Draws) -> Iterator[Labeled]:
     for number in range(count):
         yield _dialogue(f"dialogue-{number}", draws)
 
 
-def _dialogue(identity: str, draws: _Draws) -> Labelled:
+def _dialogue(identity: str, draws: _Draws) -> Labeled:
     script = _script()
     sentences = script["sentences"]
     intent = draws.pick(script["intents"])
@@ -81,7 +81,7 @@ def _dialogue(identity: str, draws: _Draws) -> Labelled:
     talk.turn("USR", draws.pick(sentences["enough"]))
     if draws.chance(60):
         talk.turn("SYS", draws.pick(sentences["farewell"]))
-    return talk.labelled(identity)
+    return talk.labeled(identity)
 
 
 def _verify(talk: _Transcript, datum: str, draws: _Draws) -> None:
@@ -105,7 +105,7 @@ class _Transcript:
         self._spans: list[Span] = []
 
     def turn(self, speaker: str, *sentences: str) -> None:
-        """One line; the fields in its sentences are filled in and labelled."""
+        """One line; the fields in its sentences are filled in and labeled."""
         self._add(f"\n{speaker}: " if self._pieces else f"{speaker}: ")
         for sentence in sentences:
             for literal, field in _parts(sentence):
@@ -113,10 +113,10 @@ class _Transcript:
                 if field is not None:
                     self._mention(field)
 
-    def labelled(self, identity: str) -> Labelled:
+    def labeled(self, identity: str) -> Labeled:
         """The dialogue as it stands."""
         document = Document("".join(self._pieces), identity, labels=(self._customer.country,))
-        return Labelled(document, Spans(tuple(self._spans)))
+        return Labeled(document, Spans(tuple(self._spans)))
 
     def _mention(self, field: str) -> None:
         start = self._length

@@ -1,22 +1,25 @@
-"""Planting canaries in a corpus on disk, and remembering where."""
+"""Planting canaries in a corpus on disk, and remembering where.
+
+Adding made-up documents to the end of a corpus, all else byte for byte as it was.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import InvalidArgument, MalformedRecord
 from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary, Manifest, Place, insert, plan
-from sfumato.corpora.documents import Document
-from sfumato.corpora.edits import Edit, Edited
-from sfumato.corpora.formats.choose import of_path
-from sfumato.corpora.labelled import read_labelled
-from sfumato.corpora.source import Source
-from sfumato.corpora.writing import is_stream, written
+from sfumato.corpora.labeled import read_labeled
+from sfumato.files.formats import of_path
+from sfumato.files.output import is_stream, write_corpus
+from sfumato.files.source import Source
+from sfumato.text.document import Document
+from sfumato.text.edits import Edit, Edited
 
 
 def plant(
@@ -48,8 +51,8 @@ def plant(
     schedule = plan(sum(1 for _ in source.documents()), repetitions, randomness)
     waiting: deque[Document] = deque()
     places: list[Place] = []
-    planted = insert(_drained(waiting), schedule, canaries)
-    with source.opened() as (chunks, _), written(target, overwrite=overwrite) as output:
+    planted = insert(_drain(waiting), schedule, canaries)
+    with source.opened() as (chunks, _), write_corpus(target, overwrite=overwrite) as output:
         for chunk in chunks:
             waiting.extend(chunk.documents())
             edited = []
@@ -65,17 +68,66 @@ def plant(
 
 
 def _refuse_gold_spans(path: Path) -> None:
-    """Offsets of labelled spans would point to the wrong places after an insertion."""
+    """Offsets of labeled spans would point to the wrong places after an insertion."""
     try:
-        labelled = next(read_labelled(path), None)
+        labeled = next(read_labeled(path), None)
     except MalformedRecord:
         return
-    if labelled is not None:
+    if labeled is not None:
         raise InvalidArgument(
-            "the records have labelled spans, which canaries would move; remove the field 'spans'"
+            "the records have labeled spans, which canaries would move; remove the field 'spans'"
         )
 
 
-def _drained(waiting: deque[Document]) -> Iterator[Document]:
+def _drain(waiting: deque[Document]) -> Iterator[Document]:
     while waiting:
         yield waiting.popleft()
+
+
+FORMATS = ("txt", "jsonl")
+
+
+def add_documents(
+    source: Source, target: Path, documents: Iterable[Document], *, overwrite: bool = False
+) -> None:
+    """Write the corpus with more documents at its end.
+
+    Where a document stands means nothing in training, which draws its records at random. Author and
+    label go into the fields that the layout names.
+    """
+    last = b"\n"
+    with source.opened() as (chunks, _), write_corpus(target, overwrite=overwrite) as output:
+        for chunk in chunks:
+            content = chunk.rewritten([Edited(one.text) for one in chunk.documents()])
+            output.write(content)
+            last = content[-1:] or last
+        output.write(b"" if last == b"\n" else b"\n")
+        for document in documents:
+            output.write(_line(document, source))
+
+
+def refuse_adding(source: Source, target: Path) -> None:
+    """Say no, before anything is written, where a line cannot simply be added."""
+    if source.path is None or source.format.name not in FORMATS or source.layout.whole_file:
+        raise InvalidArgument(
+            "documents are added to jsonl, or to a text file with a document per line, on disk"
+        )
+    if source.layout.encoding.lower().replace("_", "-") not in {"utf-8", "utf8", "utf-8-sig"}:
+        raise InvalidArgument("documents are added to files in utf-8 only")
+    wanted = of_path(target)
+    if wanted is None or wanted.name != source.format.name:
+        raise InvalidArgument(f"the input is {source.format.name} but {target.name} is not")
+    if target.exists() and target.samefile(source.path):
+        raise InvalidArgument(f"{target} is the input; write to another file")
+
+
+def _line(document: Document, source: Source) -> bytes:
+    if source.format.name == "txt":
+        return f"{document.text}\n".encode()
+    layout = source.layout
+    record = {layout.field: document.text}
+    if layout.author_field is not None and document.author is not None:
+        record[layout.author_field] = document.author
+    if layout.label_field is not None and document.labels:
+        record[layout.label_field] = document.labels[0]
+    return (json.dumps(record, ensure_ascii=False) + "\n").encode()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import BadInput, StorageFailed
-from sfumato.corpora.compression import reading
-from sfumato.corpora.documents import Document
+from sfumato.files.output import open_to_read
+from sfumato.text.document import Document
 
 RECORDS = ("paragraph", "article")
 _HEADING = re.compile(r" (= )+.*( =)+ ?")
@@ -28,7 +28,7 @@ def read_wikitext(path: Path, *, record: str = "paragraph") -> Iterator[Document
     """The documents of a file, which may be compressed."""
     one_of("record", record, RECORDS)
     try:
-        with path.open("rb") as raw, reading(raw, path.suffix) as stream:
+        with path.open("rb") as raw, open_to_read(raw, path.suffix) as stream:
             text = stream.read().decode("utf-8")
     except OSError as error:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None

@@ -38,12 +38,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import DRAWS, Randomness
-from sfumato.mechanisms.allowed import level
-from sfumato.mechanisms.blocks import in_blocks
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.draws import in_blocks
+from sfumato.mechanisms.mechanism import level
 from sfumato.vectors.space import Space
 
 CODES = 4096
@@ -56,7 +56,7 @@ MOST_ENUMERATED = 10
 class Binary:
     """Flip the bits of a word's code at random and take the word whose code is nearest then.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> binary = Binary(space=default_space(), epsilon=2)
     >>> points = binary.space.points(["london"] * 5)
     >>> replaced = binary.privatize(points, Randomness.reproducible(7))

@@ -15,8 +15,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Notion, metric_dp
 from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.guarantee import Notion, metric_dp
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
@@ -46,7 +46,7 @@ def loss_bounds(mechanism: PointMechanism, point: int) -> NDArray[np.float64]:
     """The claimed bound from one point to every point, the unknown one last."""
     guarantee = mechanism.guarantee()
     if isinstance(mechanism, BoundsPairs):
-        own = _checked(mechanism, mechanism.loss_bounds(point))
+        own = _check(mechanism, mechanism.loss_bounds(point))
         if not _is_plain(mechanism):
             return own
         return np.minimum(own, guarantee.epsilon * euclidean(mechanism.space, point))
@@ -79,7 +79,7 @@ def euclidean(space: Space, point: int) -> NDArray[np.float64]:
     return found
 
 
-def _checked(mechanism: PointMechanism, bounds: object) -> NDArray[np.float64]:
+def _check(mechanism: PointMechanism, bounds: object) -> NDArray[np.float64]:
     """One number per point: a claim that cannot be read must not pass for one that holds."""
     found = np.asarray(bounds)
     size = len(mechanism.space) + 1

@@ -16,7 +16,7 @@ Why it holds
 
 Care
     Without the ½ the claim is false: the sum changes too. Choosing the ``size`` words nearest to
-    the input gives neighbouring inputs different sets of outputs, and then nothing is proven at
+    the input gives neighboring inputs different sets of outputs, and then nothing is proven at
     all; here the groups are a partition. The vocabulary is cut into as many groups of ``size``
     words as it holds; what is left over is spread, so a group may be larger and never smaller.
     Epsilon is not per distance: inside every group it is shared out between the nearest and the
@@ -35,13 +35,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.allowed import level
-from sfumato.mechanisms.drawing import cumulated, draw_columns
-from sfumato.mechanisms.rows import CELLS, FromRows, log_normalised
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.draws import cumulate_rows, draw_columns
+from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.rows import CELLS, FromRows, log_normalized
 from sfumato.vectors.groups import groups_of_similar
 from sfumato.vectors.space import Space
 
@@ -54,7 +54,7 @@ NOBODY = -1
 class Custom(FromRows):
     """Draw a word of the same group with a probability that falls off with distance.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> custom = Custom(space=default_space(), epsilon=8)
     >>> points = custom.space.points(["london"] * 5)
     >>> replaced = custom.privatize(points, Randomness.reproducible(7))
@@ -79,7 +79,7 @@ class Custom(FromRows):
         return Guarantee(
             notion=Notion.LDP_WITHIN_GROUPS,
             unit="word",
-            neighbours="any two values of one word in the same group",
+            neighbors="any two values of one word in the same group",
             epsilon=self.epsilon,
             leaks=(
                 f"at any epsilon, which group each original is in (groups of {self._sizes} words "
@@ -150,12 +150,15 @@ class Custom(FromRows):
         np.minimum(scores, 1.0, out=scores)
         scores *= -0.5 * self.epsilon
         scores[~self._present(points)] = -np.inf
-        return log_normalised(scores)
+        return log_normalized(scores)
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; cost and memory follow the size of a group."""
         columns = draw_columns(
-            lambda some: cumulated(self.log_inside(some)), self.members.shape[1], points, randomness
+            lambda some: cumulate_rows(self.log_inside(some)),
+            self.members.shape[1],
+            points,
+            randomness,
         )
         outputs: NDArray[np.intp] = self.members[self.groups[points], columns]
         return outputs

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
-from sfumato.mechanisms.allowed import level
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.mechanism import level
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances
 from sfumato.vectors.space import Space
 
@@ -37,7 +37,7 @@ class Exponential(ByDistance):
     """Replace a word by one drawn with a probability that falls off with distance.
 
     >>> from sfumato.core.randomness import Randomness
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> exponential = Exponential(space=default_space(), epsilon=8)
     >>> points = exponential.space.points(["london"] * 5)
     >>> replaced = exponential.privatize(points, Randomness.reproducible(7))

@@ -43,14 +43,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
-from sfumato.accounting.wording import exact
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.allowed import level
-from sfumato.mechanisms.blocks import in_blocks
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.guarantees.wording import exact
+from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.mahalanobis import rounded_up
+from sfumato.mechanisms.mechanism import level
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance
 from sfumato.vectors.poincare import Ball
 from sfumato.vectors.space import Space
@@ -65,7 +65,7 @@ class Hyperbolic:
 
     Where noise does not exist, or rows are asked for, this makes a ``HyperbolicRows``.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> hyperbolic = Hyperbolic(space=default_space(), epsilon=60)
     >>> points = hyperbolic.space.points(["london"] * 5)
     >>> replaced = hyperbolic.privatize(points, Randomness.reproducible(7))

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blocks import in_blocks
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.draws import in_blocks
 from sfumato.vectors.space import Space
 
 SMALLEST_EPSILON = 1e-12
@@ -41,7 +41,7 @@ SMALLEST_EPSILON = 1e-12
 class Laplace:
     """Move a word's vector by Laplace noise and take the word that is nearest then.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> laplace = Laplace(space=default_space(), epsilon=8)
     >>> points = laplace.space.points(["london"] * 5)
     >>> replaced = laplace.privatize(points, Randomness.reproducible(7))

@@ -8,7 +8,7 @@ Guarantee
     epsilon. The level that the statement gives as one number is the largest, that is the weakest.
 
 Why it holds
-    Where two texts are neighbours the policies decide alike in both, so every word goes through
+    Where two texts are neighbors the policies decide alike in both, so every word goes through
     the same mechanism in both. Words without a level are the same and are copied. Each other word
     has randomness of its own, and the product of independent draws has the product of the ratios,
     each bounded by the mechanism of that word's level. Giving a word that several policies select
@@ -16,7 +16,7 @@ Why it holds
 
 What does not hold
     Which level a word has shows, and so does what the policies read off it. A word and another one
-    of a different level are not neighbours: nothing bounds how well they can be told apart, so a
+    of a different level are not neighbors: nothing bounds how well they can be told apart, so a
     level must not itself be the secret. What no policy selects stands in the clear.
 
 Care
@@ -34,23 +34,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sfumato.accounting.guarantee import Guarantee, Notion
-from sfumato.accounting.wording import exact
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.selective import (
     CHOICE_LEAK,
     STRUCTURE_LEAK,
     Privatized,
-    compared,
+    compare_words,
     counting,
     selecting,
 )
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy, naming
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 LEVEL_LEAK = "which level each selected word has"
 
@@ -98,7 +98,7 @@ class Levels:
             inner,
             scope=f"every word that has a level, at the epsilon of its level ({self._listed()}; "
             "the largest stands for all)",
-            neighbours=compared(inner, "each word's level being the same"),
+            neighbors=compare_words(inner, "each word's level being the same"),
             about=(*inner.about, *((one.epsilon, one.policy) for one in self.levels)),
         )
         policies = [level.policy for level in self.levels]

@@ -32,11 +32,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blocks import BLOCK, in_blocks
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.draws import BLOCK, in_blocks
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.vectors.space import Space
 
@@ -51,7 +51,7 @@ class Mahalanobis:
     ``lambda_`` (``lambda`` on the command line) goes from 0, round noise, to 1, the shape of the
     vocabulary.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> mahalanobis = Mahalanobis(space=default_space(), epsilon=8, lambda_=0.3)
     >>> points = mahalanobis.space.points(["london"] * 5)
     >>> replaced = mahalanobis.privatize(points, Randomness.reproducible(7))

@@ -5,6 +5,8 @@ where its law and its proof live. ``Mechanism`` works on words as they are spell
 ``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
 itself: it puts one thing in the place of everything that was found at a place. The baselines do
 that.
+
+Levels that a computer's numbers can carry through a mechanism.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from sfumato.accounting.guarantee import Guarantee
+from sfumato.core.checks import positive
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.stretches import Stretch
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.text.span import Stretch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,3 +88,21 @@ class Keyed(Protocol):
     def under(self, key: Key) -> Self:
         """The same mechanism under another key."""
         ...
+
+
+SMALLEST, LARGEST = 1e-12, 1e300
+
+
+def level(epsilon: object) -> float:
+    """A level that is neither lost beside a distance nor makes it overflow.
+
+    >>> level(5)
+    5.0
+    """
+    checked = positive("epsilon", epsilon)
+    if not SMALLEST <= checked <= LARGEST:
+        raise InvalidArgument(
+            f"epsilon={checked:g} must lie between {SMALLEST:g} and {LARGEST:g}: below, the output "
+            "is pure noise already; above, words stay as they are"
+        )
+    return checked

@@ -32,10 +32,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.core.checks import at_least, between
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blocks import in_blocks
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.mechanisms.mahalanobis import rounded_up
 from sfumato.vectors.search import NearestSearch
@@ -48,7 +48,7 @@ class Projected:
 
     ``dimensions`` is what the projection leaves, by default half of what the space has.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> projected = Projected(space=default_space(), epsilon=8, dimensions=20)
     >>> points = projected.space.points(["london"] * 5)
     >>> replaced = projected.privatize(points, Randomness.reproducible(7))

@@ -36,11 +36,11 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
-from sfumato.accounting.guarantee import Guarantee, no_guarantee
-from sfumato.core.config import FileToRead
 from sfumato.core.keys import Key
-from sfumato.corpora.stretches import Stretch
+from sfumato.core.settings import FileToRead
+from sfumato.guarantees.guarantee import Guarantee, no_guarantee
 from sfumato.mechanisms.redact import TYPE_LEAK
+from sfumato.text.span import Stretch
 
 DIGITS = 12  # of the surrogate, 4 bits each
 
@@ -56,7 +56,7 @@ LINK_LEAK = "which stretches are the same in other outputs under the same key fi
 class Pseudonym:
     """Replace what was found by a code that is the same for the same text.
 
-    >>> from sfumato.corpora.spans import Span
+    >>> from sfumato.text.span import Span
     >>> ada = Stretch(0, 12, "Ada Lovelace", Span(0, 12, "PERSON"))
     >>> again = Stretch(40, 54, "ADA LOVELACE's", Span(40, 54, "PERSON"))
     >>> first, second = Pseudonym().replace([ada, again])
@@ -86,15 +86,15 @@ class Pseudonym:
     def replace(self, stretches: Sequence[Stretch]) -> list[str]:
         """The type of each stretch and the code of its text, in square brackets."""
         return [
-            f"[{one.kind}-{self.key.code(one.label, normalised(one.text))[:DIGITS]}]"
+            f"[{one.kind}-{self.key.code(one.label, normalize_entity(one.text))[:DIGITS]}]"
             for one in stretches
         ]
 
 
-def normalised(text: str) -> str:
+def normalize_entity(text: str) -> str:
     r"""The text without what does not make it another entity.
 
-    >>> normalised("  ZOË\u200b  Smith’s "), normalised("Zoe\u0308 Smith")
+    >>> normalize_entity("  ZOË\u200b  Smith’s "), normalize_entity("Zoe\u0308 Smith")
     ('zoë smith', 'zoë smith')
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.accounting.guarantee import Guarantee, no_guarantee
-from sfumato.corpora.stretches import Stretch
+from sfumato.guarantees.guarantee import Guarantee, no_guarantee
+from sfumato.text.span import Stretch
 
 TYPE_LEAK = "as what type each replaced stretch was found"
 
@@ -37,7 +37,7 @@ TYPE_LEAK = "as what type each replaced stretch was found"
 class Redact:
     """Mask what was found by its type; there are no settings.
 
-    >>> from sfumato.corpora.spans import Span
+    >>> from sfumato.text.span import Span
     >>> Redact().replace([Stretch(0, 12, "Ada Lovelace", Span(0, 12, "PERSON"))])
     ['[PERSON]']
     """

@@ -26,14 +26,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blockwise import sums_of_blocks
-from sfumato.mechanisms.drawing import draw_from_rows
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.draws import draw_from_rows, sums_of_blocks
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.mechanisms.store import RowStore
+from sfumato.mechanisms.row_store import RowStore
+from sfumato.vectors.distances import extend, squared_distances
 from sfumato.vectors.space import Space
-from sfumato.vectors.squares import extended, squared_distances
 
 # Numbers held at once in a block of rows (32 MB), and words compared with a block at once.
 CELLS = 1 << 22
@@ -113,7 +112,7 @@ class ByDistance(FromRows):
         # What all words of a row have in common cancels; without it no level is too high.
         scores -= scores.min(axis=1, keepdims=True)
         scores *= -0.5 * self.epsilon
-        return log_normalised(scores)
+        return log_normalized(scores)
 
     def weights(self, points: NDArray[np.intp], words: slice) -> NDArray[np.float64]:
         """What is proportional to the probability of some words, one row per point."""
@@ -137,7 +136,7 @@ class ByDistance(FromRows):
         return weights
 
 
-def log_normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_normalized(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log-probabilities proportional to exp(score) in each row; the scores are overwritten."""
     scores -= scores.max(axis=1, keepdims=True)
     scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
@@ -154,13 +153,13 @@ def distances(
     """
     # From the centroid, where the point of unknown words is, numbers are smallest.
     unknown = points == space.unknown
-    here = extended(space.vectors[np.where(unknown, 0, points)], space.centroid)
+    here = extend(space.vectors[np.where(unknown, 0, points)], space.centroid)
     if unknown.any():
-        here[unknown] = extended(space.centroid[None], space.centroid)
+        here[unknown] = extend(space.centroid[None], space.centroid)
     first, last, _ = words.indices(len(space))
     parts = [
         squared_distances(
-            here, extended(space.vectors[start : min(start + WORDS, last)], space.centroid)
+            here, extend(space.vectors[start : min(start + WORDS, last)], space.centroid)
         )
         for start in range(first, last, WORDS)
     ]

@@ -1,7 +1,7 @@
 """Sensitive words always become sensitive words; the others mostly stay.
 
 Guarantee
-    Utility-optimised metric local DP, (V_S, V_S, epsilon, ln 1/p): for all words x, x' and every
+    Utility-optimized metric local DP, (V_S, V_S, epsilon, ln 1/p): for all words x, x' and every
     sensitive word y, P[M(x) = y] <= exp(epsilon * d(x, x')) * P[M(x') = y], with a further factor
     of 1/p where x is sensitive and x' is not. Of an output that is not sensitive nothing is said:
     it *is* the original. Words outside the vocabulary share one point, which is sensitive and never
@@ -35,12 +35,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp
 from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
-from sfumato.mechanisms.allowed import level
+from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.rows import FromRows, distances, log_normalised
+from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.rows import FromRows, distances, log_normalized
 from sfumato.vectors.space import Space
 
 
@@ -48,7 +48,7 @@ from sfumato.vectors.space import Space
 class SanitizePlus(FromRows):
     """Draw a sensitive word by distance, for every sensitive word and for a share of the others.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> mechanism = SanitizePlus(space=default_space(), epsilon=8)
     >>> the = mechanism.space.point_of("the")
     >>> row = mechanism.row(the)
@@ -69,16 +69,16 @@ class SanitizePlus(FromRows):
         object.__setattr__(self, "sensitive", _words(self.sensitive))
 
     def guarantee(self) -> Guarantee:
-        """Utility-optimised metric LDP; plain metric DP where no word ever stays on purpose."""
+        """Utility-optimized metric LDP; plain metric DP where no word ever stays on purpose."""
         about = (self.space, self.p, self.sensitive_share, frozenset(self.sensitive))
         plain = metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=about)
         if self.p == 1 or self.is_sensitive.all():
             return plain
         listed = int(np.count_nonzero(self.is_sensitive[: self._frequent]))
         return Guarantee(
-            notion=Notion.UTILITY_OPTIMISED_METRIC_LDP,
+            notion=Notion.UTILITY_OPTIMIZED_METRIC_LDP,
             unit=plain.unit,
-            neighbours=f"{plain.neighbours} (with a further factor of 1/{self.p}, in each release, "
+            neighbors=f"{plain.neighbors} (with a further factor of 1/{self.p}, in each release, "
             "where the one is sensitive and the other is not)",
             epsilon=self.epsilon,
             metric=self.space.metric,
@@ -124,7 +124,7 @@ class SanitizePlus(FromRows):
         # What all words of a row have in common cancels; without it no level is too high.
         scores -= scores.min(axis=1, keepdims=True)
         scores *= -0.5 * self.epsilon
-        logs = log_normalised(scores)
+        logs = log_normalized(scores)
         staying = np.flatnonzero(~self.is_sensitive[points])
         logs[staying] += math.log(self.p)
         logs[staying, points[staying]] = math.log1p(-self.p) if self.p < 1 else -math.inf

@@ -9,7 +9,7 @@ Why it holds
     Unselected text is the same in both and is copied. Each selected word goes through the inner
     mechanism with randomness of its own, and the product of independent draws has the product
     of the ratios. If the policy reads context, changing one word may change the decision about
-    another; such pairs are not neighbours here, so the decisions themselves count as public.
+    another; such pairs are not neighbors here, so the decisions themselves count as public.
 
 What it does not say
     Whatever the policy misses stands in the clear. Which words were selected, how many there
@@ -26,16 +26,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.edits import Edit, Edited
-from sfumato.corpora.stretches import stretches
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy, find_each
+from sfumato.text.document import Document
+from sfumato.text.edits import Edit, Edited
+from sfumato.text.span import stretches
+from sfumato.text.words import Words
 
 STRUCTURE_LEAK = (
     "how many words there are and all punctuation, symbols (also flags and Braille), white space "
@@ -98,7 +98,7 @@ class Selective:
         selective = replace(
             inner,
             scope=f"every {inner.unit} that the policy '{self.policy.name}' selects",
-            neighbours=compared(inner, "the selection being the same"),
+            neighbors=compare_words(inner, "the selection being the same"),
             about=(*inner.about, self.policy),
         )
         selective = selecting(selective, self.policy).leaking(*([CHOICE_LEAK] if by_words else []))
@@ -165,13 +165,13 @@ def counting(inner: Guarantee, uncovered: int | None) -> Guarantee:
     return replace(inner, uncovered=names)
 
 
-def compared(inner: Guarantee, same: str) -> str:
+def compare_words(inner: Guarantee, same: str) -> str:
     """Which texts are compared when the words inside them are compared as ``inner`` says."""
     if inner.notion is Notion.NONE:
-        return inner.neighbours
+        return inner.neighbors
     texts = f"texts that differ in selected words only, {same}"
     if inner.notion is not Notion.METRIC_DP:
-        return f"{texts}, and for each such word {inner.neighbours}"
+        return f"{texts}, and for each such word {inner.neighbors}"
     return texts + (" and the capitals too" if CASE_LEAK in inner.leaks else "")
 
 

@@ -34,14 +34,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
-from sfumato.accounting.wording import exact
 from sfumato.core.checks import positive
-from sfumato.mechanisms.allowed import level
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalised
+from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalized
+from sfumato.vectors.distances import words_within
 from sfumato.vectors.space import Space
-from sfumato.vectors.within import words_within
 
 # How often, at most, a known word is replaced by one beyond the default gamma.
 BETA = 0.001
@@ -55,7 +55,7 @@ class Truncated(ByDistance):
     """Draw a near word by its distance, or any of the far words alike.
 
     >>> from sfumato.core.randomness import Randomness
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> truncated = Truncated(space=default_space(), epsilon=8)
     >>> points = truncated.space.points(["london"] * 5)
     >>> replaced = truncated.privatize(points, Randomness.reproducible(7))
@@ -115,7 +115,7 @@ class Truncated(ByDistance):
         with np.errstate(divide="ignore"):  # no ⊥ where no word is beyond: ln 0 = −inf
             spread = np.log(beyond)
         items[:, -1] = -0.5 * self.epsilon * (self.reach - common) + spread
-        logs = log_normalised(items)
+        logs = log_normalized(items)
         # ⊥ becomes each word beyond gamma with the same chance.
         with np.errstate(invalid="ignore"):  # −inf − −inf where there is no ⊥ to share out
             each = logs[:, -1] - spread

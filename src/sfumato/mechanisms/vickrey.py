@@ -29,12 +29,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import between
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.blocks import in_blocks
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.laplace import Laplace
-from sfumato.vectors.nearest_two import NearestTwo
+from sfumato.vectors.search import NearestTwo
 from sfumato.vectors.space import Space
 
 
@@ -44,7 +44,7 @@ class Vickrey:
 
     ``t`` goes from 0, always the nearest, to 1, always the second nearest.
 
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> vickrey = Vickrey(space=default_space(), epsilon=8, t=0.25)
     >>> points = vickrey.space.points(["london"] * 5)
     >>> replaced = vickrey.privatize(points, Randomness.reproducible(7))

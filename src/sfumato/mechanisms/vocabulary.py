@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of
 from sfumato.core.errors import UnknownWords
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.mechanism import PointMechanism
 
 UNKNOWN = ("centroid", "error", "keep")
@@ -41,7 +41,7 @@ class OverVocabulary:
     """A word mechanism made of a mechanism on points and a rule for unknown words and case.
 
     >>> from sfumato.mechanisms.laplace import Laplace
-    >>> from sfumato.vectors.embedded import default_space
+    >>> from sfumato.vectors.load import default_space
     >>> mechanism = OverVocabulary(points=Laplace(space=default_space(), epsilon=5))
     >>> known = set(default_space().words)
     >>> outputs = mechanism.privatize(["Aspirin", "xQ7-canary"], Randomness.secure())
@@ -67,8 +67,8 @@ class OverVocabulary:
         if self.unknown == "error":
             guarantee = guarantee.leaking(KNOWN_LEAK)
         if self.case == "restore":
-            neighbours = f"{guarantee.neighbours} with the same capitals"
-            guarantee = replace(guarantee.leaking(CASE_LEAK), neighbours=neighbours)
+            neighbors = f"{guarantee.neighbors} with the same capitals"
+            guarantee = replace(guarantee.leaking(CASE_LEAK), neighbors=neighbors)
         return guarantee
 
     def uncovered(self, words: Sequence[str]) -> int:
@@ -91,7 +91,7 @@ class OverVocabulary:
             )
         outputs = [space.words[point] for point in self.points.privatize(inputs, randomness)]
         if self.case == "restore":
-            outputs = [restored(out, word) for out, word in zip(outputs, words, strict=True)]
+            outputs = [restore_case(out, word) for out, word in zip(outputs, words, strict=True)]
         if self.unknown == "keep":
             outputs = [
                 word if stays else out
@@ -100,11 +100,11 @@ class OverVocabulary:
         return outputs
 
 
-def restored(replacement: str, original: str) -> str:
+def restore_case(replacement: str, original: str) -> str:
     """The replacement with the original's pattern of capitals.
 
-    >>> restored("paris", "LONDON"), restored("paris", "London"), restored("paris", "london")
-    ('PARIS', 'Paris', 'paris')
+    >>> [restore_case("paris", original) for original in ("LONDON", "London", "london")]
+    ['PARIS', 'Paris', 'paris']
     """
     if len(original) > 1 and original.isupper():
         return replacement.upper()

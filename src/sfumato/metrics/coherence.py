@@ -6,9 +6,9 @@ different tokens, so the two are means over different numbers of them; the inter
 resamples documents, each with what became of it.
 
 How to get the numbers
-    ``sfumato.training.evaluation.predicted(model, documents)`` for the one and the other, ``model``
-    being loaded by ``sfumato.models.loading.load_model``. The model must be public: one that was
-    trained on the originals would find them familiar for another reason.
+    ``sfumato.training.evaluation.predict_tokens(model, documents)`` for the one and the other,
+    ``model`` being loaded by ``sfumato.models.load.load_model``. The model must be public: one that
+    was trained on the originals would find them familiar for another reason.
 
 Care
     Fluent is not faithful: a model may find a wrong word perfectly natural. Measured on private
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.prediction import CONFIDENCE, RESAMPLES, Measured, Predicted, perplexity
+from sfumato.results.measured import CONFIDENCE, RESAMPLES, Measured, Predicted, perplexity
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,22 +16,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.build import build, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.metrics.choosing import Suggestion, suggest
-from sfumato.metrics.deniability import Done, Effort, Estimate, interval
+from sfumato.metrics.deniability import DrawEffort, Estimate, interval
 from sfumato.metrics.protection import Watched
-from sfumato.metrics.semantics import SemanticDistance, semantic_distance
+from sfumato.metrics.similarity import SemanticDistance, semantic_distance
+from sfumato.metrics.suggestion import Suggestion, suggest
 from sfumato.vectors.space import Space
 
 # Enough to have everything built that is built at the first use.
 WARM_UP = 2
 # A comparison looks for a level per mechanism, and says how near it came: few draws will do.
-SEARCH = Effort(draws=80)
+SEARCH = DrawEffort(draws=80)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ class Bench:
 
 
 def at_levels(
-    bench: Bench, names: Sequence[str], levels: Sequence[float], done: Done = lambda _: None
+    bench: Bench, names: Sequence[str], levels: Sequence[float], done: Advance = lambda _: None
 ) -> Comparison:
     """Every mechanism at every level, by name and level."""
     found: list[Compared | Skipped] = []
@@ -101,7 +102,7 @@ def at_keep(
     names: Sequence[str],
     keep: float,
     watched: Watched,
-    done: Done = lambda _: None,
+    done: Advance = lambda _: None,
 ) -> Comparison:
     """Every mechanism at the level where the median public word stays with ``keep``.
 
@@ -136,7 +137,7 @@ def _at_level(bench: Bench, name: str, epsilon: float) -> Compared | Skipped:
     except InvalidArgument as error:
         return Skipped(name, epsilon, str(error))
     built = time.perf_counter() - start
-    return _measured(bench, name, mechanism, epsilon, built)
+    return _measure(bench, name, mechanism, epsilon, built)
 
 
 def _at_keep(bench: Bench, name: str, keep: float, watched: Watched) -> Compared | Skipped:
@@ -151,7 +152,7 @@ def _at_keep(bench: Bench, name: str, keep: float, watched: Watched) -> Compared
     return row if isinstance(row, Skipped) else replace(row, suggestion=found)
 
 
-def _measured(
+def _measure(
     bench: Bench, name: str, mechanism: PointMechanism, epsilon: float, built: float
 ) -> Compared:
     start = time.perf_counter()

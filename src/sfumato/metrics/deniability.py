@@ -19,7 +19,7 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,20 +27,19 @@ from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
-from sfumato.core.intervals import clopper_pearson
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import CELLS, RowMechanism
 from sfumato.metrics.population import FREQUENT
-from sfumato.metrics.quantiles import binomial_below
+from sfumato.statistics.intervals import clopper_pearson
+from sfumato.statistics.shares import binomial_below
 
 CONFIDENCE = 0.95
 # A sum of probabilities that misses its mark by rounding alone has reached it.
 ROUNDING = 1e-12
 # Words drawn together when there are no rows.
 WORDS_AT_ONCE = 50
-
-Done = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
+class DrawEffort:
     """How S_w is meant and how much is drawn per word where there are no rows."""
 
     eta: float = 0.1
@@ -91,9 +90,9 @@ class Deniability:
 def deniability(
     mechanism: PointMechanism,
     points: NDArray[np.intp],
-    effort: Effort,
+    effort: DrawEffort,
     randomness: Randomness,
-    done: Done = lambda _: None,
+    done: Advance = lambda _: None,
 ) -> Deniability:
     """N_w and S_w for each point of a known word; ``done`` hears how many words were added."""
     if isinstance(mechanism, RowMechanism):
@@ -102,7 +101,7 @@ def deniability(
 
 
 def _from_rows(
-    mechanism: RowMechanism, points: NDArray[np.intp], eta: float, done: Done
+    mechanism: RowMechanism, points: NDArray[np.intp], eta: float, done: Advance
 ) -> Deniability:
     keep, outputs = np.empty(len(points)), np.empty(len(points), dtype=np.int64)
     size = max(1, CELLS // len(mechanism.space))
@@ -131,9 +130,9 @@ def effective_outputs(rows: NDArray[np.float64], eta: float) -> NDArray[np.int64
 def _from_draws(
     mechanism: PointMechanism,
     points: NDArray[np.intp],
-    effort: Effort,
+    effort: DrawEffort,
     randomness: Randomness,
-    done: Done,
+    done: Advance,
 ) -> Deniability:
     stayed, outputs = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
     for start in range(0, len(points), WORDS_AT_ONCE):

@@ -18,16 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Points
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
-from sfumato.policies.policy import Policy, found_in
+from sfumato.policies.policy import Policy, find_in
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 FREQUENT = 10_000
-
-Points = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,18 +72,18 @@ def frequent_words(space: Space) -> Population:
     return Population(space, np.arange(size, dtype=np.intp), np.ones(size, dtype=np.int64))
 
 
-def selected_words(documents: Iterable[Document], policy: Policy, space: Space) -> Population:
+def select_words(documents: Iterable[Document], policy: Policy, space: Space) -> Population:
     """The distinct words that a policy selects in documents."""
     seen = np.zeros(len(space) + 1, dtype=np.int64)
     documents_read = 0
-    for document, spans in found_in(policy, documents):
+    for document, spans in find_in(policy, documents):
         documents_read += 1
         words = Words.of(document.text)
         chosen = spans.select(words)
         np.add.at(seen, space.points(words[index] for index in chosen), 1)
     if not documents_read:
         raise BadInput("the corpus holds no document, so there is no word to measure")
-    return _counted(space, seen, policy)
+    return _count(space, seen, policy)
 
 
 def alone_selected(policy: Policy, space: Space) -> Population:
@@ -93,10 +92,10 @@ def alone_selected(policy: Policy, space: Space) -> Population:
     A word list or a pattern may be private, so the result counts as private.
     """
     documents = (Document(word) for word in space.words)
-    return selected_words(documents, policy, space)
+    return select_words(documents, policy, space)
 
 
-def _counted(space: Space, seen: NDArray[np.int64], policy: Policy) -> Population:
+def _count(space: Space, seen: NDArray[np.int64], policy: Policy) -> Population:
     points = np.flatnonzero(seen[:-1]).astype(np.intp)
     unknown = int(seen[-1])
     if not len(points) and unknown:

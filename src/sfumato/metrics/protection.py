@@ -10,6 +10,12 @@ Care
     draws; otherwise the list would hold whichever words had luck in the first ones. The quantiles
     are over estimates, each of which has noise of its own, so the outer ones lie a little too far
     out.
+
+How alone a word stands in a public space.
+
+Words in sparse regions keep their place long after typical words have lost it. Which words those
+are follows from public vectors alone, so they can be looked for among all words before any noise
+is drawn; what a mechanism does to them is then measured.
 """
 
 from __future__ import annotations
@@ -19,20 +25,66 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.checks import at_least
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.metrics.deniability import Deniability, Done, Effort, Estimate, deniability
-from sfumato.metrics.isolation import Neighbour, most_isolated, nearest_neighbour
+from sfumato.metrics.deniability import Deniability, DrawEffort, Estimate, deniability
 from sfumato.metrics.population import Population
-from sfumato.metrics.quantiles import median_interval
+from sfumato.statistics.shares import median_interval
 from sfumato.vectors.space import Space
+
+# Neighbors are counted among an evenly spaced part of the vocabulary: the ten nearest of one word
+# in ten tell how dense a region is, at a tenth of the price.
+LANDMARKS = 6000
+NEIGHBORS = 10
+BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """The nearest other word, and how far it is."""
+
+    word: str
+    distance: float
+
+
+def nearest_neighbor(space: Space, point: int) -> Neighbor:
+    """The nearest other word of the vocabulary."""
+    distances = space.distances_from(point)
+    distances[point] = np.inf
+    nearest = int(distances.argmin())
+    return Neighbor(space.words[nearest], float(distances[nearest]))
+
+
+def most_isolated(space: Space, points: Points, count: int) -> Points:
+    """Those of the points whose surroundings are emptiest, the emptiest first."""
+    order = np.argsort(-surroundings(space, points), kind="stable")
+    return points[order[:count]]
+
+
+def surroundings(space: Space, points: Points) -> Floats:
+    """Mean distance to the nearest landmarks, for each point."""
+    landmarks = np.arange(0, len(space), max(1, len(space) // LANDMARKS))
+    places = space.at(landmarks) - space.centroid
+    lengths = np.einsum("nd,nd->n", places, places)
+    near = min(NEIGHBORS, len(landmarks) - 1)
+    found = np.empty(len(points))
+    for start in range(0, len(points), BLOCK):
+        block = points[start : start + BLOCK]
+        here = space.at(block) - space.centroid
+        squares = lengths - 2.0 * (here @ places.T)
+        squares += np.einsum("nd,nd->n", here, here)[:, None]
+        squares[block[:, None] == landmarks] = np.inf  # a word is no neighbor of its own
+        nearest = np.partition(squares, near - 1, axis=1)[:, :near]
+        found[start : start + BLOCK] = np.sqrt(np.maximum(nearest, 0.0)).mean(axis=1)
+    return found
+
 
 LISTED = 10
 # Isolated words that are measured besides the sample.
 SUSPECTS = 30
-
-Points = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +123,7 @@ class Exposed:
     word: str
     keep: Estimate
     outputs: int
-    neighbour: Neighbour
+    neighbor: Neighbor
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -102,9 +154,9 @@ class Protection:
 def protection(
     mechanism: PointMechanism,
     watched: Watched,
-    effort: Effort,
+    effort: DrawEffort,
     randomness: Randomness,
-    done: Done = lambda _: None,
+    done: Advance = lambda _: None,
 ) -> Protection:
     """Measure the sample for its quantiles, and everything watched for its tail."""
     # Some words are both in the sample and suspected; one measurement of them will do.
@@ -143,7 +195,7 @@ def _exposed(space: Space, point: int, measured: Deniability, place: int) -> Exp
         word=space.words[point],
         keep=measured.estimate(place),
         outputs=int(measured.outputs[place]),
-        neighbour=nearest_neighbour(space, point),
+        neighbor=nearest_neighbor(space, point),
     )
 
 

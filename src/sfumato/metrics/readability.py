@@ -6,7 +6,7 @@ Three modest figures, none of which understands a sentence:
   Higher is easier, 60 to 70 is plain English. Made for English.
 - ``variety``: different words among all words (type–token ratio). It falls with the length of a
   text: compare texts of one length, such as a text with its privatized form.
-- ``familiar``: the share of neighbouring words that also stand next to each other in a public
+- ``familiar``: the share of neighboring words that also stand next to each other in a public
   corpus. Word-by-word replacement breaks pairs first, so this falls where grammar breaks.
 
 Syllables
@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sfumato.core.errors import BadInput
-from sfumato.corpora.words import Words
+from sfumato.text.words import Words
 
 _VOWELS = re.compile(r"[aeiouy]+")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n+")
@@ -45,7 +45,7 @@ class Readability:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of neighbouring words that a public corpus holds."""
+    """Pairs of neighboring words that a public corpus holds."""
 
     known: frozenset[tuple[str, str]]
 
@@ -107,6 +107,6 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     words = Words.of(text)
     for index in range(1, len(words)):
         gap = text[words.ends[index - 1] : words.starts[index]]
-        # Across the end of a sentence two words are no neighbours.
+        # Across the end of a sentence two words are no neighbors.
         if not _SENTENCE_END.search(gap):
             yield words[index - 1].casefold(), words[index].casefold()

@@ -8,11 +8,24 @@
 
 An empty reconstruction scores 0 against anything but an empty reference. Special tokens that a
 model adds are not part of a text: ``without_special`` takes them out first. A batch that was
-reconstructed in an unknown order is put in order by ``assigned`` before it is scored.
+reconstructed in an unknown order is put in order by ``assign_best`` before it is scored.
 
 Reference
     Lin 2004, "ROUGE" (ROUGE-L with words cut at everything but letters and digits, lower-cased,
     not stemmed; the same numbers as the ``rouge-score`` package gives).
+
+METEOR: words in common, their stems and synonyms included, less for broken order.
+
+Synonyms come from WordNet, which is data and no part of a package. Without it a score would be a
+different one under the same name, so none is given: the error says where WordNet is looked for.
+
+Care
+    NLTK stems the words that differ before it asks WordNet, so synonyms whose stem is no word
+    ("automobile" becomes "automobil") are not found, and the score is a little too low. It also
+    refuses a folder of data that other accounts may write to.
+
+Reference
+    Banerjee and Lavie 2005; as NLTK computes it.
 """
 
 from __future__ import annotations
@@ -20,16 +33,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, MissingModel
+from sfumato.text.words import Words
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
-Score = Callable[[str, str], float]
+CompareTexts = Callable[[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +109,15 @@ def without_special(tokens: Iterable[int], special: Iterable[int]) -> list[int]:
     return [int(token) for token in tokens if int(token) not in left_out]
 
 
-def assigned(
-    reconstructions: Sequence[str], references: Sequence[str], score: Score | None = None
+def assign_best(
+    reconstructions: Sequence[str], references: Sequence[str], score: CompareTexts | None = None
 ) -> list[str]:
     """The reconstructions in the order of the references, so that the scores add up to the most.
 
     Whoever reconstructs a batch does not learn the order of its rows. A reference for which no
     reconstruction is left gets an empty one. ``score`` is ROUGE-L's F1 unless told.
 
-    >>> assigned(["a dog ran"], ["it rained", "the dog ran"])
+    >>> assign_best(["a dog ran"], ["it rained", "the dog ran"])
     ['', 'a dog ran']
     """
     if len(reconstructions) > len(references):
@@ -130,3 +145,34 @@ def _words(text: str) -> list[str]:
 def _harmonic(precision: float, recall: float) -> float:
     together = precision + recall
     return 2 * precision * recall / together if together else 0.0
+
+
+def meteor(reconstruction: str, reference: str) -> float:
+    """METEOR of one text against another, between 0 and 1."""
+    wordnet = require_wordnet()
+    from nltk.translate.meteor_score import single_meteor_score
+
+    found = [word.lower() for word in Words.of(reconstruction)]
+    wanted = [word.lower() for word in Words.of(reference)]
+    if not found or not wanted:
+        return float(not found and not wanted)
+    return float(single_meteor_score(wanted, found, wordnet=wordnet))
+
+
+def require_wordnet() -> Any:
+    """WordNet, or an error that says how to get it."""
+    extra("nltk", needed_for="METEOR", extra="attack")
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        # The library's own message is a page long.
+        pass
+    else:
+        return wordnet
+    raise MissingModel(
+        "METEOR needs WordNet, which was not found: set NLTK_DATA to a folder that holds "
+        "corpora/wordnet.zip and that nobody else may write to (python -m nltk.downloader wordnet "
+        "fetches it); ROUGE-L and Jaccard need no data"
+    )

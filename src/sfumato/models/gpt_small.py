@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GptSmall:
-    """GPT-2's network in another size, for language modelling or classification.
+    """GPT-2's network in another size, for language modeling or classification.
 
     Nothing is pretrained: what such a model can do it learned from the text at hand. ``width``
     must be a multiple of ``heads``; rows are at most ``context`` tokens long.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import at_least, between, extra, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.initial import drawn_from
+from sfumato.models.architecture import draw_weights_from
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -54,7 +54,7 @@ class Lora:
         extra("peft", needed_for="LoRA", extra="train")
         from peft import LoraConfig, get_peft_model
 
-        chosen = _chosen(network, self.targets)
+        chosen = _choose(network, self.targets)
         head = _head(network, wanted=self.head)
         config = LoraConfig(
             r=self.rank,
@@ -64,7 +64,7 @@ class Lora:
             modules_to_save=[head] if head else None,
             fan_in_fan_out=_are_transposed(network, chosen),
         )
-        with drawn_from(randomness):
+        with draw_weights_from(randomness):
             return get_peft_model(network, config)
 
 
@@ -75,13 +75,13 @@ def is_adapted(network: Any) -> bool:
     return isinstance(network, PeftModel)
 
 
-def merged(network: PeftModel) -> PreTrainedModel:
+def merge_adapter(network: PeftModel) -> PreTrainedModel:
     """A plain network with the factors multiplied out; the one given stays as it is."""
     plain: PreTrainedModel = deepcopy(network).merge_and_unload()
     return plain
 
 
-def _chosen(network: PreTrainedModel, targets: tuple[str, ...]) -> list[str]:
+def _choose(network: PreTrainedModel, targets: tuple[str, ...]) -> list[str]:
     """The full names of the layers to adapt."""
     ends = targets or _usual(network)
     layers = _adaptable(network)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

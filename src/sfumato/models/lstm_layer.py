@@ -101,7 +101,7 @@ class LSTM(nn.Module):
         return f"{self.input_size}, {self.hidden_size}, batch_first=True"
 
 
-class Course(NamedTuple):
+class ForwardPass(NamedTuple):
     """What a forward pass leaves for the backward pass; steps come first everywhere."""
 
     entered: Tensor  # (steps, rows, width)
@@ -120,7 +120,7 @@ class Gradients(NamedTuple):
     cell: Tensor
 
 
-def run(weights: Weights, entered: Tensor, start: State) -> Course:
+def run(weights: Weights, entered: Tensor, start: State) -> ForwardPass:
     """The forward pass; to be called where torch does not watch."""
     entered = entered.transpose(0, 1).contiguous()
     steps, rows, _ = entered.shape
@@ -140,10 +140,10 @@ def run(weights: Weights, entered: Tensor, start: State) -> Course:
         cell.addcmul_(enter, candidate)
         torch.tanh(cell, out=squashed[step])
         torch.mul(leave, squashed[step], out=hidden[step + 1])
-    return Course(entered, gates, hidden, cells, squashed)
+    return ForwardPass(entered, gates, hidden, cells, squashed)
 
 
-def run_back(weights: Weights, course: Course, outputs: Tensor, after: State) -> Gradients:
+def run_back(weights: Weights, course: ForwardPass, outputs: Tensor, after: State) -> Gradients:
     """The backward pass, from gradients at the outputs (rows first) and at the last state."""
     outputs = outputs.transpose(0, 1)
     steps, rows, size = course.squashed.shape
@@ -186,7 +186,7 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, outputs: Tensor, hidden: Tensor, cell: Tensor) -> Any:
         saved = ctx.saved_tensors
-        course, weights = Course(*saved[:5]), Weights(*saved[5:])
+        course, weights = ForwardPass(*saved[:5]), Weights(*saved[5:])
         back = run_back(weights, course, outputs, (hidden, cell))
         gates = back.gates.flatten(0, 1)
         of_input = gates.t() @ course.entered.flatten(0, 1)

@@ -2,7 +2,7 @@
 
 The network is that of Selective-DPSGD's experiments: an embedding, one LSTM layer, a linear map to
 the vocabulary. It is saved and loaded like any other model; its ``model_type`` is made known to
-Hugging Face's automatic classes by ``sfumato.models.loading``, not on import.
+Hugging Face's automatic classes by ``sfumato.models.load``, not on import.
 
 Care
     Rows are padded on the right: a recurrent layer has seen nothing of the padding when it comes

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
 from sfumato.policies.identity import Identity, identity_around
 from sfumato.policies.policy import Policy, find_each, naming
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Union:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents at once."""
-        return [Spans.of(chain(*found)) for found in _found_by(self.policies, documents)]
+        return [Spans.of(chain(*found)) for found in _find_by(self.policies, documents)]
 
     def identity(self) -> Identity | None:
         """All policies; another order counts as another policy, though it finds the same."""
@@ -77,7 +77,7 @@ class Minus:
         kept = find_each(self.policy, documents)
         with naming("what is excepted"):
             removed = find_each(self.without, documents)
-        return [_taken_out(*one) for one in zip(kept, removed, documents, strict=True)]
+        return [_take_out(*one) for one in zip(kept, removed, documents, strict=True)]
 
     def identity(self) -> Identity | None:
         """Both policies, each in its place."""
@@ -112,7 +112,7 @@ class Priority:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents at once."""
-        return [_ranked(found) for found in _found_by(self.policies, documents)]
+        return [_rank(found) for found in _find_by(self.policies, documents)]
 
     def identity(self) -> Identity | None:
         """All policies in order of rank."""
@@ -156,7 +156,7 @@ class _Stretches:
             yield replace(span, start=reached)
 
 
-def _found_by(policies: Sequence[Policy], documents: Sequence[Document]) -> list[tuple[Spans, ...]]:
+def _find_by(policies: Sequence[Policy], documents: Sequence[Document]) -> list[tuple[Spans, ...]]:
     """For each document what each policy finds in it."""
     found = []
     for number, policy in enumerate(policies, start=1):
@@ -165,14 +165,14 @@ def _found_by(policies: Sequence[Policy], documents: Sequence[Document]) -> list
     return list(zip(*found, strict=True))
 
 
-def _taken_out(kept: Spans, removed: Spans, document: Document) -> Spans:
+def _take_out(kept: Spans, removed: Spans, document: Document) -> Spans:
     if not len(kept) or not len(removed):
         return kept
     words, taken = Words.of(document.text), _Stretches.of(removed)
     return Spans.of(part for span in kept for part in _without(span, words, taken))
 
 
-def _ranked(by_rank: Sequence[Spans]) -> Spans:
+def _rank(by_rank: Sequence[Spans]) -> Spans:
     found = Spans()
     for spans in by_rank:
         claimed = _Stretches.of(found)

@@ -14,12 +14,11 @@ from hashlib import blake2b
 from typing import ClassVar
 
 from sfumato.core.checks import at_least, between
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.stretches import extent
-from sfumato.corpora.words import Words
 from sfumato.policies.identity import Identity, identity_around
 from sfumato.policies.policy import Policy, find_each
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans, extent
+from sfumato.text.words import Words
 
 _SCALE = float(1 << 64)
 
@@ -73,12 +72,12 @@ class Imperfect:
     def _document_key(self, document: Document, hits: list[_Hit]) -> bytes:
         key = blake2b(str(self.seed).encode(), digest_size=64).digest()
         digest = blake2b(key=key)
-        digest.update(_framed(document.id or ""))
+        digest.update(_frame(document.id or ""))
         reached = 0
         for hit in hits:
-            digest.update(_framed(document.text[reached : hit.start]))
+            digest.update(_frame(document.text[reached : hit.start]))
             reached = hit.end
-        digest.update(_framed(document.text[reached:]))
+        digest.update(_frame(document.text[reached:]))
         return digest.digest()
 
 
@@ -110,7 +109,7 @@ def _draw(key: bytes, number: int) -> float:
     return int.from_bytes(digest, "big") / _SCALE
 
 
-def _framed(text: str) -> bytes:
+def _frame(text: str) -> bytes:
     """The text with its length, so that no two sequences of texts look the same."""
     data = text.encode()
     return len(data).to_bytes(8, "big") + data

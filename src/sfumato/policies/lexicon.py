@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from sfumato.core.config import FileToRead
 from sfumato.core.errors import MalformedRecord, StorageFailed, UndecodableText
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
+from sfumato.core.settings import FileToRead
 from sfumato.policies.identity import Identity
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 LONGEST_PHRASE = 64  # words; the time per word of text is bounded by the longest phrase
 _BETWEEN = "\x1f"  # joins the words of a phrase; no word holds it

@@ -14,12 +14,12 @@ from typing import Any, get_type_hints
 import regex
 
 from sfumato.catalog import entries, find
-from sfumato.core.config import purposes, read
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.settings import purposes, read
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.policy import Policy
 
-Place = Callable[[str, str], str]
+PlaceFile = Callable[[str, str], str]
 """Where a file is, from how it was written and what is done to it."""
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 
@@ -42,7 +42,7 @@ def parse_policy(spec: str, settings: Mapping[str, object] = NO_SETTINGS) -> Pol
     'regex'
     """
     _check_owners(settings, _names(spec))
-    return _parsed(spec, settings)
+    return _parse(spec, settings)
 
 
 def combine_policies(
@@ -54,10 +54,10 @@ def combine_policies(
     if not specs:
         raise InvalidArgument("name at least one policy")
     _check_owners(settings, {name for spec in (*specs, *excepts) for name in _names(spec)})
-    found = _together([_parsed(spec, settings) for spec in specs])
+    found = _together([_parse(spec, settings) for spec in specs])
     if not excepts:
         return found
-    return Minus(found, _together([_parsed(spec, settings) for spec in excepts]))
+    return Minus(found, _together([_parse(spec, settings) for spec in excepts]))
 
 
 def level_policies(
@@ -70,14 +70,14 @@ def level_policies(
         raise InvalidArgument("name at least one level")
     specs = [*(spec for _, spec in levels), *excepts]
     _check_owners(settings, {name for spec in specs for name in _names(spec)})
-    found = [(epsilon, _parsed(spec, settings)) for epsilon, spec in levels]
+    found = [(epsilon, _parse(spec, settings)) for epsilon, spec in levels]
     if not excepts:
         return found
-    without = _together([_parsed(spec, settings) for spec in excepts])
+    without = _together([_parse(spec, settings) for spec in excepts])
     return [(epsilon, Minus(policy, without)) for epsilon, policy in found]
 
 
-def with_files(spec: str, place: Place) -> str:
+def with_files(spec: str, place: PlaceFile) -> str:
     """A spec in which ``place`` says where each file is that the policy names.
 
     >>> with_files("imperfect:lexicon:words.txt", lambda path, purpose: f"/there/{path}")
@@ -92,7 +92,7 @@ def with_files(spec: str, place: Place) -> str:
     return spec if purpose is None else f"{name}{colon}{place(argument, purpose)}"
 
 
-def settings_with_files(settings: Mapping[str, object], place: Place) -> dict[str, object]:
+def settings_with_files(settings: Mapping[str, object], place: PlaceFile) -> dict[str, object]:
     """Settings of policies, with the files that they name where ``place`` says."""
     found = dict(settings)
     for key, value in settings.items():
@@ -139,7 +139,7 @@ def _check_owners(settings: Mapping[str, object], names: set[str]) -> None:
             raise UnknownName("policy in a setting", owner, names)
 
 
-def _parsed(spec: str, settings: Mapping[str, object]) -> Policy:
+def _parse(spec: str, settings: Mapping[str, object]) -> Policy:
     name, argument = _split(spec)
     build = _builder(name)
     own = {
@@ -150,8 +150,8 @@ def _parsed(spec: str, settings: Mapping[str, object]) -> Policy:
     if argument is not None:
         own = _with_argument(name, argument, own)
         if name in _HOLDERS:
-            own["policy"] = _parsed(argument, settings)
-    policy = _built(name, build, own)
+            own["policy"] = _parse(argument, settings)
+    policy = _build(name, build, own)
     if not isinstance(policy, Policy):
         raise InvalidArgument(f"{name!r} is not a policy: it has no name or no find")
     return policy
@@ -168,7 +168,7 @@ def _with_argument(name: str, argument: str, own: dict[str, object]) -> dict[str
     return {**own, setting: argument}
 
 
-def _built(name: str, build: Any, own: dict[str, object]) -> object:
+def _build(name: str, build: Any, own: dict[str, object]) -> object:
     parameters = inspect.signature(build).parameters
     for key in own:
         if key not in parameters:
@@ -183,11 +183,11 @@ def _built(name: str, build: Any, own: dict[str, object]) -> object:
             raise InvalidArgument(f"the policy {name!r} needs {key}: {how}")
     hints = get_type_hints(build.__init__ if inspect.isclass(build) else build)
     return build(
-        **{key: _typed(f"{name}.{key}", value, hints.get(key)) for key, value in own.items()}
+        **{key: _type(f"{name}.{key}", value, hints.get(key)) for key, value in own.items()}
     )
 
 
-def _typed(name: str, value: object, kind: object) -> object:
+def _type(name: str, value: object, kind: object) -> object:
     """A value as its setting wants it; text is read, and anything else is passed on."""
     if isinstance(value, list):
         return tuple(value)

@@ -10,9 +10,9 @@ import regex
 
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument, TookTooLong
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.identity import Identity
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 # A pattern may be given by a user; one that backtracks for ever must not hang the job. Ordinary
 # patterns read a million characters in well under a second.

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
 from sfumato.core.errors import TookTooLong
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Spans
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
 
 DOCUMENTS_AT_ONCE = 256
 CHARACTERS_AT_ONCE = 1_000_000
@@ -61,7 +61,7 @@ def naming(which: str) -> Iterator[None]:
         raise TookTooLong(f"{which}: {error}") from None
 
 
-def found_in(policy: Policy, documents: Iterable[Document]) -> Iterator[tuple[Document, Spans]]:
+def find_in(policy: Policy, documents: Iterable[Document]) -> Iterator[tuple[Document, Spans]]:
     """Each of many documents with what a policy finds in it, in their order.
 
     Documents are read as they are needed; a policy that reads several at once gets some at a time.

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, tee
 
-from sfumato.core.intervals import wilson
-from sfumato.corpora.labelled import Labelled
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
-from sfumato.policies.policy import Policy, found_in
+from sfumato.corpora.labeled import Labeled
+from sfumato.policies.policy import Policy, find_in
+from sfumato.statistics.intervals import wilson
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 OVERALL = "overall"
 
@@ -90,8 +90,8 @@ class Report:
         )
 
 
-def score(policy: Policy, documents: Iterable[Labelled]) -> Report:
-    """Compare what a policy finds with labelled spans.
+def score(policy: Policy, documents: Iterable[Labeled]) -> Report:
+    """Compare what a policy finds with labeled spans.
 
     A gold span without any word (an emoji, say) is left out: there is nothing to select in it.
     """
@@ -102,13 +102,13 @@ def score(policy: Policy, documents: Iterable[Labelled]) -> Report:
     right: Counter[str] = Counter()
     texts = words_read = words_selected = 0
     read, compared = tee(documents)
-    found_spans = found_in(policy, (labelled.document for labelled in read))
-    for labelled, (document, predicted) in zip(compared, found_spans, strict=True):
-        gold, words = labelled.spans, Words.of(document.text)
+    found_spans = find_in(policy, (labeled.document for labeled in read))
+    for labeled, (document, predicted) in zip(compared, found_spans, strict=True):
+        gold, words = labeled.spans, Words.of(document.text)
         selected = predicted.select(words)
         texts, words_read = texts + 1, words_read + len(words)
         words_selected += len(selected)
-        for span, count, total in _selected_in(gold, words, selected):
+        for span, count, total in _select_in(gold, words, selected):
             gold_counts[span.label] += 1
             found[span.label] += count == total
             partly[span.label] += 0 < count < total
@@ -132,7 +132,7 @@ def score(policy: Policy, documents: Iterable[Labelled]) -> Report:
     )
 
 
-def _selected_in(gold: Spans, words: Words, selected: list[int]) -> Iterator[tuple[Span, int, int]]:
+def _select_in(gold: Spans, words: Words, selected: list[int]) -> Iterator[tuple[Span, int, int]]:
     """Each gold span that has words, with how many of them are selected and how many it has."""
     for span in gold:
         first = bisect_left(words.ends, span.start + 1)

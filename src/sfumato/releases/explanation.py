@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span
-from sfumato.corpora.stretches import stretches
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
 from sfumato.releases.privatizer import Privatizer
+from sfumato.text.document import Document
+from sfumato.text.span import Span, stretches
+from sfumato.text.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class _Cause:
     mechanism: OverVocabulary | None = None
 
 
-def explained(privatizer: Privatizer, text: str, *, draws: int = 400) -> Explanation:
+def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Explanation:
     """Privatize a text and give an account of it."""
     document, selective = Document(text), privatizer.selective
     causes = _causes(selective, document)

@@ -26,17 +26,15 @@ from sfumato.core.errors import (
 )
 from sfumato.core.files import read_json, read_object, refuse_existing, write_whole
 from sfumato.core.progress import progress
-from sfumato.corpora.compression import writing
-from sfumato.corpora.formats.chunks import Chunk
-from sfumato.corpora.source import Place, Source, Stamp
-from sfumato.corpora.words import Words
-from sfumato.corpora.writing import is_stdout, is_stream, opened_stream
-from sfumato.execution.local import in_order
+from sfumato.files.chunks import Chunk
+from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
+from sfumato.files.source import LineNumber, Source, Stamp
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
-from sfumato.releases.sidefile import replaces_words, side_file, spelled
+from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
 from sfumato.releases.tally import Tally
-from sfumato.releases.workers import Shared
+from sfumato.releases.workers import Shared, in_order
+from sfumato.text.words import Words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +93,7 @@ class Input:
         return self.changed if self.stamp is None else self.stamp.kept
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Iterator[Chunk], Place]]:
+    def opened(self) -> Iterator[tuple[Iterator[Chunk], LineNumber]]:
         """Its chunks, as long as it stays what it was: no output may mix two inputs."""
         with self.source.opened() as (chunks, place):
             yield self.source.steady(chunks, self.stamp), place
@@ -122,7 +120,7 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             )
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
-        return _streamed(job, privatizer) if job.streams else _in_parts(job, privatizer)
+        return _stream(job, privatizer) if job.streams else _in_parts(job, privatizer)
     except SfumatoError:
         raise
     except OSError as error:
@@ -131,12 +129,12 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise StorageFailed(_reason(error, job)) from None
 
 
-def _streamed(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally, input_ = Tally(), Input.of(job.source)
     with (
-        opened_stream(job.target) as output,
+        open_stream(job.target) as output,
         input_.opened() as (chunks, place),
-        closing(_privatized(job, privatizer, enumerate(chunks), place)) as finished,
+        closing(_privatize(job, privatizer, enumerate(chunks), place)) as finished,
     ):
         for part in finished:
             output.write(part.content)
@@ -222,7 +220,7 @@ def _finish_parts(
 
     with (
         input_.opened() as (chunks, place),
-        closing(_privatized(job, privatizer, missing(chunks), place)) as finished,
+        closing(_privatize(job, privatizer, missing(chunks), place)) as finished,
     ):
         for part in finished:
             parts.finish(part.index, part.content, part.tally)
@@ -240,8 +238,8 @@ def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
         )
 
 
-def _privatized(
-    job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: Place
+def _privatize(
+    job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: LineNumber
 ) -> Generator[Part]:
     # Closed when the work is interrupted, not some time later: then no worker is left.
     working = closing(in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers))
@@ -265,7 +263,7 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
 
 def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -> None:
     with parts.together.open("wb") as raw:
-        with writing(raw, job.target.suffix) as output:
+        with open_to_write(raw, job.target.suffix) as output:
             job.source.format.assemble(parts.whole(count), output)
         raw.flush()
         os.fsync(raw.fileno())
@@ -285,7 +283,7 @@ def _put_in_place(job: Job, parts: Parts) -> None:
 def _write_side(job: Job, summary: dict[str, Any]) -> None:
     if job.side is not None:
         try:
-            write_whole(job.side, spelled(summary))
+            write_whole(job.side, spell_side_file(summary))
         except OSError as error:
             raise StorageFailed(_reason(error, job, job.side)) from None
 

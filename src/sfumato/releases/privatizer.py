@@ -1,31 +1,81 @@
-"""Privatizing texts in memory: the whole of sfumato's main job in one object."""
+"""Privatizing texts in memory: the whole of sfumato's main job in one object.
+
+What a side file may show of a privatizer: names and numbers, never a pattern, list or key.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.mechanisms.building import build, build_baseline, is_baseline
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.guarantees.wording import exact
+from sfumato.mechanisms.build import build, build_baseline, is_baseline
 from sfumato.mechanisms.levels import Level, Levels
 from sfumato.mechanisms.mechanism import Keyed, Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Union
 from sfumato.policies.policy import Policy
-from sfumato.releases.settings import name_of, public_settings
 from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
-from sfumato.vectors.embedded import NAME, default_space
-from sfumato.vectors.loading import load
+from sfumato.text.document import Document
+from sfumato.vectors.load import NAME, default_space, load
 from sfumato.vectors.space import SEARCHES, Space
+
+
+def public_settings(privatizer: Privatizer) -> dict[str, Any]:
+    """The settings that decide what comes out, as far as they are public."""
+    selective = privatizer.selective
+    if isinstance(selective, Levels):
+        listed = [{"epsilon": one.epsilon, "policy": one.policy.name} for one in selective.levels]
+        together = ", ".join(f"{exact(one.epsilon)}: {one.policy.name}" for one in selective.levels)
+        chosen = {"policy": f"levels({together})", "levels": listed}
+        mechanism: Mechanism | StretchMechanism = selective.levels[0].mechanism
+    else:
+        chosen = {"policy": selective.policy.name}
+        mechanism = selective.mechanism
+    by_words = not isinstance(mechanism, StretchMechanism)
+    points = getattr(mechanism, "points", None)
+    return chosen | {
+        "mechanism": name_of(privatizer.mechanism),
+        "mechanism_settings": _own_settings(points if by_words else mechanism),
+        "epsilon": privatizer.guarantee().as_dict()["epsilon"] if by_words else None,
+        "vectors": getattr(getattr(points, "space", None), "name", None),
+        "search": privatizer.search if by_words else None,
+        "unknown": getattr(mechanism, "unknown", None),
+        "case": getattr(mechanism, "case", None),
+        "reproducible": not privatizer.randomness.for_release,
+    }
+
+
+def name_of(mechanism: object) -> str:
+    """How a mechanism is called, given as a name or as an object."""
+    return mechanism if isinstance(mechanism, str) else type(mechanism).__name__.lower()
+
+
+def _own_settings(mechanism: object) -> dict[str, Any]:
+    """The numbers and names that a mechanism was made with; they are public by definition."""
+    if isinstance(mechanism, Keyed):
+        # Of a key it is told where it came from, not what it is nor where it lies.
+        return {"key": mechanism.key.origin}
+    if not is_dataclass(mechanism):
+        return {}
+    own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}
+    simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
+    return {
+        key.removesuffix("_"): str(value) if value == math.inf else value
+        for key, value in simple.items()
+        if key != "epsilon"
+    }
+
 
 PolicyLike = str | Sequence[str] | Policy
 

@@ -6,8 +6,8 @@ import json
 from importlib.metadata import version
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
-from sfumato.accounting.wording import per_document, per_word
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.guarantees.wording import per_document, per_word
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import StretchMechanism
 from sfumato.mechanisms.selective import Selective
@@ -50,7 +50,7 @@ def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -
     return guarantee if privatizer.randomness.for_release else guarantee.reproducible()
 
 
-def spelled(content: dict[str, Any]) -> bytes:
+def spell_side_file(content: dict[str, Any]) -> bytes:
     """As it is written to disk."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 

@@ -1,3 +1,3 @@
 """Reports: one page that holds everything about a study, a privatized file or a training run."""
 
-from sfumato.reports.writing import write_report as write_report
+from sfumato.reports.write import write_report as write_report

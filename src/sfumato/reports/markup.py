@@ -6,6 +6,8 @@ is shown as it stands, and never becomes an element or runs.
 Care
     Tags and the names of attributes are ours and checked to be plain names; no attribute that runs
     or fetches something (``on…``, ``src``) can be written, and ``href`` leads inside the page only.
+
+Tables: a header for every column and every row, and a place to scroll when they are wide.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from sfumato.reports.numbers import number
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"meta", "br", "hr"})
@@ -24,7 +29,7 @@ _NEVER = re.compile(r"on.*|src|srcset|srcdoc|style|action|formaction")
 
 
 class Html(str):
-    """Markup; the only text that goes into a page as it is. ``tag`` and ``escaped`` make it."""
+    """Markup; the only text that goes into a page as it is. ``tag`` and ``escape`` make it."""
 
     __slots__ = ()
 
@@ -32,10 +37,10 @@ class Html(str):
 NOTHING = Html("")
 
 
-def escaped(text: str) -> Html:
+def escape(text: str) -> Html:
     """Text as it is meant to be read; control characters become symbols.
 
-    >>> escaped("<b>" + chr(0) + "&")
+    >>> escape("<b>" + chr(0) + "&")
     '&lt;b&gt;␀&amp;'
     """
     if isinstance(text, Html):
@@ -56,15 +61,15 @@ def tag(name: str, attributes: Mapping[str, str], *children: str) -> Html:
         raise ValueError("no attribute may run or fetch something")
     if not attributes.get("href", "#").startswith("#"):
         raise ValueError("a link must lead inside the page")
-    opened = "".join(f' {key}="{escaped(value)}"' for key, value in attributes.items())
+    opened = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
     if name in _VOID:
         return Html(f"<{name}{opened}>")
-    return Html(f"<{name}{opened}>{joined(children)}</{name}>")
+    return Html(f"<{name}{opened}>{join(children)}</{name}>")
 
 
-def joined(parts: Iterable[str]) -> Html:
+def join(parts: Iterable[str]) -> Html:
     """Several pieces, one after the other."""
-    return Html("".join(escaped(part) for part in parts))
+    return Html("".join(escape(part) for part in parts))
 
 
 def printable(text: str) -> str:
@@ -112,3 +117,63 @@ def _unprintable() -> dict[int, str]:
     high = dict.fromkeys((*range(0x7F, 0xA0), *range(0xD800, 0xE000), *turning), "\ufffd")
     # Separators of lines and paragraphs end a string in scripts, and look like a space.
     return low | high | dict.fromkeys((0x2028, 0x2029), " ")
+
+
+CellValue = str | float | int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows under a caption; the first cell of a row names it. Numbers stand to the right."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[CellValue]]
+
+    def html(self) -> Html:
+        """The table in a box that scrolls by itself, also with the keyboard."""
+        numeric = [self._numeric(place) for place in range(len(self.head))]
+        head = join(
+            tag("th", {"scope": "col", "class": "number" if right else "words"}, title)
+            for title, right in zip(self.head, numeric, strict=True)
+        )
+        body = join(tag("tr", {}, *_cells(row, numeric)) for row in self.rows)
+        table = tag(
+            "table",
+            {},
+            tag("caption", {}, self.caption),
+            tag("thead", {}, tag("tr", {}, head)),
+            tag("tbody", {}, body),
+        )
+        box = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": self.caption}
+        return tag("div", box, table)
+
+    def _numeric(self, place: int) -> bool:
+        cells = [row[place] for row in self.rows]
+        known = [cell for cell in cells if cell is not None]
+        return bool(known) and not any(isinstance(cell, str) for cell in known)
+
+
+def _cells(row: Sequence[CellValue], numeric: Sequence[bool]) -> list[Html]:
+    named, *others = row
+    return [
+        tag("th", {"scope": "row"}, _say(named)),
+        *(
+            tag("td", {"class": "number" if right else "words"}, _say(cell))
+            for cell, right in zip(others, numeric[1:], strict=True)
+        ),
+    ]
+
+
+def _say(cell: CellValue) -> str:
+    return cell if isinstance(cell, str) else number(cell)
+
+
+def properties(caption: str, values: Sequence[tuple[str, CellValue]]) -> Html:
+    """Two columns: what, and what it is."""
+    return Table(caption=caption, head=("what", "value"), rows=values).html()
+
+
+def fold_table(summary: str, *content: Html, kind: str = "more") -> Html:
+    """Content behind a line that opens it."""
+    return tag("details", {"class": kind}, tag("summary", {}, summary), *content)

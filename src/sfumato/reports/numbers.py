@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.accounting.wording import exact
+from sfumato.guarantees.wording import exact
 
 NONE = "–"
 
@@ -55,10 +55,10 @@ def plain(level: float) -> str:
     return "∞" if math.isinf(level) else f"{level:g}"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def count_things(count: int, one: str, many: str = "") -> str:
     """A number of things.
 
-    >>> counted(1, "cell"), counted(2, "cell"), counted(0, "study", "studies")
+    >>> count_things(1, "cell"), count_things(2, "cell"), count_things(0, "study", "studies")
     ('1 cell', '2 cells', '0 studies')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"

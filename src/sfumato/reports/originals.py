@@ -11,13 +11,13 @@ from typing import Any
 
 from sfumato.attacks.text_target import policy_of
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
-from sfumato.corpora.words import Words
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.policies.combine import Union
-from sfumato.policies.policy import Policy, found_in
-from sfumato.studies.samples import Sample
+from sfumato.policies.policy import Policy, find_in
+from sfumato.studies.samples import TextSample
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Showing:
         return Source.of(self.originals, Layout(field=self.field))
 
 
-def stated_policy(settings: Mapping[str, Any]) -> Policy | None:
+def read_stated_policy(settings: Mapping[str, Any]) -> Policy | None:
     """The policy that a side file names; None where a pattern or a word list is not told."""
     levels = settings.get("levels")
     try:
@@ -56,7 +56,7 @@ def stated_policy(settings: Mapping[str, Any]) -> Policy | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class FoundByType:
     """What a policy finds in the originals: how often each type, and how many words in all."""
 
     documents: int
@@ -75,22 +75,22 @@ class Found:
         return same_words and counts.get("documents") == self.documents
 
 
-def find_all(policy: Policy, originals: Source) -> Found:
+def find_all(policy: Policy, originals: Source) -> FoundByType:
     """Look through all originals."""
     documents, words, by_type = 0, 0, Counter[str]()
-    for document, spans in found_in(policy, originals.documents()):
+    for document, spans in find_in(policy, originals.documents()):
         documents += 1
         words += len(spans.select(Words.of(document.text)))
         by_type.update(span.label for span in spans.disjoint())
-    return Found(documents=documents, words=words, by_type=by_type)
+    return FoundByType(documents=documents, words=words, by_type=by_type)
 
 
 def read_samples(
     privatized: Source, originals: Source, policy: Policy | None, count: int
-) -> list[Sample]:
+) -> list[TextSample]:
     """The first documents before and after; a document that does not fit is named by its number."""
     return [
-        Sample(
+        TextSample(
             method="",
             level=None,
             before=before.text,

@@ -3,6 +3,11 @@
 Style, scripts and data stand in the file. A policy in its head forbids every request, and lets
 only those scripts run whose digests it names: text that slipped through as markup would still be
 dead. The same input gives the same bytes; a page does not say when it was made.
+
+Colors of charts on a dark page: for every color of the house, one that is seen there.
+
+Charts are described for white paper. On a dark page the same description is drawn with each color
+exchanged; hues stay, so that a legend read in one look is right in the other.
 """
 
 from __future__ import annotations
@@ -14,11 +19,30 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
-from sfumato.reports.appearance import OTHER_COLOURS
-from sfumato.reports.markup import Html, data_block, joined, tag
+from sfumato.charts.chart import FAINT_INK, GRID, INK, PAPER
+from sfumato.reports.markup import Html, data_block, join, tag
 from sfumato.reports.parts import Figure, Notice, Section
+
+DARK_PAPER = "#16191d"
+
+OTHER_COLORS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        PAPER: DARK_PAPER,
+        INK: "#e6e8ea",
+        FAINT_INK: "#9aa3ab",
+        GRID: "#2c3238",
+        "#0072B2": "#4c9be8",
+        "#D55E00": "#f0803c",
+        "#009E73": "#2fc496",
+        "#CC79A7": "#df95bd",
+        "#E69F00": "#f0b429",
+        "#56B4E9": "#8fd0f5",
+        "#000000": "#ffffff",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +68,7 @@ class Page:
         scripts = [_asset("report.js")]
         if charts:
             scripts.insert(0, _bundle())
-        whole = joined(
+        whole = join(
             [
                 Html("<!doctype html>\n"),
                 tag("html", {"lang": "en"}, self._head(scripts), self._body(charts, scripts)),
@@ -87,7 +111,7 @@ class Page:
             tag("main", {"id": "content"}, *self._sections()),
             tag("footer", {}, tag("p", {}, made)),
             data_block("charts", charts),
-            data_block("colours", OTHER_COLOURS),
+            data_block("colors", OTHER_COLORS),
             *(Html(f"<script>{script}</script>") for script in scripts),
         )
 

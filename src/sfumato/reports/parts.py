@@ -1,4 +1,7 @@
-"""What pages are made of: sections, and in them figures, each with its data as a table."""
+"""What pages are made of: sections, and in them figures, each with its data as a table.
+
+What must stand at the top of a page that is not for everyone.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.charts.saving import Chart, needs_charts
+from sfumato.charts.chart import Chart, needs_charts
 from sfumato.core.errors import MissingExtra
-from sfumato.reports.markup import Html, printable, tag
-from sfumato.reports.tables import Table, folded
+from sfumato.reports.markup import Html, Table, fold_table, printable, tag
 
 HOW = "Charts need an extra: pip install 'sfumato[charts]', then make the page again."
 
@@ -47,7 +49,7 @@ class Figure:
         without = tag(
             "noscript", {}, tag("p", {}, "The chart needs JavaScript; its data stand below.")
         )
-        data = folded(f"Data of figure {place}", self.table.html(), kind="data")
+        data = fold_table(f"Data of figure {place}", self.table.html(), kind="data")
         return tag("figure", {"id": name}, said, holder, without, data)
 
     def spec(self) -> dict[str, Any] | None:
@@ -104,7 +106,7 @@ def charts_missing() -> bool:
     return False
 
 
-def drawn(draw: Callable[[], Chart]) -> Chart | None:
+def draw_figure(draw: Callable[[], Chart]) -> Chart | None:
     """A chart, or nothing without the libraries that draw."""
     return None if charts_missing() else draw()
 
@@ -117,3 +119,22 @@ def paragraph(*children: str, kind: str = "") -> Html:
 def bullets(items: Sequence[str]) -> Html:
     """A list."""
     return tag("ul", {}, *(tag("li", {}, item) for item in items))
+
+
+PRIVATE_TEXT = Notice(
+    kind="private",
+    title="This page contains private text.",
+    text="Documents are shown as they were before they were privatized. Do not pass it on.",
+)
+MEASURED_ON_PRIVATE_TEXT = Notice(
+    kind="plain",
+    title="For the owner of the data.",
+    text="These figures were measured on private text, and no guarantee covers them. Groups go by "
+    "the names that they have in the data, and the study is shown as it was written, with the "
+    "patterns and paths in it.",
+)
+NOT_FOR_RELEASE = Notice(
+    kind="missing",
+    title="Not for release.",
+    text="What this page describes must not be given away; the guarantee says why.",
+)

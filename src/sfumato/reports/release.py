@@ -7,23 +7,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.files import read_json
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.releases.sidefile import SCHEMA
-from sfumato.reports.markup import Html
+from sfumato.reports.markup import CellValue, Html, Table, properties
 from sfumato.reports.numbers import as_number, epsilon_of, number
-from sfumato.reports.originals import Found, Showing, find_all, read_samples, stated_policy
+from sfumato.reports.originals import (
+    FoundByType,
+    Showing,
+    find_all,
+    read_samples,
+    read_stated_policy,
+)
 from sfumato.reports.page import Page
-from sfumato.reports.parts import Section, paragraph
-from sfumato.reports.private import NOT_FOR_RELEASE, PRIVATE_TEXT
-from sfumato.reports.sections.guarantee import guarantee_section
-from sfumato.reports.sections.limits import release_limits
+from sfumato.reports.parts import NOT_FOR_RELEASE, PRIVATE_TEXT, Section, paragraph
+from sfumato.reports.sections.limits import guarantee_section, release_limits
 from sfumato.reports.sections.texts import texts
-from sfumato.reports.tables import Cell, Table, properties
 
 _WITHOUT_ORIGINALS = (
     "The side file does not hold the originals, and neither does this page. To see documents "
@@ -36,7 +39,7 @@ def release_page(path: Path, showing: Showing) -> Page:
     content = side_file_of(path)
     guarantee = _guarantee(content, path)
     settings: Mapping[str, Any] = content["settings"]
-    policy, originals = stated_policy(settings), showing.source
+    policy, originals = read_stated_policy(settings), showing.source
     if showing.samples and originals is None:
         raise InvalidArgument("--samples needs --originals FILE: the side file holds no text")
     found = None
@@ -46,9 +49,7 @@ def release_page(path: Path, showing: Showing) -> Page:
             found = policy = None
     samples = []
     if originals is not None and showing.samples:
-        samples = read_samples(
-            privatized_source(path, settings), originals, policy, showing.samples
-        )
+        samples = read_samples(open_privatized(path, settings), originals, policy, showing.samples)
     notices = [PRIVATE_TEXT] if samples else []
     if not guarantee.for_release:
         notices.append(NOT_FOR_RELEASE)
@@ -60,7 +61,7 @@ def release_page(path: Path, showing: Showing) -> Page:
         sections=[
             guarantee_section(guarantee, _statements(content)),
             _found(found, showing),
-            _replaced(content),
+            _replace(content),
             texts(samples, _WITHOUT_ORIGINALS),
             _made(settings, content),
             release_limits(guarantee),
@@ -86,7 +87,7 @@ def _guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:
         raise BadInput(f"{side_path(path)} holds no guarantee that can be read") from None
 
 
-def privatized_source(path: Path, settings: Mapping[str, Any]) -> Source:
+def open_privatized(path: Path, settings: Mapping[str, Any]) -> Source:
     """How to read a privatized file, as its side file says."""
     layout = Layout(
         field=str(settings.get("field", "text")),
@@ -111,8 +112,8 @@ def _lead(settings: Mapping[str, Any], counts: Mapping[str, Any]) -> str:
     )
 
 
-def _statements(content: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    said: list[tuple[str, Cell]] = []
+def _statements(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
+    said: list[tuple[str, CellValue]] = []
     for key, name in (("per_word", "for one word"), ("per_document", "over a document")):
         part = content.get(key)
         if isinstance(part, dict) and isinstance(part.get("statement"), str):
@@ -127,7 +128,7 @@ def _counts(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return counts if isinstance(counts, dict) else {}
 
 
-def _found(found: Found | None, showing: Showing) -> Section:
+def _found(found: FoundByType | None, showing: Showing) -> Section:
     parts: list[Html] = []
     if found is not None:
         ordered = sorted(found.by_type.items(), key=lambda item: (-item[1], item[0]))
@@ -155,7 +156,7 @@ def _found(found: Found | None, showing: Showing) -> Section:
     return Section(name="found", title="What was found", parts=parts)
 
 
-def _replaced(content: Mapping[str, Any]) -> Section:
+def _replace(content: Mapping[str, Any]) -> Section:
     of_documents = content.get("per_document")
     both = {**_counts(content), **(of_documents if isinstance(of_documents, dict) else {})}
     lines = [
@@ -164,7 +165,7 @@ def _replaced(content: Mapping[str, Any]) -> Section:
         if (value := as_number(both.get(key))) is not None
     ]
     words, privatized = (as_number(both.get(key)) for key in ("words", "privatized_words"))
-    table: list[tuple[str, Cell]] = [*lines]
+    table: list[tuple[str, CellValue]] = [*lines]
     if words and privatized is not None:
         table.append(("share of words replaced", f"{privatized / words:.1%}"))
     parts = [properties("Counts that the output shows anyway", table)]
@@ -183,7 +184,7 @@ _COUNTS = (
 
 
 def _made(settings: Mapping[str, Any], content: Mapping[str, Any]) -> Section:
-    lines: list[tuple[str, Cell]] = [("sfumato", str(content.get("sfumato", "unknown")))]
+    lines: list[tuple[str, CellValue]] = [("sfumato", str(content.get("sfumato", "unknown")))]
     for key, value in settings.items():
         if value is not None and value != {}:
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

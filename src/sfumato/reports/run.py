@@ -7,18 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.files import read_json
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.reports.markup import CellValue, Table, properties
 from sfumato.reports.numbers import as_number, epsilon_of, interval, number
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
-from sfumato.reports.parts import Section, paragraph
-from sfumato.reports.private import NOT_FOR_RELEASE
-from sfumato.reports.sections.guarantee import guarantee_section
-from sfumato.reports.sections.limits import run_limits
-from sfumato.reports.tables import Cell, Table, properties
-from sfumato.training.run_folder import SCHEMA, RunFolder, opened_run
+from sfumato.reports.parts import NOT_FOR_RELEASE, Section, paragraph
+from sfumato.reports.sections.limits import guarantee_section, run_limits
+from sfumato.training.folder import SCHEMA, RunFolder, open_run
 
 
 def run_page(path: Path, showing: Showing) -> Page:
@@ -28,7 +26,7 @@ def run_page(path: Path, showing: Showing) -> Page:
             "a training run keeps no text, so there are no samples to show; leave out --samples "
             "and --originals"
         )
-    folder = opened_run(path)
+    folder = open_run(path)
     settings = folder.settings()
     content = _content(folder.guarantee)
     guarantee = _guarantee(content, folder)
@@ -66,9 +64,9 @@ def _lead(settings: Mapping[str, Any]) -> str:
     return f"{kind} ({settings.get('model')}), trained on private text."
 
 
-def _beside(content: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+def _beside(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
     """What was planned, and what a paper would claim for the same."""
-    lines: list[tuple[str, Cell]] = []
+    lines: list[tuple[str, CellValue]] = []
     planned = as_number(content.get("epsilon_planned"))
     if planned is not None:
         lines.append(("planned ε", epsilon_of(planned)))
@@ -127,7 +125,7 @@ def _made(
     return Section(name="provenance", title="How this was made", parts=parts)
 
 
-def _lines(values: Mapping[str, Any], without: str = "") -> list[tuple[str, Cell]]:
+def _lines(values: Mapping[str, Any], without: str = "") -> list[tuple[str, CellValue]]:
     return [
         (
             key.replace("_", " "),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from sfumato.calibration.curves import estimate_of
-from sfumato.metrics.rows import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.reports.numbers import level_of
+from sfumato.results.row import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -28,7 +28,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class SeriesPoint:
     """A mean over seeds with its interval; a single figure keeps the interval it came with."""
 
     method: str
@@ -59,7 +59,7 @@ def quantities(rows: Iterable[Row]) -> list[Quantity]:
     return list(dict.fromkeys(quantity_of(row) for row in rows))
 
 
-def points(rows: Iterable[Row], quantity: Quantity) -> list[Point]:
+def points(rows: Iterable[Row], quantity: Quantity) -> list[SeriesPoint]:
     """One point for each method, level and group; rows without a value say nothing."""
     collected: dict[tuple[str, str | None, float | None, str | None], list[Row]] = {}
     for row in rows:
@@ -69,7 +69,7 @@ def points(rows: Iterable[Row], quantity: Quantity) -> list[Point]:
     return [_point(some) for some in collected.values()]
 
 
-def _point(rows: Sequence[Row]) -> Point:
+def _point(rows: Sequence[Row]) -> SeriesPoint:
     some = rows[0]
     value, low, high = some.value or 0.0, some.low, some.high
     if len(rows) > 1:
@@ -77,7 +77,7 @@ def _point(rows: Sequence[Row]) -> Point:
         low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
         value = fmean(row.value for row in rows if row.value is not None)
     chances = [row.chance for row in rows if row.chance is not None]
-    return Point(
+    return SeriesPoint(
         method=some.method,
         parameter=some.parameter,
         level=some.level,
@@ -110,7 +110,7 @@ def telling(rows: Iterable[Row]) -> list[Quantity]:
     return [one for _, _, one in best.values()]
 
 
-def _between_ends(some: Sequence[Point], quantity: Quantity) -> float:
+def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:
     """How much worse no privacy is than random output; less than nothing tells nothing."""
     most = next((point for point in some if point.method == NO_PRIVACY), None)
     least = next((point for point in some if point.method == RANDOM_OUTPUT), None)
@@ -139,12 +139,12 @@ def whole(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.group_field is None]
 
 
-def end(found: Sequence[Point], method: str) -> float | None:
+def end(found: Sequence[SeriesPoint], method: str) -> float | None:
     """The value at one of the two ends between which every method lies."""
     return next((point.value for point in found if point.method == method), None)
 
 
-def ends(found: Sequence[Point]) -> list[tuple[str, float]]:
+def ends(found: Sequence[SeriesPoint]) -> list[tuple[str, float]]:
     """What the two ends give, to say beside a figure."""
     known = {"no privacy": end(found, NO_PRIVACY), "random output": end(found, RANDOM_OUTPUT)}
     return [(name, value) for name, value in known.items() if value is not None]

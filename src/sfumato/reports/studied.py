@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.errors import BadInput, SfumatoError
-from sfumato.metrics.rows import ANCHORS, Row
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.numbers import level_of
-from sfumato.studies.cells import RUN
+from sfumato.results.row import ANCHORS, Row
+from sfumato.studies.cell import RUN
 from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
 
 
@@ -118,10 +118,11 @@ def _guarantee(cell: CellRecord) -> Guarantee:
         raise BadInput(f"the guarantee of the cell {cell.key} cannot be read: {error}") from None
 
 
-def called(cell: CellRecord) -> str:
+def describe_method(cell: CellRecord) -> str:
     """A cell's method with its level: what a legend or the first column of a table says.
 
-    >>> called(CellRecord(key="a", kind="run", method="DP-SGD", parameter="epsilon", level=2.0))
+    >>> cell = CellRecord(key="a", kind="run", method="DP-SGD", parameter="epsilon", level=2.0)
+    >>> describe_method(cell)
     'DP-SGD, ε = 2'
     """
     level = level_of(cell.parameter, cell.level)

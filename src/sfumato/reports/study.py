@@ -6,21 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.reports.numbers import counted
+from sfumato.reports.numbers import count_things
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
-from sfumato.reports.parts import Section
-from sfumato.reports.private import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT
-from sfumato.reports.sections.all_figures import all_figures
+from sfumato.reports.parts import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT, Section
 from sfumato.reports.sections.attackers import attackers
 from sfumato.reports.sections.claims import claims
-from sfumato.reports.sections.cost import cost
 from sfumato.reports.sections.groups import groups
 from sfumato.reports.sections.hiding import hiding
 from sfumato.reports.sections.limits import study_limits
-from sfumato.reports.sections.missing import missing, missing_notice
-from sfumato.reports.sections.provenance import provenance
 from sfumato.reports.sections.recognition import recognition
+from sfumato.reports.sections.record import all_figures, cost, missing, missing_notice, provenance
 from sfumato.reports.sections.secrets import secrets
 from sfumato.reports.sections.summary import summary
 from sfumato.reports.sections.texts import texts
@@ -81,6 +77,6 @@ def study_page(path: Path, showing: Showing) -> Page:
 def _lead(study: Studied) -> str:
     corpus = study.said("corpus") or "The corpus is not described"
     corpus = corpus[:1].upper() + corpus[1:]
-    methods = counted(len(study.methods), "method")
-    done = f"{len(study.done):,} of {counted(len(study.cells), 'computation')} finished"
+    methods = count_things(len(study.methods), "method")
+    done = f"{len(study.done):,} of {count_things(len(study.cells), 'computation')} finished"
     return f"{corpus.rstrip('. ')}. {methods}; {done}."

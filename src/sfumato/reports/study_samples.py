@@ -7,13 +7,13 @@ from pathlib import Path
 
 from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import InvalidArgument, SfumatoError
-from sfumato.corpora.source import Source
-from sfumato.metrics.rows import ANCHORS
-from sfumato.reports.originals import Showing, read_samples, stated_policy
-from sfumato.reports.release import privatized_source, side_file_of
+from sfumato.files.source import Source
+from sfumato.reports.originals import Showing, read_samples, read_stated_policy
+from sfumato.reports.release import open_privatized, side_file_of
 from sfumato.reports.studied import Studied
+from sfumato.results.row import ANCHORS
 from sfumato.studies.folder import CellRecord
-from sfumato.studies.samples import Sample, sample_texts
+from sfumato.studies.samples import TextSample, sample_texts
 
 # Of each method and level, where the corpus is public.
 USUALLY = 1
@@ -29,7 +29,7 @@ _NO_TEXT = (
 )
 
 
-def study_samples(study: Studied, showing: Showing) -> tuple[list[Sample], str]:
+def study_samples(study: Studied, showing: Showing) -> tuple[list[TextSample], str]:
     """Samples, and why there are none if there are none."""
     if study.public:
         wanted = USUALLY if showing.samples is None else showing.samples
@@ -49,7 +49,7 @@ def study_samples(study: Studied, showing: Showing) -> tuple[list[Sample], str]:
     return found, _NO_TEXT if showing.samples else "None were asked for: --samples N shows some."
 
 
-def _public(study: Studied, count: int) -> tuple[list[Sample], str]:
+def _public(study: Studied, count: int) -> tuple[list[TextSample], str]:
     """The rest of the page is worth reading where the texts are gone or cannot be read."""
     try:
         return sample_texts(study.folder, count), _NO_TEXT
@@ -62,22 +62,22 @@ def _public(study: Studied, count: int) -> tuple[list[Sample], str]:
 def _releases(study: Studied) -> list[CellRecord]:
     done = [cell for cell in study.done if cell.kind == "release" and cell.method not in ANCHORS]
     first = min((cell.seed for cell in done), default=0)
-    return [cell for cell in done if cell.seed == first and _text(study, cell) is not None]
+    return [cell for cell in done if cell.seed == first and _study_text(study, cell) is not None]
 
 
-def _text(study: Studied, cell: CellRecord) -> Path | None:
+def _study_text(study: Studied, cell: CellRecord) -> Path | None:
     """The privatized text, in whatever format the corpus has: it has a side file."""
     folder = study.folder.cell(cell.key)
     found = sorted(folder.glob("text.*")) if folder.is_dir() else []
     return next((path for path in found if side_path(path).is_file()), None)
 
 
-def _of_cell(study: Studied, cell: CellRecord, originals: Source, count: int) -> list[Sample]:
-    path = _text(study, cell)
+def _of_cell(study: Studied, cell: CellRecord, originals: Source, count: int) -> list[TextSample]:
+    path = _study_text(study, cell)
     if path is None:
         return []
     settings = side_file_of(path)["settings"]
     found = read_samples(
-        privatized_source(path, settings), originals, stated_policy(settings), count
+        open_privatized(path, settings), originals, read_stated_policy(settings), count
     )
     return [replace(one, method=cell.method, level=cell.level) for one in found]

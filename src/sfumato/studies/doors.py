@@ -7,9 +7,9 @@ Guarantee
 
 Why it holds
     Every path of a study is asked for by one function, which looks where the path ends after all
-    links. Settings that are paths say so by their type (``sfumato.core.config``), and a test holds
-    every component of the catalog to that. A name that could be a file where the command is run is
-    asked for like a path.
+    links. Settings that are paths say so by their type (``sfumato.core.settings``), and a test
+    holds every component of the catalog to that. A name that could be a file where the command is
+    run is asked for like a path.
 
 What weakens it
     What a link leads to may be changed between the look and the reading, by somebody who can write

@@ -13,17 +13,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.catalog import find
-from sfumato.core.config import configured
 from sfumato.core.errors import InvalidArgument
-from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.studies import cells
-from sfumato.studies.cells import Cell
-from sfumato.studies.config import OF_TEXT, Study
-from sfumato.studies.identity import corpus_settings, named_files
-from sfumato.studies.measures import checked_measure
-from sfumato.studies.points import MOST_POINTS, Point, points
-from sfumato.studies.policies import measured_by, resolved_policy
-from sfumato.studies.text_methods import LINKED, TEXT_ANCHORS, anchor_settings, text_settings
+from sfumato.core.settings import configure
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.studies import cell as cells
+from sfumato.studies.cell import Cell, corpus_settings, find_named_files
+from sfumato.studies.measures import check_measure
+from sfumato.studies.resolve import (
+    LINKED,
+    MOST_POINTS,
+    TEXT_ANCHORS,
+    GridPoint,
+    anchor_settings,
+    measured_by,
+    points,
+    resolve_policy,
+    text_settings,
+)
+from sfumato.studies.spec import OF_TEXT, Study
 
 
 @dataclass(frozen=True)
@@ -54,13 +61,13 @@ class _Builder:
         _refuse_too_many(study, [point for point, _ in self.points])
         _refuse_two_in_one_place(study, [point for point, _ in self.points])
         self.attacks = {
-            name: (configured(find("attacks", name).load(), settings), dict(settings))
+            name: (configure(find("attacks", name).load(), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
         for name, settings in study.measures.items():
-            measured_by(study, checked_measure(name, settings))
+            measured_by(study, check_measure(name, settings))
         for name in study.policies:
-            resolved_policy(study, {"policy": name})
+            resolve_policy(study, {"policy": name})
         # Methods are looked at before the anchors, which are made of them.
         for point, is_text in self.points:
             if is_text:
@@ -78,7 +85,7 @@ class _Builder:
                 if seed in (self.study.seeds if point.seeds is None else point.seeds):
                     yield from self._text(point, seed) if is_text else self._trained(point, seed)
 
-    def _text(self, point: Point, seed: int) -> Iterator[Cell]:
+    def _text(self, point: GridPoint, seed: int) -> Iterator[Cell]:
         settings = text_settings(self.study, point.settings, point.method)
         release = self._cell(cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,))
         yield release
@@ -88,13 +95,13 @@ class _Builder:
             training = {"training": given} if isinstance(given, str) else dict(given)
             yield from self._model(point, seed, training, release)
 
-    def _trained(self, point: Point, seed: int) -> Iterator[Cell]:
+    def _trained(self, point: GridPoint, seed: int) -> Iterator[Cell]:
         if self.study.model is None:
             raise InvalidArgument(f"{point.method} trains a model, and there is no [model]")
         yield from self._model(point, seed, dict(point.settings), self.corpus)
 
     def _model(
-        self, point: Point, seed: int, training: dict[str, Any], text: Cell
+        self, point: GridPoint, seed: int, training: dict[str, Any], text: Cell
     ) -> Iterator[Cell]:
         settings = _run_settings(self.study, training, point.method)
         inputs = (self.corpus,) if text is self.corpus else (self.corpus, text)
@@ -107,7 +114,7 @@ class _Builder:
             yield self._cell(cells.AUDIT, point, seed, settings=looked, inputs=inputs)
 
     def _looks(self, target: Cell, what: str) -> Iterator[Cell]:
-        point = Point(
+        point = GridPoint(
             method=target.method, parameter=target.parameter, level=target.level, settings={}
         )
         groups = {"groups": self.study.groups} if self.study.groups else {}
@@ -133,7 +140,7 @@ class _Builder:
                 )
 
     def _files(self, attack: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        found = named_files(self.study, attack, given)
+        found = find_named_files(self.study, attack, given)
         return {"files": found} if found else {}
 
     def _anchors(self, seed: int) -> Iterator[Cell]:
@@ -144,7 +151,7 @@ class _Builder:
         own = anchor_settings(point for point, is_text in self.points if is_text)
         if own is not None and (looked_at or "text" in self.study.measures):
             for name, chosen in TEXT_ANCHORS.items():
-                point = Point(method=name, parameter=None, level=None, settings={})
+                point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = text_settings(self.study, own | chosen, name)
                 if name == NO_PRIVACY and not self.study.corpus.copied:
                     # Without noise it is the private text itself, of which no copy is made.
@@ -156,7 +163,7 @@ class _Builder:
                 yield from self._looks(release, "text")
         if self.study.model is not None:
             for name, training in ((NO_PRIVACY, {"training": "plain"}), (RANDOM_OUTPUT, None)):
-                point = Point(method=name, parameter=None, level=None, settings={})
+                point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = _run_settings(self.study, training, name)
                 run = self._cell(cells.RUN, point, seed, settings=settings, inputs=(self.corpus,))
                 yield run
@@ -165,7 +172,7 @@ class _Builder:
     def _cell(
         self,
         kind: str,
-        point: Point,
+        point: GridPoint,
         seed: int,
         *,
         settings: Mapping[str, Any],
@@ -184,7 +191,7 @@ class _Builder:
         )
 
 
-def _refuse_too_many(study: Study, found: list[Point]) -> None:
+def _refuse_too_many(study: Study, found: list[GridPoint]) -> None:
     wanted = sum(len(point.seeds or study.seeds) for point in found)
     if wanted > MOST_POINTS:
         raise InvalidArgument(
@@ -193,7 +200,7 @@ def _refuse_too_many(study: Study, found: list[Point]) -> None:
         )
 
 
-def _refuse_two_in_one_place(study: Study, found: list[Point]) -> None:
+def _refuse_two_in_one_place(study: Study, found: list[GridPoint]) -> None:
     """Methods may share a name, and are one curve; but not at the same level and seed."""
     places: set[tuple[str, float | None, int]] = set()
     for point in found:
@@ -207,7 +214,7 @@ def _refuse_two_in_one_place(study: Study, found: list[Point]) -> None:
             places.add(place)
 
 
-def _is_text(point: Point) -> bool:
+def _is_text(point: GridPoint) -> bool:
     given = point.settings.get("training", "")
     if not isinstance(given, str | Mapping):
         raise InvalidArgument(f"the training of {point.method} must be a name or a table")
@@ -222,13 +229,13 @@ def _is_text(point: Point) -> bool:
 
 def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
     """What training is told: the study's model and its usual settings, then the method's own."""
-    from sfumato.studies.models import model_settings, training_settings
+    from sfumato.studies.resolve import model_settings, training_settings
 
     model = model_settings(study)
     if training is None:
         return {"model": model, "training": None, "policy": None}
     own = dict(training)
-    policy = resolved_policy(study, own) if "policy" in own else None
+    policy = resolve_policy(study, own) if "policy" in own else None
     method = own.pop("training", own.pop("method", "private"))
     usual = {key: own[key] for key in own if key not in ("policy", "except")}
     return {

@@ -11,12 +11,12 @@ from sfumato.studies.tables import table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text:
+class TextMeasure:
     """There is nothing to set."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deniability:
+class DeniabilityMeasure:
     """``words`` are measured, each drawn ``draws`` times where there are no rows."""
 
     words: int = 200
@@ -30,19 +30,19 @@ class Deniability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Perplexity:
+class PerplexityMeasure:
     """``policy`` tells private tokens from others."""
 
     policy: str | tuple[str, ...] = ()
 
 
 _SETTINGS: dict[str, type[Any]] = {
-    "deniability": Deniability,
-    "perplexity": Perplexity,
-    "text": Text,
+    "deniability": DeniabilityMeasure,
+    "perplexity": PerplexityMeasure,
+    "text": TextMeasure,
 }
 
 
-def checked_measure(name: str, given: Mapping[str, object]) -> Any:
+def check_measure(name: str, given: Mapping[str, object]) -> Any:
     """The settings of the measure called ``name``."""
     return table(_SETTINGS[name], given, f"[measures.{name}]")

@@ -7,22 +7,21 @@ from itertools import islice
 from pathlib import Path
 
 from sfumato.core.errors import SfumatoError
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.policies.policy import Policy
-from sfumato.studies.cells import CORPUS, RELEASE
-from sfumato.studies.computing.corpus import RELEASED, TRAIN
-from sfumato.studies.config import Study, study_from
+from sfumato.studies.cell import CORPUS, RELEASE
 from sfumato.studies.folder import DONE, StudyFolder
-from sfumato.studies.points import Point, points
-from sfumato.studies.policies import policy_of, resolved_policy
+from sfumato.studies.kinds.corpus import RELEASED, TRAIN
+from sfumato.studies.resolve import GridPoint, points, policy_of, resolve_policy
+from sfumato.studies.spec import Study, study_from
+from sfumato.text.document import Document
 
 Marked = tuple[int, int, str]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Sample:
+class TextSample:
     """A document before and after a method; ``spans`` are what the policy found in it.
 
     Each span is where it begins and ends in ``before``, in characters, and what it was found as.
@@ -39,7 +38,7 @@ class Sample:
         return f"Sample({self.method}, {len(self.before)} characters)"
 
 
-def sample_texts(folder: StudyFolder, count: int) -> list[Sample]:
+def sample_texts(folder: StudyFolder, count: int) -> list[TextSample]:
     """The first documents of a public corpus, as each method at each level privatized them.
 
     Empty where the corpus is private, or where no method has privatized text yet.
@@ -64,7 +63,7 @@ def sample_texts(folder: StudyFolder, count: int) -> list[Sample]:
             policy = policies[cell.method]
             spans = () if policy is None else policy.find(original)
             found.append(
-                Sample(
+                TextSample(
                     method=cell.method,
                     level=cell.level,
                     before=original.text,
@@ -88,9 +87,9 @@ def _policies(study: Study) -> dict[str, Policy | None]:
     }
 
 
-def _policy(study: Study, point: Point) -> Policy | None:
+def _policy(study: Study, point: GridPoint) -> Policy | None:
     """None if a word list is not to be had: the study's folder does not hold it."""
     try:
-        return policy_of(study, resolved_policy(study, point.settings))
+        return policy_of(study, resolve_policy(study, point.settings))
     except SfumatoError:
         return None

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 
-Table = TypeVar("Table")
+TableT = TypeVar("TableT")
 
 _SAID = {
     int: "a whole number",
@@ -26,9 +26,9 @@ _SAID = {
 }
 
 
-def table(kind: type[Table], given: object, where: str) -> Table:
+def table(kind: type[TableT], given: object, where: str) -> TableT:
     """The table at ``where`` as a dataclass."""
-    values = checked(kind, given, where)
+    values = check_table(kind, given, where)
     missing = [
         field.name
         for field in fields(kind)  # type: ignore[arg-type]  # it is a dataclass
@@ -41,7 +41,7 @@ def table(kind: type[Table], given: object, where: str) -> Table:
     return kind(**values)
 
 
-def checked(kind: type[Any], given: object, where: str) -> dict[str, Any]:
+def check_table(kind: type[Any], given: object, where: str) -> dict[str, Any]:
     """The values of a table by field, each of the field's type; defaults are left out."""
     if not isinstance(given, Mapping):
         raise InvalidArgument(f"{where} must be a table")
@@ -70,7 +70,7 @@ def fitting(name: str, value: object, kind: Any) -> Any:
         found = _as(value, option)
         if found is not None:
             return found
-    wanted = " or ".join(_said(option) for option in options if option is not NoneType)
+    wanted = " or ".join(_say(option) for option in options if option is not NoneType)
     raise InvalidArgument(f"{name}={value!r} must be {wanted}")
 
 
@@ -113,9 +113,9 @@ def _number(value: object) -> float | None:
     return None
 
 
-def _said(kind: Any) -> str:
+def _say(kind: Any) -> str:
     if get_origin(kind) is tuple:
-        return f"a list, each {_said(get_args(kind)[0])}"
+        return f"a list, each {_say(get_args(kind)[0])}"
     if get_origin(kind) is Mapping and get_origin(get_args(kind)[1]) is Mapping:
         return "a table of tables"
     return _SAID.get(get_origin(kind) or kind, "something else")

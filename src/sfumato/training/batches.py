@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class PhysicalBatch:
     """Rows, padded on the right to one length.
 
     ``labels`` stand where they are predicted (the next token for a language model, −100 at the
@@ -55,7 +55,7 @@ def physical_batches(
     *,
     most_tokens: int,
     divisor: float | None = None,
-) -> Iterator[list[Batch]]:
+) -> Iterator[list[PhysicalBatch]]:
     """The chosen records in groups: one batch of many records, or several of a single one.
 
     A batch has at most ``most_tokens`` places, padding included. A record's loss is the sum over
@@ -110,7 +110,7 @@ def _wanted(records: TokenRecords, row: int) -> NDArray[np.int64]:
     return labels if marked is None else np.where(marked, labels, IGNORED)
 
 
-def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None) -> Batch:
+def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None) -> PhysicalBatch:
     import torch
 
     lengths = records.lengths[rows]
@@ -126,7 +126,7 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
     # A record of which nothing is to be predicted contributes nothing, whatever it is divided by.
     own = np.maximum(records.predictions[owner], 1)
     weights = np.float32(1) / (own if divisor is None else np.full_like(own, divisor, np.float32))
-    return Batch(
+    return PhysicalBatch(
         input_ids=torch.from_numpy(tokens),
         attention_mask=torch.from_numpy(mask.astype(np.int64)),
         labels=torch.from_numpy(labels if records.classes is None else records.classes[rows]),

@@ -68,7 +68,7 @@ class Clipping:
         return jointly(noise_multiplier, 2 * self.count_noise)
 
 
-def chosen_clipping(kind: str, norm: float, batch_sizes: tuple[int, ...]) -> Clipping:
+def choose_clipping(kind: str, norm: float, batch_sizes: tuple[int, ...]) -> Clipping:
     """Clipping of a kind, with the noise that its count needs if it follows the median."""
     # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
     # be so little noise that the count costs more than the gradient.

@@ -2,7 +2,7 @@
 
 Guarantee
     A checkpoint holds only what the guarantee of the run covers: weights, the state of the
-    optimiser and the clipping norm, all computed from private gradients, and the number of the
+    optimizer and the clipping norm, all computed from private gradients, and the number of the
     step. It is written after its steps were charged, whole or not at all. It comes back as it was
     written, or not at all.
 
@@ -15,13 +15,26 @@ Care
     A digest finds damage, not forgery: whoever can write the file can write a digest.
     Weights that are not trained are in it as well. Fresh ones cannot be made again, and factors
     that were trained beside some mean nothing beside others.
+
+A run and its ledger: what was paid for, what is left of it, what must be paid for.
+
+Guarantee
+    A run goes on with the step after the last one charged, from weights that are not newer than
+    that. What is not known to be paid for is not used.
+
+Why it holds
+    Steps are charged before their results are saved, so a checkpoint is never ahead of its ledger
+    unless somebody put it there; then it is refused, as is a run whose ledger is gone. Steps that
+    were charged and lost stay charged: whether their results were seen cannot be known.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from io import BufferedReader
@@ -30,10 +43,15 @@ from typing import Any, BinaryIO, cast
 
 import torch
 
+from sfumato.accounting.ledger import Ledger
 from sfumato.core.checks import at_least, between
-from sfumato.core.errors import CannotResume, StorageFailed
-from sfumato.core.files import replacing
-from sfumato.training.optimisers import put_back
+from sfumato.core.errors import CannotResume, CoupledRows, StorageFailed, UndefinedGradient
+from sfumato.core.files import replace_file
+from sfumato.core.randomness import Randomness
+from sfumato.training.folder import RunFolder
+from sfumato.training.optimizers import put_back
+from sfumato.training.plan import Plan
+from sfumato.training.selective.interleaved_plan import InterleavedPlan
 
 SCHEMA = 2
 
@@ -43,25 +61,25 @@ _HEAD = "sfumato checkpoint {schema} {length:020d} {digest}\n"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state after ``steps`` steps; ``kind`` is the name of the optimiser's class.
+    """The state after ``steps`` steps; ``kind`` is the name of the optimizer's class.
 
     ``between`` is the state of public training between the private steps, if there is any.
     """
 
     steps: int
     weights: Mapping[str, torch.Tensor]
-    optimiser: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
     kind: str
     clip_norm: float
     between: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, steps: int, model: torch.nn.Module, optimiser: torch.optim.Optimizer, clip_norm: float
+        cls, steps: int, model: torch.nn.Module, optimizer: torch.optim.Optimizer, clip_norm: float
     ) -> Checkpoint:
         """What has to be kept of a run under way."""
-        state = optimiser.state_dict()
-        return cls(steps, model.state_dict(), state, type(optimiser).__name__, clip_norm)
+        state = optimizer.state_dict()
+        return cls(steps, model.state_dict(), state, type(optimizer).__name__, clip_norm)
 
     def save(self, path: Path) -> None:
         """Write it; whoever looks sees the old one or the new one."""
@@ -69,13 +87,13 @@ class Checkpoint:
             "schema": SCHEMA,
             "steps": self.steps,
             "weights": dict(self.weights),
-            "optimiser": dict(self.optimiser),
+            "optimizer": dict(self.optimizer),
             "kind": self.kind,
             "clip_norm": self.clip_norm,
             "between": dict(self.between),
         }
         try:
-            with replacing(path) as stream:
+            with replace_file(path) as stream:
                 write_sealed(content, stream)
         except (OSError, RuntimeError) as error:  # torch has a name of its own for a full disk
             problem = getattr(error, "strerror", None) or "writing failed"
@@ -94,7 +112,7 @@ class Checkpoint:
                     return cls(
                         at_least("steps", int(content["steps"]), 0),
                         dict(content["weights"]),
-                        dict(content["optimiser"]),
+                        dict(content["optimizer"]),
                         str(content["kind"]),
                         between("clip_norm", float(content["clip_norm"]), 0.0, sys.float_info.max),
                         dict(content["between"]),
@@ -106,12 +124,12 @@ class Checkpoint:
             "new run in another folder"
         )
 
-    def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> None:
-        """Put weights and optimiser back, if they are those of the same model."""
+    def restore(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Put weights and optimizer back, if they are those of the same model."""
         if _shapes(model.state_dict()) != _shapes(self.weights):
             raise CannotResume("the checkpoint belongs to another model; start a new run")
-        if type(optimiser).__name__ != self.kind or not put_back(optimiser, self.optimiser):
-            raise CannotResume("the checkpoint belongs to another optimiser; start a new run")
+        if type(optimizer).__name__ != self.kind or not put_back(optimizer, self.optimizer):
+            raise CannotResume("the checkpoint belongs to another optimizer; start a new run")
         model.load_state_dict(self.weights)
 
 
@@ -162,3 +180,75 @@ def _shapes(weights: Mapping[str, Any]) -> dict[str, tuple[torch.Size, torch.dty
         name: (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
         for name, value in weights.items()
     }
+
+
+class StepsLost(UserWarning):
+    """Steps that were paid for and whose results were never saved."""
+
+
+@contextmanager
+def ledger_of(
+    folder: RunFolder | None, plan: Plan | InterleavedPlan, randomness: Randomness
+) -> Iterator[Ledger | None]:
+    """The ledger of a run, begun or gone on with; without a folder there is none."""
+    if folder is None:
+        yield None
+        return
+    begun = folder.ledger.exists()
+    if not begun and (folder.checkpoint.exists() or folder.model.exists()):
+        raise CannotResume(
+            f"there is no {folder.ledger}, so what was spent is unknown; start a new run"
+        )
+    with Ledger.opened(
+        folder.ledger,
+        allowed=plan.steps,
+        # A run that was begun with a seed and finished without one would be taken for private.
+        record=plan.as_dict() | {"seed": randomness.seed},
+        saved=plan.sampling.start(randomness),
+        resume=begun,
+    ) as ledger:
+        if folder.model.exists() and ledger.left:
+            raise CannotResume(
+                f"{folder.model} is there, but {folder.ledger} has lost steps; start a new run"
+            )
+        yield ledger
+
+
+def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoint | None:
+    """Where a stopped run stands; steps that are paid for and lost are reported by a warning."""
+    if folder is None or ledger is None:
+        return None
+    found = Checkpoint.load(folder.checkpoint) if folder.checkpoint.exists() else None
+    kept = found.steps if found else 0
+    if kept > ledger.charged:
+        raise CannotResume(
+            f"{folder.checkpoint} is ahead of the ledger, which has lost steps; start a new run"
+        )
+    if kept == 0 and ledger.left == 0:
+        raise CannotResume(
+            f"all {ledger.allowed:,} steps are charged, and none of their results was saved; "
+            "start a new run"
+        )
+    if kept < ledger.charged:
+        warnings.warn(
+            f"{ledger.charged - kept:,} of {ledger.allowed:,} steps are charged, but the run was "
+            "stopped before their results were saved; it goes on without them",
+            StepsLost,
+            stacklevel=3,
+        )
+    return found
+
+
+@contextmanager
+def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
+    """Charge steps that end in ``UndefinedGradient`` or ``CoupledRows``.
+
+    To stop was decided by looking at them. Were they free, a run could be resumed until they come
+    out differently, and what comes out in the end would hang on what was seen.
+    """
+    try:
+        yield
+    except (CoupledRows, UndefinedGradient):
+        if ledger:
+            ledger.charge(steps)
+        raise

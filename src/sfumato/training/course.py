@@ -8,14 +8,14 @@ from typing import Any
 
 from sfumato.core.checks import at_least, between, one_of, positive
 
-OPTIMISERS = ("adam", "adam-bc", "sgd")
+OPTIMIZERS = ("adam", "adam-bc", "sgd")
 LARGEST_RATE = 1e6  # beyond it weights overflow, whatever the gradient
 SCHEDULES = ("constant", "cosine", "linear")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """Optimiser, learning rate and how much is done at a time.
+    """Optimizer, learning rate and how much is done at a time.
 
     The learning rate rises over ``warm_up`` steps and then follows the ``schedule``. The loss of a
     record is the mean over its own tokens, or their sum over ``divisor``, a public number. At most
@@ -23,7 +23,7 @@ class Course:
     ``checkpoint_every`` steps.
     """
 
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     schedule: str = "constant"
     warm_up: int = 0
@@ -32,7 +32,7 @@ class Course:
     checkpoint_every: int = 50
 
     def __post_init__(self) -> None:
-        one_of("optimiser", self.optimiser, OPTIMISERS)
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
         one_of("schedule", self.schedule, SCHEDULES)
         between("learning_rate", positive("learning_rate", self.learning_rate), 0.0, LARGEST_RATE)
         at_least("warm_up", self.warm_up, 0)

@@ -2,64 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.metrics.prediction import Measured, Predicted, accuracy, perplexity
-from sfumato.models.loading import LoadedModel
-from sfumato.policies.policy import Policy, found_in
+from sfumato.models.load import LoadedModel
+from sfumato.policies.policy import Policy, find_in
+from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
+from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
-from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
-from sfumato.training.selective.alignment import inside
+from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
+from sfumato.training.selective.splitting import inside
 
 TOKENS_AT_ONCE = 4096
 
-Done = Callable[[int], None]
 
-
-def predicted(
-    model: LoadedModel, documents: Sequence[Document], done: Done | None = None
+def predict_tokens(
+    model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> list[Predicted]:
     """−ln p of every token of every document, the token for its end included.
 
     A document longer than the context is read in pieces, as in training. ``done`` is told how many
     documents are finished.
     """
-    records = language_records(documents, model.tokenizer, Cut(context=model.context))
-    return _predicted(model, records, done)
+    records = make_language_records(documents, model.tokenizer, Cut(context=model.context))
+    return _predict(model, records, done)
 
 
-def predicted_labels(
-    model: LoadedModel, documents: Sequence[Document], done: Done | None = None
+def predict_labels(
+    model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> list[Predicted]:
     """−ln p of every document's label, from a classifier; of a long document it reads the start."""
     cut = Cut(context=model.context, long="truncate")
-    records = labelled_records(documents, model.tokenizer, cut, model.classes)
-    return _predicted(model, records, done)
+    records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
+    return _predict(model, records, done)
 
 
-def measured(
+def measure_predictions(
     model: LoadedModel, documents: Sequence[Document], randomness: Randomness
 ) -> list[Measured]:
     """Perplexity and top-1 accuracy of a language model, the accuracy of a classifier."""
     if model.classes:
-        return [accuracy(predicted_labels(model, documents), randomness)]
-    scores = predicted(model, documents)
+        return [accuracy(predict_labels(model, documents), randomness)]
+    scores = predict_tokens(model, documents)
     return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 
 
-def selected_tokens(
+def select_tokens(
     model: LoadedModel, documents: Sequence[Document], policy: Policy
 ) -> list[NDArray[np.bool_]]:
     """For each document, which of its predicted tokens hold a character that a policy selects."""
     chosen = []
-    for document, spans in found_in(policy, documents):
+    for document, spans in find_in(policy, documents):
         places = [(span.start, span.end) for span in spans]
         flags = inside(document.text, places, model.tokenizer).tolist()
         if flags and model.tokenizer.end is not None:
@@ -70,13 +69,13 @@ def selected_tokens(
     return chosen
 
 
-def _predicted(model: LoadedModel, records: TokenRecords, done: Done | None) -> list[Predicted]:
+def _predict(model: LoadedModel, records: TokenRecords, done: Advance | None) -> list[Predicted]:
     found: dict[int, list[Predicted]] = {}
     for record, logits, labels in each_row(model, records):
         found.setdefault(record, []).append(_of_row(logits, labels))
         if done:
             done(len(found))
-    return [_joined(found.get(record, [])) for record in range(len(records))]
+    return [_join(found.get(record, [])) for record in range(len(records))]
 
 
 def each_row(
@@ -104,7 +103,7 @@ def _of_row(logits: torch.Tensor, labels: torch.Tensor) -> Predicted:
     return Predicted(losses.numpy(), (scores.argmax(1) == wanted).numpy())
 
 
-def _joined(pieces: list[Predicted]) -> Predicted:
+def _join(pieces: list[Predicted]) -> Predicted:
     if not pieces:
         return Predicted(np.empty(0), np.empty(0, dtype=np.bool_))
     return Predicted(

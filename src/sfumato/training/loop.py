@@ -27,28 +27,26 @@ from typing import Any, Protocol
 
 import torch
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
-from sfumato.models.initial import drawn_from
-from sfumato.models.loading import LoadedModel
-from sfumato.training.batches import Batch as Rows
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.architecture import draw_weights_from
+from sfumato.models.load import LoadedModel
+from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
 from sfumato.training.bounds import Clipping
-from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
 from sfumato.training.failures import naming_nobody, refuse_diverged
-from sfumato.training.optimisers import make_optimiser, rate_factor, set_rate, tell_noise
-from sfumato.training.plain_step import PlainStep
-from sfumato.training.plan import Batch, Plan
-from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.folder import RunFolder
+from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
+from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.records import TokenRecords
-from sfumato.training.resuming import last_checkpoint, ledger_of, paid_if_undefined
-from sfumato.training.run_folder import RunFolder
 from sfumato.training.saving import saving
+from sfumato.training.steps import PlainStep, PrivateStep, make_private
 
 # Independent streams of one source.
 SAMPLING, NOISE, DROPOUT, ORDER = range(4)
@@ -64,7 +62,7 @@ class Progress:
     seconds: float
 
 
-Watch = Callable[[Progress], None]
+WatchSteps = Callable[[Progress], None]
 
 
 class Between(Protocol):
@@ -91,7 +89,7 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     *,
     randomness: Randomness | None = None,
     folder: RunFolder | None = None,
-    watch: Watch | None = None,
+    watch: WatchSteps | None = None,
     between: Between | None = None,
 ) -> Guarantee:
     """Train a model on records as the plan says; the promise about the trained model.
@@ -122,25 +120,25 @@ class _Run:
     plan: Plan
     course: Course
     randomness: Randomness
-    optimiser: torch.optim.Optimizer
+    optimizer: torch.optim.Optimizer
     step: PrivateStep | PlainStep
     between: Between | None = None
 
     @classmethod
     def begun(cls, model: LoadedModel, plan: Plan, course: Course, randomness: Randomness) -> _Run:
         network = model.network.train()
-        optimiser = make_optimiser(course.optimiser, network.parameters(), course.learning_rate)
+        optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
         if not plan.private:
-            return cls(model, plan, course, randomness, optimiser, PlainStep(optimiser))
+            return cls(model, plan, course, randomness, optimizer, PlainStep(optimizer))
         step = make_private(
             network,
-            optimiser,
+            optimizer,
             clipper=clipper(plan.clipping),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
         )
-        return cls(model, plan, course, randomness, optimiser, step)
+        return cls(model, plan, course, randomness, optimizer, step)
 
     @property
     def clip_norm(self) -> float:
@@ -152,7 +150,7 @@ def _train(
     records: TokenRecords,
     ledger: Ledger | None,
     folder: RunFolder | None,
-    watch: Watch | None,
+    watch: WatchSteps | None,
 ) -> None:
     first = ledger.charged if ledger else 0
     saved = ledger.saved if ledger else run.plan.sampling.start(run.randomness.stream(ORDER))
@@ -174,7 +172,7 @@ def _train(
             now.stop_if_asked()
 
 
-def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
+def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress:
     began, loss, tokens = time.perf_counter(), 0.0, 0
     if run.between:
         # A function of released weights and public text: it costs nothing.
@@ -186,7 +184,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: Batch) -> Progress:
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    with naming_nobody(), drawn_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+    with naming_nobody(), draw_weights_from(run.randomness.stream(DROPOUT).stream(batch.step)):
         for group in groups:
             if len(group) > 1:
                 with run.step.one_record():
@@ -218,23 +216,23 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     return total
 
 
-def _prepare(run: _Run, batch: Batch) -> None:
+def _prepare(run: _Run, batch: LogicalBatch) -> None:
     course = run.course
     if isinstance(run.step, PrivateStep):
         # The noise of a step hangs on its number in the plan, not on when this process began:
         # two steps with the same noise would show the difference of their gradients.
         run.step.steps = batch.step
     factor = rate_factor(course.schedule, batch.step, run.plan.steps, course.warm_up)
-    set_rate(run.optimiser, course.learning_rate * factor)
+    set_rate(run.optimizer, course.learning_rate * factor)
     if run.plan.private:
-        tell_noise(run.optimiser, (batch.noise_multiplier * run.clip_norm / batch.size) ** 2)
+        tell_noise(run.optimizer, (batch.noise_multiplier * run.clip_norm / batch.size) ** 2)
 
 
 def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
     # First paid, then saved: what a kill between the two loses is paid for and not used.
     charged = ledger.charge(steps)
     if folder is not None:
-        kept = Checkpoint.of(charged, run.model.network, run.optimiser, run.clip_norm)
+        kept = Checkpoint.of(charged, run.model.network, run.optimizer, run.clip_norm)
         state = run.between.state() if run.between else {}
         replace(kept, between=state).save(folder.checkpoint)
 
@@ -243,7 +241,7 @@ def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
     checkpoint = last_checkpoint(folder, ledger)
     if checkpoint is None:
         return
-    checkpoint.restore(run.model.network, run.optimiser)
+    checkpoint.restore(run.model.network, run.optimizer)
     if run.between:
         run.between.restore(checkpoint.between)
     if isinstance(run.step, PrivateStep) and isinstance(run.step.clipper, Adaptive):

@@ -31,20 +31,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.keys import Key
-from sfumato.corpora.documents import Document
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.selective import EXPERIMENT_LEAK
 from sfumato.policies.policy import Policy
-from sfumato.training.records import Cut, TokenRecords, language_records
+from sfumato.text.document import Document
+from sfumato.training.records import Cut, TokenRecords, make_language_records
 from sfumato.training.selective import promise
-from sfumato.training.selective.streams import redacted_records, selective_streams
+from sfumato.training.selective.streams import make_redacted_records, selective_streams
 from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
 
 if TYPE_CHECKING:
-    from sfumato.models.loading import LoadedModel
+    from sfumato.models.load import LoadedModel
     from sfumato.training.selective.interleaved_plan import Interleaving
     from sfumato.training.selective.public_steps import PublicCourse
 
@@ -59,7 +59,7 @@ class Method:
     """A method and what it needs.
 
     ``public`` says how much public training there is, ``interleaving`` what becomes of states,
-    ``misses`` what the policy was seen to miss on labelled text. Under ``policy_key`` guarantees of
+    ``misses`` what the policy was seen to miss on labeled text. Under ``policy_key`` guarantees of
     several processes can be told to be about the same policy (``policies.identity``).
     """
 
@@ -85,13 +85,13 @@ class Method:
     def material(self, documents: Sequence[Document], model: LoadedModel, cut: Cut) -> Material:
         """The records of both streams; of the public one only where there is one."""
         if self.policy is None:
-            return Material(language_records(documents, model.tokenizer, cut))
+            return Material(make_language_records(documents, model.tokenizer, cut))
         if self.name == "redacted":
-            return Material(redacted_records(documents, self.policy, model.tokenizer, cut))
+            return Material(make_redacted_records(documents, self.policy, model.tokenizer, cut))
         streams = selective_streams(documents, self.policy, model.tokenizer, cut)
         private = streams.private
         if self.name == "twice":
-            # The second time a document is learnt as a whole.
+            # The second time a document is learned as a whole.
             private = replace(private, wanted=None)
         return Material(private, streams.public, streams.selected)
 
@@ -109,9 +109,9 @@ class Method:
         if self.policy is None:
             return guarantee
         if self.name == "redacted":
-            stated = promise.redacted(guarantee, self.policy.name, self.misses)
+            stated = promise.promise_redacted(guarantee, self.policy.name, self.misses)
         else:
-            stated = promise.selective(guarantee, self.policy.name, self.misses)
+            stated = promise.promise_selective(guarantee, self.policy.name, self.misses)
         stated = promise.under(stated, self.policy, self.policy_key)
         if getattr(self.policy, "for_release", True):
             return stated

@@ -1,7 +1,7 @@
 """A plan for private training: everything that decides privacy, in one frozen object.
 
 Guarantee
-    (epsilon, delta)-DP of all iterates together, for neighbours that differ in one privacy unit.
+    (epsilon, delta)-DP of all iterates together, for neighbors that differ in one privacy unit.
     ``add-or-remove`` (default): one corpus lacks a unit of the other, its place left empty, so
     that the number of units, the sampling rate and the divisor are the same public constants.
     ``replacement``: a unit is exchanged for another.
@@ -9,18 +9,25 @@ Guarantee
 Why it holds
     Every step releases the sum of clipped contributions of its batch plus Gaussian noise, and the
     next step is computed from what has been released: adaptive composition of the events that the
-    plan's own sampling states. Learning rate, optimiser and what is done with the weights are
+    plan's own sampling states. Learning rate, optimizer and what is done with the weights are
     post-processing. Replacement: without sampling a sum moves by at most 2C, so the noise counts
     half; with sampling, a unit is removed and another added (``accounting.groups``).
 
 Care
     The plan is public and chosen before looking at the data. Settings that were tuned on the
     private data are further releases that nobody has charged for.
+
+What an example is, in a public word or two: ``paragraph``, ``article``, ``support ticket``.
+
+A guarantee for examples says as much as an example holds, and a file does not show what its maker
+took for one. The name is that of a kind of thing, for the sentence of the guarantee; it is written
+down in the clear, and nothing is computed from it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,27 +35,54 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sfumato.accounting.accountants import ACCOUNTANTS, spent
-from sfumato.accounting.deltas import caution, privacy_units, resolved_delta
+from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending
+from sfumato.accounting.delta import caution, privacy_units, resolve_delta
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.groups import replacing_one
-from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.accounting.replacement import replacing_one
 from sfumato.accounting.solving import least
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.bounds import Clipping
-from sfumato.training.record_name import check_record
 from sfumato.training.sampling import Poisson, Sampling, sampling
-from sfumato.training.schedules import Schedule
-from sfumato.training.stages import Stage, countable, each_step, first_steps, scaled
+from sfumato.training.schedule import Schedule
+from sfumato.training.stages import Stage, countable, each_step, first_steps, scale_stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
+LONGEST = 40
+_NAME = re.compile(r"[^\W_]+(?:[ -][^\W_]+)*")
+
+
+def check_record(record: str, unit: str) -> None:
+    """Refuse what is no name, and a name where no example is protected; "" names nothing.
+
+    >>> check_record("support ticket", "example")
+    >>> check_record("paragraph; nothing else", "example")
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: record='paragraph; nothing else' must be a word or two of letters and digits, with single spaces or hyphens between, at most 40 characters long
+    """  # noqa: E501
+    if not record:
+        return
+    if unit == "author":
+        raise InvalidArgument(
+            f"record={record!r} says what an example is, and the unit author protects all "
+            "examples of an author together; leave the record out, or take the unit example"
+        )
+    if len(record) > LONGEST or not _NAME.fullmatch(record):
+        raise InvalidArgument(
+            f"record={record!r} must be a word or two of letters and digits, with single spaces "
+            f"or hyphens between, at most {LONGEST} characters long"
+        )
+
+
 UNITS = ("author", "example")
-NEIGHBOURS = {
+NEIGHBORS = {
     "add-or-remove": "two corpora of which one lacks one {unit} of the other, its place left empty",
     "replacement": "two corpora that differ in one {unit}, exchanged for another",
 }
@@ -65,7 +99,7 @@ class PrivacyCaution(UserWarning):
 
 
 @dataclass(frozen=True)
-class Batch:
+class LogicalBatch:
     """What a step needs to know. ``members`` are secret under Poisson sampling, as is their number.
 
     The sum of clipped contributions, with noise of ``noise_multiplier`` times the clipping norm, is
@@ -91,7 +125,7 @@ class Plan:
     stages: tuple[Stage, ...]
     delta: float | str = "auto"
     unit: str = "example"
-    neighbours: str = "add-or-remove"
+    neighbors: str = "add-or-remove"
     sampling: Sampling = field(default_factory=Poisson)
     clipping: Clipping = field(default_factory=Clipping)
     accountant: str = "pld"
@@ -100,7 +134,7 @@ class Plan:
     def __post_init__(self) -> None:
         one_of("unit", self.unit, UNITS)
         check_record(self.record, self.unit)
-        one_of("neighbours", self.neighbours, NEIGHBOURS)
+        one_of("neighbors", self.neighbors, NEIGHBORS)
         one_of("accountant", self.accountant, ACCOUNTANTS)
         privacy_units("units", self.units)
         if not self.stages:
@@ -108,7 +142,7 @@ class Plan:
         countable(self.steps)
         self.sampling.check(self.units, self.stages)
         object.__setattr__(self, "stages", tuple(self.stages))
-        object.__setattr__(self, "delta", resolved_delta(self.delta, self.units))
+        object.__setattr__(self, "delta", resolve_delta(self.delta, self.units))
         for sentence in self.cautions():
             warnings.warn(sentence, PrivacyCaution, stacklevel=3)
 
@@ -159,7 +193,7 @@ class Plan:
     def epsilon(self, after_steps: int | None = None) -> float:
         """The proven level after so many steps, at the plan's delta; infinite without noise."""
         steps = self.steps if after_steps is None else after_steps
-        return _epsilon(self.events(steps), float(self.delta), self.neighbours, self.accountant)
+        return _epsilon(self.events(steps), float(self.delta), self.neighbors, self.accountant)
 
     def guarantee(self, after_steps: int | None = None) -> Guarantee:
         """The promise about the model after so many steps."""
@@ -169,7 +203,7 @@ class Plan:
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
-            neighbours=NEIGHBOURS[self.neighbours].format(unit=self.unit),
+            neighbors=NEIGHBORS[self.neighbors].format(unit=self.unit),
             epsilon=max(epsilon, 1e-12),  # a level of 0 is none
             delta=float(self.delta),
             record=self.record,
@@ -186,13 +220,13 @@ class Plan:
     def with_epsilon(self, epsilon: float) -> Plan:
         """The same plan with all noise scaled to keep ``epsilon``, and no more than that."""
         if epsilon == math.inf:
-            return replace(self, stages=scaled(self.stages, 0.0))
+            return replace(self, stages=scale_stages(self.stages, 0.0))
         if not self.private:
             raise InvalidArgument("noise of 0 cannot be scaled; plan with some noise first")
         wanted = positive("epsilon", epsilon)
 
         def level(factor: float, accountant: str = self.accountant) -> float:
-            trial = silently(self, stages=scaled(self.stages, factor), accountant=accountant)
+            trial = silently(self, stages=scale_stages(self.stages, factor), accountant=accountant)
             return trial.epsilon()
 
         guess = 1.0
@@ -211,7 +245,7 @@ class Plan:
                 f"epsilon={epsilon:g} is so large that hardly any noise is left; "
                 "epsilon=inf plans without privacy"
             )
-        return replace(self, stages=scaled(self.stages, factor))
+        return replace(self, stages=scale_stages(self.stages, factor))
 
     def steps_within(self, epsilon: float) -> int:
         """How many steps of this plan may be taken before ``epsilon`` is exceeded."""
@@ -223,7 +257,7 @@ class Plan:
 
     def batches(
         self, randomness: Randomness, saved: Mapping[str, int], *, first: int = 0
-    ) -> Iterator[Batch]:
+    ) -> Iterator[LogicalBatch]:
         """The batches from step ``first`` on; ``saved`` is what ``sampling.start`` gave.
 
         After a stop ``first`` is the number of steps charged, whether or not their results are
@@ -233,7 +267,7 @@ class Plan:
         for step, stage in enumerate(each_step(self.stages)):
             if step >= first:
                 members = draw(step, stage.batch_size)
-                yield Batch(step, members, stage.batch_size, stage.noise_multiplier)
+                yield LogicalBatch(step, members, stage.batch_size, stage.noise_multiplier)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -264,7 +298,7 @@ class Plan:
             raise InvalidArgument(f"this is not a plan: {error}") from None
 
 
-_PLAIN = ("units", "delta", "unit", "neighbours", "accountant")
+_PLAIN = ("units", "delta", "unit", "neighbors", "accountant")
 
 
 @contextmanager
@@ -283,12 +317,12 @@ def silently(plan: Plan, **changes: Any) -> Plan:
 
 @lru_cache(maxsize=4096)
 def _epsilon(
-    events: tuple[SampledGaussian, ...], delta: float, neighbours: str, accountant: str
+    events: tuple[SampledGaussian, ...], delta: float, neighbors: str, accountant: str
 ) -> float:
-    if neighbours == "add-or-remove":
-        return spent(events, accountant).epsilon(delta)
+    if neighbors == "add-or-remove":
+        return compute_spending(events, accountant).epsilon(delta)
     if all(event.rate == 1.0 for event in events):
         # An exchanged unit moves each sum by at most 2C: as if it had half the noise.
         halved = [replace(event, noise_multiplier=event.noise_multiplier / 2) for event in events]
-        return spent(halved, accountant).epsilon(delta)
-    return replacing_one(spent(events, accountant), delta)
+        return compute_spending(halved, accountant).epsilon(delta)
+    return replacing_one(compute_spending(events, accountant), delta)

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass, field
 
 from sfumato.accounting.accountants import ACCOUNTANTS
-from sfumato.accounting.deltas import resolved_delta
+from sfumato.accounting.delta import resolve_delta
 from sfumato.core.checks import one_of, positive
 from sfumato.training.bounds import Clipping
-from sfumato.training.plan import UNITS, Plan, quietly
-from sfumato.training.record_name import check_record
+from sfumato.training.plan import UNITS, Plan, check_record, quietly
 from sfumato.training.sampling import sampling
-from sfumato.training.schedules import Schedule
+from sfumato.training.schedule import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class Privacy:
         one_of("accountant", self.accountant, ACCOUNTANTS)
         sampling(self.sampling)
         if isinstance(self.delta, str):
-            resolved_delta(self.delta, units=2)
+            resolve_delta(self.delta, units=2)
         self._schedule(self.batch_sizes)
 
     def plan(self, units: int) -> Plan:

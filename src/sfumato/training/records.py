@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.tokenizers.tokenizer import Tokenizer, Tokens
+from sfumato.models.tokenizer import Tokenizer, Tokens
+from sfumato.text.document import Document
 from sfumato.training.plan import UNITS
 
 LONG = ("split", "truncate")
@@ -140,18 +140,20 @@ class TokenRecords:
         return slice(self.starts[row] + 1, self.starts[row] + self.lengths[row] + 1)
 
 
-def language_records(documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:
+def make_language_records(
+    documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut
+) -> TokenRecords:
     """Records for a language model: every token, and the end of the document, is predicted once."""
     gathered = _Gathered(cut)
     before = [] if tokenizer.begin is None else [tokenizer.begin]
     after = [] if tokenizer.end is None else [tokenizer.end]
-    for number, document, tokens in _encoded(documents, tokenizer):
-        stream = _framed(before, tokens, after) if len(tokens) else tokens
+    for number, document, tokens in _encode(documents, tokenizer):
+        stream = _frame(before, tokens, after) if len(tokens) else tokens
         gathered.add_document(_owner(document, number, cut.unit), stream, ahead=1)
     return gathered.records(tokenizer)
 
 
-def labelled_records(
+def make_labeled_records(
     documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut, classes: Sequence[str]
 ) -> TokenRecords:
     """Records for a classifier: a document is one row, and its first label is the class."""
@@ -168,9 +170,9 @@ def labelled_records(
         )
     places = {name: place for place, name in enumerate(classes)}
     gathered = _Gathered(cut)
-    for number, document, tokens in _encoded(documents, tokenizer):
+    for number, document, tokens in _encode(documents, tokenizer):
         label = _label(document, number, places)
-        row = _framed(before, tokens[:room], after) if len(tokens) else tokens
+        row = _frame(before, tokens[:room], after) if len(tokens) else tokens
         gathered.dropped += max(0, len(tokens) - room)
         gathered.truncated += len(tokens) > room
         gathered.add_document(_owner(document, number, cut.unit), row, ahead=0, label=label)
@@ -247,7 +249,7 @@ class _Gathered:
         )
 
 
-def _encoded(
+def _encode(
     documents: Iterable[Document], tokenizer: Tokenizer
 ) -> Iterator[tuple[int, Document, Tokens]]:
     number, waiting = 0, iter(documents)
@@ -258,7 +260,7 @@ def _encoded(
             yield number, document, tokens
 
 
-def _framed(before: Sequence[int], tokens: Tokens, after: Sequence[int]) -> Tokens:
+def _frame(before: Sequence[int], tokens: Tokens, after: Sequence[int]) -> Tokens:
     edges: list[Any] = [np.array(edge, dtype=tokens.dtype) for edge in (before, after)]
     return np.concatenate([edges[0], tokens, edges[1]])
 

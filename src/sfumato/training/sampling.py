@@ -8,7 +8,7 @@ Guarantee
     independently of all else. A step is a Poisson-sampled Gaussian release.
     ``Shuffled``: in every epoch each unit takes part in exactly one step. An epoch is one Gaussian
     release, with the least noise of its steps; nothing is gained from the shuffling.
-    Neighbours are two corpora of which one lacks a unit of the other, its place left empty (the
+    Neighbors are two corpora of which one lacks a unit of the other, its place left empty (the
     unit contributes nothing when it is drawn). Sampling rate, steps and the divisor of the sums
     are the same constants for both.
 
@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from sfumato.accounting.events import SampledGaussian, merged
+from sfumato.accounting.events import SampledGaussian, merge
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.randomness import DRAWS, Randomness
@@ -94,7 +94,7 @@ class Poisson:
 
     def events(self, units: int, stages: Sequence[Stage]) -> tuple[SampledGaussian, ...]:
         """Every step is a Gaussian release on a Poisson sample."""
-        return merged(
+        return merge(
             SampledGaussian(
                 noise_multiplier=stage.noise_multiplier,
                 rate=stage.batch_size / units,
@@ -157,7 +157,7 @@ class Shuffled:
             if last - first > 1:
                 events.append(SampledGaussian(noise_multiplier=noise, count=last - first - 1))
             begin += stage.steps
-        return merged([*events, *(SampledGaussian(noise_multiplier=z) for z in least.values())])
+        return merge([*events, *(SampledGaussian(noise_multiplier=z) for z in least.values())])
 
     def start(self, randomness: Randomness) -> dict[str, int]:
         """The number from which every epoch's order follows."""

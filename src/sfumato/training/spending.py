@@ -3,14 +3,21 @@
 A privacy loss distribution takes a moment to compose, so it is composed at a few marks only. The
 level never falls from one step to the next, so the level at the next mark is a level for every
 step up to it; where Rényi divergences say less, their answer is taken.
+
+One plan in the eyes of several accountants: as proven first, then as papers would print it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Any
 
+from sfumato.accounting.accountants import ACCOUNTANTS
 from sfumato.core.checks import between
-from sfumato.training.plan import Plan, silently
+from sfumato.core.errors import InvalidArgument
+from sfumato.training.plan import Plan, quietly, silently
+from sfumato.training.sampling import Poisson
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +36,85 @@ class Spending:
         if mark == steps or self.plan.accountant == "rdp":
             return min(at_mark, self.plan.epsilon(steps))
         return min(at_mark, silently(self.plan, accountant="rdp").epsilon(steps))
+
+
+_REMARKS = {
+    "pld": "proven; mostly the tightest",
+    "rdp": "proven; as most papers do",
+    "pure": "proven; levels simply added",
+}
+
+
+@dataclass(frozen=True)
+class AccountantRow:
+    """``epsilon`` is for the plan's own noise, ``noise_multiplier`` for the level asked for."""
+
+    name: str
+    delta: float
+    epsilon: float | None
+    noise_multiplier: float | None
+    proven: bool
+    remark: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        level = "inf" if self.epsilon == math.inf else self.epsilon
+        return {
+            "accountant": self.name,
+            "delta": self.delta,
+            "epsilon": level,
+            "noise_multiplier": self.noise_multiplier,
+            "proven": self.proven,
+            "remark": self.remark,
+        }
+
+
+def compare_accountants(plan: Plan, wanted: float | None) -> tuple[AccountantRow, ...]:
+    """The plan's own accountant first, the others after it, then what a paper would say."""
+    names = [plan.accountant, *(name for name in ACCOUNTANTS if name != plan.accountant)]
+    rows = [_row(silently(plan, accountant=name), name, wanted) for name in names[1:]]
+    solved = plan.noise_multiplier if wanted is not None and plan.private else None
+    own = _row(plan, plan.accountant, None)
+    rows.insert(0, replace(own, noise_multiplier=solved))
+    rows.append(_as_in_papers(plan, wanted))
+    return tuple(rows)
+
+
+def _as_in_papers(plan: Plan, wanted: float | None) -> AccountantRow:
+    """Rényi divergences, delta = 1/n, a unit removed, and sampling taken for Poisson."""
+    changes = {"accountant": "rdp", "delta": "1/n", "neighbors": "add-or-remove"}
+    claimed = _row(silently(plan, **changes, sampling=Poisson()), "as in papers", wanted)
+    borrowed = [
+        text
+        for text, differs in (
+            ("as if sampled by Poisson", plan.sampling != Poisson()),
+            ("for a unit removed", plan.neighbors != "add-or-remove"),
+        )
+        if differs
+    ]
+    remark = ", ".join(["rdp at delta = 1/n", *borrowed]) + (
+        ": NOT PROVEN here" if borrowed else ""
+    )
+    return replace(claimed, proven=not borrowed, remark=remark)
+
+
+def _row(plan: Plan, name: str, wanted: float | None) -> AccountantRow:
+    remark = _REMARKS.get(name, "")
+    return AccountantRow(name, float(plan.delta), _level(plan), _noise(plan, wanted), True, remark)
+
+
+def _level(plan: Plan) -> float | None:
+    try:
+        return plan.epsilon()
+    except InvalidArgument:  # this accountant has no answer
+        return None
+
+
+def _noise(plan: Plan, wanted: float | None) -> float | None:
+    if wanted is None or wanted == math.inf or not plan.private:
+        return None
+    try:
+        with quietly():
+            return plan.with_epsilon(wanted).noise_multiplier
+    except InvalidArgument:
+        return None

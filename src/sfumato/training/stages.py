@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sfumato.accounting.events import computable_noise
-from sfumato.accounting.solving import rounded_up
+from sfumato.accounting.solving import round_up
 from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import InvalidArgument
 
@@ -71,10 +71,10 @@ def geometric(first: float, decay: float, count: int) -> tuple[float, ...]:
     return tuple(start * factor**place for place in range(at_least("count", count, 1)))
 
 
-def scaled(stages: Sequence[Stage], factor: float) -> tuple[Stage, ...]:
+def scale_stages(stages: Sequence[Stage], factor: float) -> tuple[Stage, ...]:
     """The same schedule with all noise multiplied by ``factor``, rounded up to a few digits."""
     return tuple(
-        replace(stage, noise_multiplier=rounded_up(stage.noise_multiplier * factor))
+        replace(stage, noise_multiplier=round_up(stage.noise_multiplier * factor))
         for stage in stages
     )
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Singles
 from sfumato.vectors.search import NearestSearch
 
 REACH = 4.5
@@ -28,14 +29,12 @@ CLUSTERS = 64
 ROUNDS = 8
 FIRST = 8
 
-Floats = NDArray[np.float32]
-
 
 class ClusteredSearch(NearestSearch):
     """Reads only the clusters of words that could still win."""
 
-    def __init__(self, vectors: Floats, reach: float = REACH) -> None:
-        cluster = _clustered(vectors)
+    def __init__(self, vectors: Singles, reach: float = REACH) -> None:
+        cluster = _cluster(vectors)
         self._order = np.argsort(cluster, kind="stable")
         super().__init__(vectors[self._order])
         sizes = np.bincount(cluster)
@@ -51,7 +50,7 @@ class ClusteredSearch(NearestSearch):
         """Index of a word near each row, almost always the nearest."""
         return self._order[super().nearest(queries)]
 
-    def _nearest(self, queries: Floats, scores: Floats) -> NDArray[np.intp]:  # noqa: ARG002
+    def _nearest(self, queries: Singles, scores: Singles) -> NDArray[np.intp]:  # noqa: ARG002
         means = queries @ self._means
         found = np.zeros(len(queries), dtype=np.intp)
         best = np.full(len(queries), -np.inf, dtype=np.float32)
@@ -64,7 +63,7 @@ class ClusteredSearch(NearestSearch):
         return found
 
     def _read(
-        self, wanted: NDArray[np.bool_], queries: Floats, found: NDArray[np.intp], best: Floats
+        self, wanted: NDArray[np.bool_], queries: Singles, found: NDArray[np.intp], best: Singles
     ) -> None:
         """Compare the wanted clusters of each query with the best word so far."""
         for cluster, column in enumerate(np.ascontiguousarray(wanted.T)):
@@ -80,17 +79,17 @@ class ClusteredSearch(NearestSearch):
             found[rows[better]] = local[better] + start
 
 
-def _clustered(vectors: Floats) -> NDArray[np.intp]:
+def _cluster(vectors: Singles) -> NDArray[np.intp]:
     """Lloyd's algorithm from evenly spaced words; clusters are numbered without gaps."""
     places = vectors.astype(np.float64)
     count = min(CLUSTERS, len(vectors))
-    centres = places[np.arange(count) * len(vectors) // count]
+    centers = places[np.arange(count) * len(vectors) // count]
     cluster = np.zeros(len(vectors), dtype=np.intp)
     for _ in range(ROUNDS):
-        cluster = NearestSearch(centres.astype(np.float32)).nearest(places)
+        cluster = NearestSearch(centers.astype(np.float32)).nearest(places)
         order = np.argsort(cluster, kind="stable")
         present, starts = np.unique(cluster[order], return_index=True)
         sizes = np.diff(starts, append=len(order))
-        centres = np.add.reduceat(places[order], starts, axis=0) / sizes[:, None]
+        centers = np.add.reduceat(places[order], starts, axis=0) / sizes[:, None]
         cluster = np.searchsorted(present, cluster)
     return cluster

@@ -27,15 +27,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
+from sfumato.vectors.distances import extend, squared_distances
 from sfumato.vectors.space import Space
-from sfumato.vectors.squares import extended, squared_distances
-
-Numbers = NDArray[np.float64]
 
 # By default, where the root of the mean square distance from the centroid goes.
 TYPICAL_RADIUS = 2.0
-# Up to here float64 tells neighbours apart: digits are lost as exp(2r) grows.
+# Up to here float64 tells neighbors apart: digits are lost as exp(2r) grows.
 LARGEST_RADIUS = 12.0
 WORDS = 2048
 
@@ -65,7 +64,7 @@ class Ball:
         return cls(space, scale)
 
     @cached_property
-    def radii(self) -> Numbers:
+    def radii(self) -> Floats:
         """Hyperbolic distance of every point from the middle, the unknown one last."""
         return self.scale * _lengths(self.space)
 
@@ -75,26 +74,26 @@ class Ball:
         radius = float(self.radii.max())
         return self.scale * math.sinh(radius) / radius if radius else self.scale
 
-    def directions(self, points: NDArray[np.intp]) -> Numbers:
+    def directions(self, points: NDArray[np.intp]) -> Floats:
         """Unit vectors from the middle, and zero for what stands in the middle."""
         vectors = self.space.at(points) - self.space.centroid
         lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
         vectors /= np.where(lengths > 0, lengths, 1.0)[:, None]
         return vectors
 
-    def distances(self, points: NDArray[np.intp], words: slice) -> Numbers:
+    def distances(self, points: NDArray[np.intp], words: slice) -> Floats:
         """d_H from each point (one per row) to each of the words (one per column).
 
         sinh²(d/2) = sinh²((r − r')/2) + sinh(r)·sinh(r')·|u − u'|²/4 has no digits to lose,
         neither for near-duplicates nor towards the rim.
         """
         origin = np.zeros(self.space.dimension)
-        here = extended(self.directions(points), origin)
+        here = extend(self.directions(points), origin)
         first, last, _ = words.indices(len(self.space))
         found = np.empty((len(points), last - first))
         for start in range(first, last, WORDS):
             block = np.arange(start, min(start + WORDS, last))
-            parts = squared_distances(here, extended(self.directions(block), origin))
+            parts = squared_distances(here, extend(self.directions(block), origin))
             parts *= np.sinh(self.radii[points])[:, None]
             parts *= np.sinh(self.radii[block]) / 4
             steps = np.subtract.outer(self.radii[points] / 2, self.radii[block] / 2)
@@ -104,14 +103,14 @@ class Ball:
         found *= 2
         return found
 
-    def distances_from(self, point: int) -> Numbers:
+    def distances_from(self, point: int) -> Floats:
         """d_H from one point to every point, the unknown one last."""
         return np.append(
             self.distances(np.array([point], dtype=np.intp), slice(None)).ravel(),
             self.radii[point],
         )
 
-    def moved(self, points: NDArray[np.intp], directions: Numbers, lengths: Numbers) -> Numbers:
+    def moved(self, points: NDArray[np.intp], directions: Floats, lengths: Floats) -> Floats:
         """Where points come by going some way in the given directions, in the Klein model.
 
         ``lengths`` holds tanh(r) of the hyperbolic lengths r. This is Möbius addition, x ⊕ z with
@@ -125,7 +124,7 @@ class Ball:
         places /= (np.cosh(radii) + np.sinh(radii) * along)[:, None]
         return places
 
-    def nearest(self, places: Numbers) -> NDArray[np.intp]:
+    def nearest(self, places: Floats) -> NDArray[np.intp]:
         """The word nearest in d_H to each place of the Klein model.
 
         cosh d_H = cosh(R)·(cosh r − ⟨k, sinh(r)·u⟩) for a place k = tanh(R)·u', so the nearest word
@@ -144,7 +143,7 @@ class Ball:
         return winner
 
     @cached_property
-    def _table(self) -> Numbers:
+    def _table(self) -> Floats:
         """sinh(r)·u and cosh r of every word, one column each."""
         table = np.empty((self.space.dimension + 1, len(self.space)))
         for start in range(0, len(self.space), WORDS):
@@ -154,7 +153,7 @@ class Ball:
         return table
 
 
-def _lengths(space: Space) -> Numbers:
+def _lengths(space: Space) -> Floats:
     """Distance of every point from the centroid, the unknown one last."""
     lengths = np.zeros(len(space) + 1)
     for start in range(0, len(space), WORDS):

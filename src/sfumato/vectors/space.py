@@ -94,7 +94,7 @@ class Space:
         """
         point = self._exact.get(word)
         if point is None:
-            point = self._folded.get(_folded(word), self.unknown)
+            point = self._folded.get(_fold(word), self.unknown)
         return point
 
     def points(self, words: Iterable[str]) -> NDArray[np.intp]:
@@ -123,10 +123,10 @@ class Space:
     @cached_property
     def _folded(self) -> dict[str, int]:
         size = len(self.words)
-        folded = (_folded(word) for word in reversed(self.words))
+        folded = (_fold(word) for word in reversed(self.words))
         return dict(zip(folded, range(size - 1, -1, -1), strict=True))
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     # Curly apostrophes and composed letters are spellings of the same word; vectors know one.
     return unicodedata.normalize("NFC", word).casefold().replace("\u2019", "'")

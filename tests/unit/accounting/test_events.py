@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.accounting.events import SampledGaussian, jointly, merged
+from sfumato.accounting.events import SampledGaussian, jointly, merge
 from sfumato.core.errors import InvalidArgument
 
 
@@ -18,11 +18,11 @@ def test_equal_releases_count_together_and_different_ones_apart() -> None:
         SampledGaussian(noise_multiplier=1.0, rate=0.25),
         SampledGaussian(noise_multiplier=1.0, rate=0.5, count=3),
     ]
-    assert merged(events) == (
+    assert merge(events) == (
         SampledGaussian(noise_multiplier=1.0, rate=0.5, count=5),
         SampledGaussian(noise_multiplier=1.0, rate=0.25, count=1),
     )
-    assert merged([]) == ()
+    assert merge([]) == ()
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=6))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.accounting.solving import least, rounded_up
+from sfumato.accounting.solving import least, round_up
 
 
 @given(st.floats(0.6, 3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.sampled_from([0.0, 1e-4]))
@@ -45,10 +45,10 @@ def test_out_of_reach_is_told_apart_from_no_effort() -> None:
 
 @given(st.floats(1e-300, 1e300), st.integers(1, 9))
 def test_rounding_is_upwards_and_small(value: float, digits: int) -> None:
-    found = rounded_up(value, digits)
+    found = round_up(value, digits)
     assert value <= found <= value * (1 + 10.0 ** (1 - digits)) * (1 + 1e-15)
-    assert rounded_up(found, digits) == found
+    assert round_up(found, digits) == found
 
 
 def test_rounding_leaves_infinity_alone() -> None:
-    assert rounded_up(math.inf) == math.inf
+    assert round_up(math.inf) == math.inf

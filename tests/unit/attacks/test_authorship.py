@@ -12,12 +12,12 @@ from sfumato.attacks.attack import Inputs, run
 from sfumato.attacks.authorship import Authorship
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
+from sfumato.files.layout import Layout
+from sfumato.text.document import Document
 
 SEED = Randomness.reproducible
 STYLES = {
-    "ada": ["whilst", "indeed", "colour", "perhaps", "rather"],
+    "ada": ["whilst", "indeed", "color", "perhaps", "rather"],
     "bob": ["gonna", "yeah", "color", "maybe", "kinda"],
     "cy": ["verily", "thou", "hast", "thine", "doth"],
 }
@@ -80,7 +80,7 @@ def test_the_adaptive_attacker_sees_what_the_static_one_misses() -> None:
     assert scores.figure("static").value < 0.6
 
 
-def test_nobody_is_tested_on_what_was_learnt() -> None:
+def test_nobody_is_tested_on_what_was_learned() -> None:
     """Every document is unlike all others: only a model that has seen it could know its author."""
     random = np.random.default_rng(5)
     documents = [
@@ -135,7 +135,7 @@ def test_bad_documents_are_named_by_number() -> None:
     with pytest.raises(BadInput, match="41 documents and the privatized text has 42"):
         ATTACK.score(documents, documents[1:], SEED(1))
     empty = [Document("", author=author) for author in AUTHORS]
-    with pytest.raises(BadInput, match="no n-gram can be learnt"):
+    with pytest.raises(BadInput, match="no n-gram can be learned"):
         ATTACK.score(empty, None, SEED(1))
 
 

@@ -1,4 +1,4 @@
-"""Words from classifiers: the search itself, then a classifier that has learnt a canary."""
+"""Words from classifiers: the search itself, then a classifier that has learned a canary."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sfumato.corpora.classifier_canaries import (
     rarest_label,
     read_classifier_canaries,
 )
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
-from sfumato.models.loading import load_model
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.models.load import load_model
+from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
-from sfumato.training.records import Cut, labelled_records
+from sfumato.training.records import Cut, make_labeled_records
 
 WORDS = [
     first + second
@@ -60,7 +60,7 @@ def target() -> ModelTarget:
         more = documents_of(canaries(), CLASSES, Randomness.reproducible(seed))
         documents += [one for one in more if one.labels == ("common",)]
     cut = Cut(context=model.context, long="truncate")
-    records = labelled_records(documents, model.tokenizer, cut, CLASSES)
+    records = make_labeled_records(documents, model.tokenizer, cut, CLASSES)
     optimizer = torch.optim.Adam(model.network.parameters(), lr=0.003)
     for _ in range(60):
         for group in physical_batches(records, range(len(records)), most_tokens=4096):
@@ -73,10 +73,10 @@ def target() -> ModelTarget:
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
     model.network.eval()
-    return ModelTarget(model, "learnt")
+    return ModelTarget(model, "learned")
 
 
-def test_learnt_endings_are_found_and_the_twin_finds_none(target: ModelTarget) -> None:
+def test_learned_endings_are_found_and_the_twin_finds_none(target: ModelTarget) -> None:
     attack = ClassifierExtraction(beam=8)
     scores = attack.score(target, canaries(), Randomness.reproducible(3))
     assert scores.figure("found").value >= 2 / 3

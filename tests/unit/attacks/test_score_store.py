@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.attacks.score_store import ScoreStore, run_around
+from sfumato.attacks.token_scores import ScoreStore, run_around
 from sfumato.core.errors import InvalidArgument, StorageFailed
 
 KEPT = (np.arange(3, dtype=np.float32),)

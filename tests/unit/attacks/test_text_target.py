@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from sfumato.attacks.inference.observed import observed
+from sfumato.attacks.inference.observed import observe
 from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text, policy_of
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.releases.job import Job, run
 from sfumato.releases.privatizer import Privatizer
-from sfumato.vectors.loading import save
+from sfumato.text.document import Document
+from sfumato.vectors.load import save
 from sfumato.vectors.space import Space
 
 TEXT = "The cat in Paris had 12 dogs.\nMail zoe@example.org, quark!\n\nROME 7 Atlantis\n"
@@ -71,7 +71,7 @@ def opened(folder: Path, path: Path, policy: str = "") -> TextTarget:
 def test_a_release_is_built_again(folder: Path, settings: dict[str, Any]) -> None:
     path = released(folder, **settings)
     target = opened(folder, path)
-    seen, truth = observed(target, documents(folder / "in.txt"))
+    seen, truth = observe(target, documents(folder / "in.txt"))
     assert target.selected == len(seen) + truth.kept
     assert not target.seeded
     stated = json.loads((folder / "out.txt.guarantee.json").read_bytes())["guarantee"]
@@ -84,7 +84,7 @@ def test_a_release_is_built_again(folder: Path, settings: dict[str, Any]) -> Non
 def test_levels_go_through_their_own_mechanism(folder: Path) -> None:
     path = released(folder, levels=[(1.0, "digits"), (4.0, "everything")])
     target = opened(folder, path)
-    seen, truth = observed(target, documents(folder / "in.txt"))
+    seen, truth = observe(target, documents(folder / "in.txt"))
     assert [one.guarantee().epsilon for one in seen.mechanisms] == [1.0, 4.0]
     words = [seen.space.words[one] for one in truth.originals[seen.ranks == 0]]
     assert words == ["12", "7"]
@@ -96,10 +96,10 @@ def test_a_pattern_must_be_given_anew_and_be_the_same(folder: Path) -> None:
     path = released(folder, policy=r"regex:[A-Z]\w+")
     with pytest.raises(MissingInput, match="policy=regex:PATTERN"):
         opened(folder, path)
-    seen, _ = observed(opened(folder, path, r"regex:[A-Z]\w+"), documents(folder / "in.txt"))
+    seen, _ = observe(opened(folder, path, r"regex:[A-Z]\w+"), documents(folder / "in.txt"))
     assert len(seen) == 5
     with pytest.raises(BadInput, match=r"selects 2 words .* 5 were privatized"):
-        observed(opened(folder, path, "digits"), documents(folder / "in.txt"))
+        observe(opened(folder, path, "digits"), documents(folder / "in.txt"))
 
 
 def test_a_seed_is_noticed(folder: Path) -> None:
@@ -146,10 +146,10 @@ def test_settings_that_are_not_written_down_are_noticed(folder: Path, small_spac
 def test_nothing_to_infer_is_said(folder: Path) -> None:
     path = released(folder, policy="regex:nowhere")
     with pytest.raises(BadInput, match="selects no word"):
-        observed(opened(folder, path, "regex:nowhere"), documents(folder / "in.txt"))
+        observe(opened(folder, path, "regex:nowhere"), documents(folder / "in.txt"))
     path = released(folder, policy="regex:Atlantis", unknown="keep")
     with pytest.raises(BadInput, match=r"all 1 selected words .* in the clear"):
-        observed(opened(folder, path, "regex:Atlantis"), documents(folder / "in.txt"))
+        observe(opened(folder, path, "regex:Atlantis"), documents(folder / "in.txt"))
 
 
 @pytest.mark.parametrize("spec", ["digits − everything − pii", "regex", "lexicon", "wrong"])

@@ -10,14 +10,13 @@ import torch
 
 from sfumato.attacks import token_scores as module
 from sfumato.attacks.model_target import ModelTarget
-from sfumato.attacks.score_store import ScoreStore
-from sfumato.attacks.token_scores import TokenScores, of_row, token_scores
+from sfumato.attacks.token_scores import ScoreStore, TokenScores, of_row, token_scores
 from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.metrics.prediction import perplexity
-from sfumato.models.loading import load_model
-from sfumato.training.evaluation import predicted
+from sfumato.models.load import load_model
+from sfumato.results.measured import perplexity
+from sfumato.text.document import Document
+from sfumato.training.evaluation import predict_tokens
 
 TEXTS = ["My ID is 145572.", "", "The weather was fine in Lisbon, " * 40, "🦊", "My ID is 145572."]
 
@@ -37,7 +36,7 @@ def documents() -> list[Document]:
 
 def test_log_probabilities_are_those_of_evaluation(target: ModelTarget) -> None:
     """The same numbers as perplexity is computed from, document by document."""
-    expected = predicted(target.model, documents())
+    expected = predict_tokens(target.model, documents())
     for one, other in zip(token_scores(target, documents()), expected, strict=True):
         np.testing.assert_allclose(-one.log_probability, other.losses, atol=2e-5)
     assert perplexity(expected, Randomness.reproducible(1)).n == sum(
@@ -74,7 +73,7 @@ def test_a_second_time_nothing_is_measured(
     """A folder gives the same numbers to a later process."""
     folder = tmp_path / "cache"
     first = token_scores(target, documents(), ScoreStore(folder))
-    monkeypatch.setattr(module, "_measured", None)
+    monkeypatch.setattr(module, "_measure", None)
     second = token_scores(target, documents(), ScoreStore(folder))
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.log_probability, other.log_probability)
@@ -87,7 +86,7 @@ def test_a_stopped_run_goes_on(
     """What was measured before the stop is not measured again."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(module, "DOCUMENTS_AT_ONCE", 2)
-    honest = module._measured
+    honest = module._measure
     calls: list[list[str]] = []
 
     def stopping(model: object, texts: list[str]) -> object:
@@ -96,7 +95,7 @@ def test_a_stopped_run_goes_on(
         calls.append(texts)
         return honest(model, texts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_measured", stopping)
+    monkeypatch.setattr(module, "_measure", stopping)
     with pytest.raises(KeyboardInterrupt):
         token_scores(target, documents(), ScoreStore(folder))
     seen: list[str] = []
@@ -105,7 +104,7 @@ def test_a_stopped_run_goes_on(
         seen.extend(texts)
         return honest(model, texts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_measured", watched)
+    monkeypatch.setattr(module, "_measure", watched)
     token_scores(target, documents(), ScoreStore(folder))
     assert len(calls[0]) == 2
     assert not set(calls[0]) & set(seen)

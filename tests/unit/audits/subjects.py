@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.audits.vectors import VectorSubject
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.claims import covered_outputs, loss_bounds
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import FromRows
@@ -49,7 +49,7 @@ class Rows(FromRows):
         return Guarantee(
             notion=Notion.APPROXIMATE_DP if self.delta else Notion.PURE_DP,
             unit="word",
-            neighbours="any two words",
+            neighbors="any two words",
             epsilon=self.epsilon,
             delta=self.delta,
         )
@@ -99,7 +99,7 @@ class RowTwin(Twin):
 
 
 def words_in_space(count: int, seed: int = 1) -> Space:
-    """So many words in three dimensions, about as far apart as colours are at level 1."""
+    """So many words in three dimensions, about as far apart as colors are at level 1."""
     places = np.random.default_rng(seed).uniform(0, 4, (count, 3))
     return Space(f"{count} words", [f"w{n}" for n in range(count)], places.astype(np.float32))
 

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.attacks.model_target import ModelTarget
-from sfumato.audits.coins import Audited, Guessing, _best_threshold, audited, from_scores
+from sfumato.audits.coins import Audited, Guessing, _best_threshold, audit_run, from_scores
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins, toss
-from sfumato.models.loading import load_model
+from sfumato.guarantees.guarantee import Notion
+from sfumato.models.load import load_model
 from statistical import budget
 
 WORDS = [f"w{number}" for number in range(500)]
@@ -136,7 +136,7 @@ def test_a_model_is_asked_and_the_numbers_are_fixed_before() -> None:
         settings={"embedding": 4, "hidden": 4, "context": 64},
     )
     target = ModelTarget(model, "tiny", epsilon=2.0, delta=1e-3)
-    found = audited(target, tossed(60), Guessing(), Randomness.reproducible(1))
+    found = audit_run(target, tossed(60), Guessing(), Randomness.reproducible(1))
     assert found.guesses == 12
     assert found.one_run.delta == 1e-3
     assert found.as_dict()["claimed_epsilon"] == 2.0

@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits import company
-from sfumato.audits.choosing import sampled_pairs
-from sfumato.audits.colours import colour_space
+from sfumato.audits.colors import color_space
 from sfumato.audits.company import on_company
-from sfumato.audits.drawing import SIZES, draw_alone, draw_each, draw_once
-from sfumato.audits.events import Choice, decided
-from sfumato.audits.subject import Examined, Sample
+from sfumato.audits.draws import SIZES, draw_alone, draw_each, draw_once
+from sfumato.audits.events import Choice, decide_event
+from sfumato.audits.points import sample_pairs
+from sfumato.audits.subject import DrawnSample, Examined
 from sfumato.audits.verdict import Witness
 from sfumato.audits.words import WordSubject
 from sfumato.core.randomness import Randomness
@@ -24,8 +24,8 @@ from sfumato.mechanisms.mechanism import PointMechanism
 from statistical import budget
 from unit.audits.subjects import HonestForRepeatedWords, LessForAWordThatComesOnce, Twin
 
-HONEST = Laplace(space=colour_space(1.0), epsilon=1.0)
-LOUDER = Laplace(space=colour_space(1.0), epsilon=8.0)
+HONEST = Laplace(space=color_space(1.0), epsilon=1.0)
+LOUDER = Laplace(space=color_space(1.0), epsilon=8.0)
 ALPHA = budget.level("audits: true claims", "company")
 NUMBERS = list(range(41))
 
@@ -86,10 +86,10 @@ def test_the_comparisons_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> No
     levels: list[float] = []
 
     def noted(
-        subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha: float
+        subject: Examined, choice: Choice, held: Mapping[int, DrawnSample], alpha: float
     ) -> Witness:
         levels.append(alpha)
-        return decided(subject, choice, held, alpha)
+        return decide_event(subject, choice, held, alpha)
 
     monkeypatch.setattr(company, "decided", noted)
     judged(HONEST, draws=400)
@@ -139,6 +139,6 @@ class Kept(Twin):
 
 
 def test_a_subject_draws_for_the_words_of_its_pairs_and_for_their_company() -> None:
-    pairs = sampled_pairs(HONEST, (), None, source())[:1]
+    pairs = sample_pairs(HONEST, (), None, source())[:1]
     subject = WordSubject(mechanism=HONEST, chosen=pairs, company=(5, 6))
     assert list(subject.beside()) == [5, 6]

@@ -8,16 +8,23 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from sfumato.audits.events import Choice, Halves, chosen, decided, expected_width, proposed
-from sfumato.audits.subject import Event, Pair, Sample, Score
+from sfumato.audits.events import (
+    Choice,
+    SampleHalves,
+    choose_event,
+    decide_event,
+    expect_width,
+    propose_events,
+)
+from sfumato.audits.subject import DrawnSample, Event, Pair, Score
 from unit.audits.subjects import answers
 
 # Limits of 0.01 on as many draws as were scouted.
-WIDTH = expected_width(1, 1, 0.01)
+WIDTH = expect_width(1, 1, 0.01)
 
 
-def sample(*draws: float) -> Sample:
-    return Sample.of(np.array(draws)[:, None])
+def sample(*draws: float) -> DrawnSample:
+    return DrawnSample.of(np.array(draws)[:, None])
 
 
 IDENTITY = Score("the number", lambda outputs: np.asarray(outputs[:, 0], dtype=np.float64))
@@ -27,7 +34,7 @@ def test_the_limits_are_clopper_and_pearsons_at_the_level_given() -> None:
     many = sample(*[0.0] * 10, *[1.0] * 90)
     few = sample(*[0.0] * 90, *[1.0] * 10)
     choice = Choice(Pair(0, 1, 0.5, 0.5), Event(IDENTITY, 1.0, above=True), False, 1.0)
-    witness = decided(answers(epsilon=0.5, truth=2.0), choice, {0: many, 1: few}, 0.001)
+    witness = decide_event(answers(epsilon=0.5, truth=2.0), choice, {0: many, 1: few}, 0.001)
     assert witness.likelier == pytest.approx(beta.ppf(0.001, 90, 11))
     assert witness.unlikelier == pytest.approx(beta.isf(0.001, 11, 90))
 
@@ -35,11 +42,13 @@ def test_the_limits_are_clopper_and_pearsons_at_the_level_given() -> None:
 def test_held_out_draws_decide_whatever_scouting_said() -> None:
     pair, subject = Pair(0, 1, 0.1, 0.1), answers(epsilon=0.1, truth=1.0)
     ones, zeros = sample(*[1.0] * 50), sample(*[0.0] * 50)
-    choice = proposed(subject, pair, {0: Halves(ones, ones), 1: Halves(zeros, zeros)}, WIDTH)
+    choice = propose_events(
+        subject, pair, {0: SampleHalves(ones, ones), 1: SampleHalves(zeros, zeros)}, WIDTH
+    )
     assert choice is not None
     first, second = choice.inputs
-    assert decided(subject, choice, {0: ones, 1: zeros}, 0.01).excess > 0
-    turned = decided(subject, choice, {0: zeros, 1: ones}, 0.01)
+    assert decide_event(subject, choice, {0: ones, 1: zeros}, 0.01).excess > 0
+    turned = decide_event(subject, choice, {0: zeros, 1: ones}, 0.01)
     assert (turned.first, turned.second) == (subject.name(first), subject.name(second))
     assert turned.loss == -math.inf
 
@@ -49,8 +58,8 @@ def test_an_event_promises_more_the_more_draws_will_decide() -> None:
     second = sample(*[0.0] * 985, *[1.0] * 15)
     promises = []
     for held in (1000, 100_000):
-        width = expected_width(1000, held, 1e-4)
-        choice = chosen([IDENTITY], Pair(0, 1, 0.2, 0.2), (first, second), width, 0.0)
+        width = expect_width(1000, held, 1e-4)
+        choice = choose_event([IDENTITY], Pair(0, 1, 0.2, 0.2), (first, second), width, 0.0)
         assert choice is not None
         promises.append(choice.promise)
     assert promises[0] < 0 < promises[1]
@@ -58,14 +67,14 @@ def test_an_event_promises_more_the_more_draws_will_decide() -> None:
 
 def test_what_came_once_or_never_promises_little() -> None:
     # Twice against never looks infinite; sixty against twenty is surer to hold.
-    rare = chosen(
+    rare = choose_event(
         [IDENTITY],
         Pair(0, 1, 0.1, 0.1),
         (sample(*[0.0] * 998, *[1.0] * 2), sample(*[0.0] * 1000)),
         WIDTH,
         0.0,
     )
-    solid = chosen(
+    solid = choose_event(
         [IDENTITY],
         Pair(0, 1, 0.1, 0.1),
         (sample(*[0.0] * 940, *[1.0] * 60), sample(*[0.0] * 980, *[1.0] * 20)),
@@ -80,17 +89,17 @@ def test_what_came_once_or_never_promises_little() -> None:
 def test_the_best_threshold_and_direction_are_found() -> None:
     first = sample(*[1.0] * 400, *[2.0] * 300, *[3.0] * 300)
     second = sample(*[1.0] * 400, *[2.0] * 590, *[3.0] * 10)
-    choice = chosen([IDENTITY], Pair(0, 1, 0.1, 0.1), (first, second), WIDTH, 0.0)
+    choice = choose_event([IDENTITY], Pair(0, 1, 0.1, 0.1), (first, second), WIDTH, 0.0)
     assert choice is not None
     assert (choice.event.threshold, choice.event.above, choice.turned) == (3.0, True, False)
-    swapped = chosen([IDENTITY], Pair(0, 1, 0.1, 0.1), (second, first), WIDTH, 0.0)
+    swapped = choose_event([IDENTITY], Pair(0, 1, 0.1, 0.1), (second, first), WIDTH, 0.0)
     assert swapped is not None
     assert (swapped.event.threshold, swapped.event.above, swapped.turned) == (3.0, True, True)
 
 
 def test_a_direction_of_which_nothing_is_claimed_is_left_alone() -> None:
     first, second = sample(*[3.0] * 300, *[1.0] * 300), sample(*[1.0] * 600)
-    choice = chosen([IDENTITY], Pair(0, 1, math.inf, 0.1), (first, second), WIDTH, 0.0)
+    choice = choose_event([IDENTITY], Pair(0, 1, math.inf, 0.1), (first, second), WIDTH, 0.0)
     assert choice is None or choice.turned
 
 
@@ -103,7 +112,7 @@ def test_outputs_without_a_score_belong_to_no_event() -> None:
     # Only the output without a score tells the two apart; what is left is the same for both.
     first = sample(*[1.0] * 400, *[2.0] * 400, *[3.0] * 400)
     second = sample(*[1.0] * 600, *[2.0] * 600)
-    choice = chosen([score], Pair(0, 1, 0.0, 0.0), (first, second), WIDTH, 0.0)
+    choice = choose_event([score], Pair(0, 1, 0.0, 0.0), (first, second), WIDTH, 0.0)
     assert choice is not None
     assert choice.event.hits(first) <= 800
     for above in (True, False):
@@ -113,12 +122,12 @@ def test_outputs_without_a_score_belong_to_no_event() -> None:
 def test_where_no_output_has_a_score_there_is_no_event() -> None:
     nothing = Score("nothing", lambda outputs: np.full(len(outputs), np.nan))
     both = (sample(1.0, 2.0), sample(3.0, 4.0))
-    assert chosen([nothing], Pair(0, 1, 0.0, 0.0), both, WIDTH, 0.0) is None
-    found = chosen([nothing, IDENTITY], Pair(0, 1, 0.0, 0.0), both, WIDTH, 0.0)
+    assert choose_event([nothing], Pair(0, 1, 0.0, 0.0), both, WIDTH, 0.0) is None
+    found = choose_event([nothing, IDENTITY], Pair(0, 1, 0.0, 0.0), both, WIDTH, 0.0)
     assert found is None or found.event.score is IDENTITY
 
 
 def test_scouting_draws_are_split_into_halves() -> None:
-    halves = Halves.of(np.arange(1001))
+    halves = SampleHalves.of(np.arange(1001))
     assert (halves.learn.total, halves.choose.total) == (500, 501)
     assert set(halves.learn.outputs.tolist()).isdisjoint(halves.choose.outputs.tolist())

@@ -13,7 +13,7 @@ from pairs import all_points, all_rows, worst_excess
 from sfumato.audits.exact import check_rows
 from sfumato.audits.verdict import Finding
 from sfumato.core.errors import InvalidArgument
-from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.build import build, word_mechanisms
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.mechanisms.sanitize_plus import SanitizePlus

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits import falsify as module
-from sfumato.audits.choosing import sampled_pairs
-from sfumato.audits.colours import colour_space
+from sfumato.audits.colors import color_space
 from sfumato.audits.company import on_company
-from sfumato.audits.drawing import Drawn
-from sfumato.audits.events import Choice, decided
-from sfumato.audits.falsify import Plan, falsify, leading
-from sfumato.audits.subject import DrawsTogether, Event, Examined, Pair, Sample, Score, Subject
+from sfumato.audits.draws import Drawn
+from sfumato.audits.events import Choice, decide_event
+from sfumato.audits.falsify import DrawPlan, falsify, leading
+from sfumato.audits.points import sample_pairs
+from sfumato.audits.subject import DrawnSample, DrawsTogether, Event, Examined, Pair, Score, Subject
 from sfumato.audits.vectors import VectorSubject
 from sfumato.audits.verdict import Finding, Witness
 from sfumato.audits.words import WordSubject
@@ -73,7 +73,7 @@ def test_nothing_beyond_the_reach_of_draws_is_ever_shown() -> None:
     # Two inputs that are told apart always: the loss is infinite, what is shown is not.
     finding = judged(answers(epsilon=1.0, truth=50.0), draws=2000)
     assert finding.witness is not None
-    most = Plan.of(2, 2000, 1).reach(ALPHA)
+    most = DrawPlan.of(2, 2000, 1).reach(ALPHA)
     assert finding.witness.loss <= most
     assert finding.witness.loss == pytest.approx(most, abs=0.1)
 
@@ -108,7 +108,7 @@ def test_draws_that_repeat_accuse_only_where_chance_would_not(rare: int, accused
 
 @pytest.mark.parametrize(("inputs", "pairs"), [(2, 1), (5, 10), (6, 15), (41, 820)])
 def test_no_more_is_drawn_than_if_all_inputs_got_the_same(inputs: int, pairs: int) -> None:
-    plan = Plan.of(inputs, 1000, pairs)
+    plan = DrawPlan.of(inputs, 1000, pairs)
     again, deciding = min(inputs, module.LOOKED_AT_AGAIN), min(inputs, module.DECIDED)
     total = inputs * plan.first + again * plan.second + deciding * plan.held
     assert 0.99 * inputs * 1000 <= total <= inputs * 1000
@@ -131,10 +131,10 @@ def test_the_budget_is_that_of_all_questions_together(monkeypatch: pytest.Monkey
     spent: list[float] = []
 
     def deciding(
-        subject: Examined, choice: Choice, held: Mapping[int, Sample], alpha: float
+        subject: Examined, choice: Choice, held: Mapping[int, DrawnSample], alpha: float
     ) -> Witness:
         spent.append(2 * alpha)
-        return decided(subject, choice, held, alpha)
+        return decide_event(subject, choice, held, alpha)
 
     def beside(
         subject: DrawsTogether, drawn: Mapping[int, Drawn], alpha: float, randomness: Randomness
@@ -144,8 +144,8 @@ def test_the_budget_is_that_of_all_questions_together(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, "decided", deciding)
     monkeypatch.setattr(module, "on_company", beside)
-    mechanism = Laplace(space=colour_space(1.0), epsilon=1.0)
-    pairs = sampled_pairs(mechanism, (), None, Randomness.reproducible(1))
+    mechanism = Laplace(space=color_space(1.0), epsilon=1.0)
+    pairs = sample_pairs(mechanism, (), None, Randomness.reproducible(1))
     subject = WordSubject(mechanism=mechanism, chosen=pairs)
     finding = judged(subject, draws=400)
     assert len(spent) == module.DECIDED_PAIRS + 1

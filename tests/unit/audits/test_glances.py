@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.audits import glances
-from sfumato.audits.glances import Glances, most_frequent, suspects
+from sfumato.audits import falsify
+from sfumato.audits.falsify import Glances, most_frequent, suspects
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
 from unit.audits.subjects import OneInTheClear, Twin, words_in_space
@@ -50,8 +50,8 @@ def test_every_word_is_drawn_a_few_times_and_once_in_each_call() -> None:
 def test_of_a_larger_space_some_words_are_drawn_and_as_many_as_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(glances, "ALL_GLANCED", 100)
-    monkeypatch.setattr(glances, "SOME_GLANCED", 10)
+    monkeypatch.setattr(falsify, "ALL_GLANCED", 100)
+    monkeypatch.setattr(falsify, "SOME_GLANCED", 10)
     honest = Laplace(space=words_in_space(120), epsilon=1.0)
     for asked, least, most in ((0, 10, 20), (30, 30, 60), (500, 120, 120)):
         counted = Counted(honest, honest)

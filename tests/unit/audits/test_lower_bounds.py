@@ -70,7 +70,7 @@ def test_guessing_blindly_shows_nothing() -> None:
 
 
 def test_a_bound_exceeds_the_truth_no_more_often_than_it_says() -> None:
-    """Randomised response of a known ε: over all outcomes, weighted by their probability."""
+    """Randomized response of a known ε: over all outcomes, weighted by their probability."""
     epsilon, worlds, confidence = 1.0, 40, 0.9
     right = 1 / (1 + math.exp(-epsilon))
     found = stats.binom.pmf(np.arange(worlds + 1), worlds, right)

@@ -16,7 +16,7 @@ OWN = """
 from __future__ import annotations
 from dataclasses import dataclass
 from sfumato import Guarantee, Space
-from sfumato.accounting.guarantee import metric_dp
+from sfumato.guarantees.guarantee import metric_dp
 
 class Plain:
     def __init__(self, space: Space, epsilon: float, size: int = 3, name="x"):
@@ -72,7 +72,7 @@ def test_a_name_of_the_catalog_is_built_over_both_spaces(small_space: Space) -> 
     found = candidates("laplace", space=small_space, epsilon=2.0)
     assert [type(one) for one in found.mechanisms] == [Laplace, Laplace]
     assert found.mechanisms[0].space is small_space
-    assert found.mechanisms[1].space.name == "40 names of colours"
+    assert found.mechanisms[1].space.name == "40 names of colors"
     assert {one.guarantee().epsilon for one in found.mechanisms} == {2.0}
 
 
@@ -87,12 +87,12 @@ def test_a_class_of_ones_own_is_built_with_settings(
     assert hasattr(sys.modules["json"], "dumps"), "a file took the place of a module"
 
 
-def test_a_mechanism_that_cannot_work_on_colours_is_tried_without(
+def test_a_mechanism_that_cannot_work_on_colors_is_tried_without(
     small_space: Space, own: str
 ) -> None:
     found = candidates(f"{own}:OnlyLarge", space=small_space, epsilon=1.0)
     assert len(found.mechanisms) == 1
-    assert found.notes == ("not tried over colours: more dimensions, please",)
+    assert found.notes == ("not tried over colors: more dimensions, please",)
 
 
 @pytest.mark.parametrize(

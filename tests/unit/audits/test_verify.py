@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.audits.colours import colour_space
+from sfumato.audits.colors import color_space
 from sfumato.audits.verify import Effort, verify
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -62,11 +62,11 @@ def test_rows_do_not_speak_for_draws_from_parts_made_in_another_way() -> None:
         def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
             return 3 * distances(self.space, points, words)
 
-    verdict = verify(Louder(space=colour_space(2.0), epsilon=2.0), randomness=source())
+    verdict = verify(Louder(space=color_space(2.0), epsilon=2.0), randomness=source())
     assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
     assert [finding.refuted for finding in verdict.findings] == [False, True]
     # Its sums over far words are its own; so its draws are looked at, and found in order.
-    truncated = verify(Truncated(space=colour_space(2.0), epsilon=2.0), randomness=source())
+    truncated = verify(Truncated(space=color_space(2.0), epsilon=2.0), randomness=source())
     assert [finding.method for finding in truncated.findings] == ["exact", "sampled"]
 
 
@@ -80,7 +80,7 @@ def test_noise_that_can_be_made_again_is_no_noise(seed: int | None) -> None:
                 randomness = Randomness.reproducible(seed)
             return super().noise(count, randomness)
 
-    mechanism = Replayed(space=colour_space(2.0), epsilon=2.0)
+    mechanism = Replayed(space=color_space(2.0), epsilon=2.0)
     verdict = verify(mechanism, effort=QUICK, randomness=source())
     assert verdict.refuted == (seed is not None)
     assert ("come in the very same order" in verdict.sentence()) == (seed is not None)
@@ -99,7 +99,7 @@ def test_a_mechanism_that_is_not_held_to_its_own_numbers_but_to_its_sentence() -
         def covered_outputs(self) -> NDArray[np.bool_]:
             return np.zeros(len(self.space), dtype=np.bool_)
 
-    assert verify(Evasive(space=colour_space(2.0), epsilon=2.0), randomness=source()).refuted
+    assert verify(Evasive(space=color_space(2.0), epsilon=2.0), randomness=source()).refuted
 
 
 def test_rows_that_are_not_known_at_this_level_are_not_asked_for(small_space: Space) -> None:
@@ -157,7 +157,7 @@ def test_pairs_that_draws_cannot_test_are_said_so(small_space: Space) -> None:
 
 
 def test_pairs_and_draws_are_as_asked_for() -> None:
-    laplace = Laplace(space=colour_space(1.0), epsilon=1.0)
+    laplace = Laplace(space=color_space(1.0), epsilon=1.0)
     effort = Effort(pairs=9, draws=300)
     verdict = verify(laplace, effort=effort, randomness=source())
     assert verdict.pairs == 9
@@ -172,7 +172,7 @@ def test_any_subject_can_be_verified_not_only_words() -> None:
 
 def test_the_same_seed_gives_the_same_verdict_and_no_seed_is_secure() -> None:
     twin = Twin(
-        Laplace(space=colour_space(1.0), epsilon=1.0), Laplace(space=colour_space(1.0), epsilon=2.0)
+        Laplace(space=color_space(1.0), epsilon=1.0), Laplace(space=color_space(1.0), epsilon=2.0)
     )
     effort = Effort(pairs=20, draws=1000)
     one, again = (verify(twin, effort=effort, randomness=source()) for _ in range(2))

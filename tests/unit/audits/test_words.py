@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp, no_guarantee
-from sfumato.audits.subject import Event, Pair, Sample, Score
+from sfumato.audits.subject import DrawnSample, Event, Pair, Score
 from sfumato.audits.words import WordSubject, check_claims_something, point_name
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp, no_guarantee
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.vectors.space import Space
@@ -78,7 +78,7 @@ def test_baselines_claim_nothing(small_space: Space) -> None:
 
 
 def test_levels_that_bound_no_ratio_are_refused(small_space: Space) -> None:
-    stated = Guarantee(notion=Notion.ZCDP, unit="word", neighbours="two words", epsilon=0.5)
+    stated = Guarantee(notion=Notion.ZCDP, unit="word", neighbors="two words", epsilon=0.5)
     with pytest.raises(InvalidArgument, match="zero-concentrated"):
         check_claims_something(Says(space=small_space, stated=stated))
 
@@ -86,7 +86,7 @@ def test_levels_that_bound_no_ratio_are_refused(small_space: Space) -> None:
 def test_events_never_hold_outputs_that_the_claim_leaves_out(random_space: Space) -> None:
     mechanism = SanitizePlus(space=random_space, epsilon=1.0)
     subject = WordSubject(mechanism=mechanism, chosen=[])
-    seen = Sample.of(np.arange(201))
+    seen = DrawnSample.of(np.arange(201))
     for score in subject.scores(Pair(0, 150, 1.0, 1.0), seen, seen):
         for above in (True, False):
             inside = Event(score, -1e9 if above else 1e9, above).contains(np.arange(201))
@@ -96,7 +96,7 @@ def test_events_never_hold_outputs_that_the_claim_leaves_out(random_space: Space
 def test_an_event_is_described_by_its_most_frequent_words(small_space: Space) -> None:
     subject = WordSubject(mechanism=Laplace(space=small_space, epsilon=1.0), chosen=[])
     score = Score("the number", lambda outputs: outputs.astype(np.float64))
-    seen = Sample(np.arange(8), np.array([1, 9, 8, 7, 6, 5, 4, 3]))
+    seen = DrawnSample(np.arange(8), np.array([1, 9, 8, 7, 6, 5, 4, 3]))
     few = subject.describe(Event(score, 1.0, above=False), seen)
     assert few == "the output is 'rome' or 'paris'"
     many = subject.describe(Event(score, 1.0, above=True), seen)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.calibration.curves import Curve, curve_of
-from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
 
 LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from sfumato.calibration.curves import Axis, estimate_of
-from sfumato.calibration.noise import noise_of, quantile
+from sfumato.calibration.spread import noise_of, quantile
 from sfumato.core.errors import InvalidArgument
 from unit.calibration.sweeps import curve, row
 

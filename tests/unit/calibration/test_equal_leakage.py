@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.calibration.choosing import basis
 from sfumato.calibration.equal_leakage import calibrate
 from sfumato.calibration.inverse import ABOVE_EVERYWHERE, BELOW_EVERYWHERE, UNFIT_CURVE
+from sfumato.calibration.permission import basis
 from sfumato.calibration.results import NOT_A_GUARANTEE, Calibration
-from sfumato.calibration.selecting import select
+from sfumato.calibration.select import select
 from sfumato.core.errors import BadInput, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.rows import Row
+from sfumato.results.row import Row
 from unit.calibration.sweeps import LEVELS, Noise, anchors, logistic, row, sweep, useful
 
 
@@ -125,7 +125,7 @@ def test_anchors_and_methods_without_a_level_stand_beside_the_curves() -> None:
     assert "not measured, and not drawn: the anchor(s) no privacy, random output" in missing.notes
 
 
-def test_a_jump_between_neighbouring_levels_is_named() -> None:
+def test_a_jump_between_neighboring_levels_is_named() -> None:
     result = found(made(lambda level: 0.0 if level < 3 else 6.0), 3.0)
     assert any("jumps between 2 and 4" in note for note in result.notes)
 

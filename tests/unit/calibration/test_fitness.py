@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sfumato.calibration.curves import Estimate
+from sfumato.calibration.curves import LevelEstimate
 from sfumato.calibration.fitness import (
     CANNOT_TELL,
     FIT,
@@ -77,7 +77,7 @@ def test_noise_without_a_trend_is_unfit() -> None:
 
 
 def test_leakage_that_grows_with_the_noise_is_unfit() -> None:
-    # Membership inference by neighbours on BERT and CoLA: the AUC grew with sigma.
+    # Membership inference by neighbors on BERT and CoLA: the AUC grew with sigma.
     sigma = (0.014, 0.043, 0.092, 0.14, 0.278, 0.615, 1.91)
     found = judged(lambda s: 55 + 3 * math.log(s / 0.01), levels=sigma, use=lambda s: -10 * s)
     assert (found.verdict, found.finding) == (UNFIT, REVERSED)
@@ -97,11 +97,11 @@ def test_utility_without_a_trend_leaves_the_direction_to_leakage() -> None:
 
 
 def test_anchors_in_the_wrong_order_make_an_attack_unfit() -> None:
-    low = Estimate(value=0.3, low=0.2, high=0.4, n=3)
-    high = Estimate(value=0.6, low=0.5, high=0.7, n=3)
+    low = LevelEstimate(value=0.3, low=0.2, high=0.4, n=3)
+    high = LevelEstimate(value=0.6, low=0.5, high=0.7, n=3)
     assert judged(logistic, anchors=Anchors(no_privacy=low, random_output=high)).finding == REVERSED
     assert judged(logistic, anchors=Anchors(no_privacy=high, random_output=low)).verdict == FIT
-    unsure = Estimate(value=0.3, low=0.0, high=0.6, n=3)
+    unsure = LevelEstimate(value=0.3, low=0.0, high=0.6, n=3)
     close = Anchors(no_privacy=unsure, random_output=high)
     assert judged(logistic, anchors=close).verdict == FIT
 

@@ -16,7 +16,7 @@ from sfumato.calibration.inverse import (
     BELOW_EVERYWHERE,
     BEYOND_FINITE,
     REACHED,
-    fitted,
+    fit_monotone,
     invert,
 )
 from unit.calibration.sweeps import LEVELS, Noise, curve, logistic, row, sweep
@@ -137,7 +137,7 @@ def test_an_answer_lies_among_the_levels_and_on_the_fit(
     rows = [row(2.0**place, value) for place, value in enumerate(values)]
     found_curve = curve(rows)
     found = invert(found_curve, target, rising=rising)
-    fit = fitted(found_curve, rising=rising)
+    fit = fit_monotone(found_curve, rising=rising)
     if found.level is None:
         assert target < fit.min() or target > fit.max()
     else:

@@ -66,7 +66,7 @@ def lines(panel: dict[str, Any]) -> list[dict[str, Any]]:
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == "line"]
 
 
-def test_methods_differ_by_colour_and_by_shape_and_dash() -> None:
+def test_methods_differ_by_color_and_by_shape_and_dash() -> None:
     drawn = spec()
     looks = panels(drawn)[0]["layer"][-1]["encoding"]
     for channel in ("color", "shape"):

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from sfumato.charts.deniability import Labels, LevelRow, deniability_chart
-from sfumato.charts.saving import Chart
+from sfumato.charts.chart import Chart
+from sfumato.charts.deniability import LevelLabels, LevelRow, deniability_chart
 from sfumato.core.errors import InvalidArgument
 
 ROW = LevelRow(
     epsilon=5.0, keep_low=0.1, keep_median=0.3, keep_high=0.6, keep_worst=0.9,
     outputs_worst=1, outputs_low=20, outputs_median=300, outputs_high=4000,
 )  # fmt: skip
-LABELS = Labels(title="laplace in toy", subtitle="12 words", outputs_title="fewest words (S)")
+LABELS = LevelLabels(title="laplace in toy", subtitle="12 words", outputs_title="fewest words (S)")
 
 
 def rows(*levels: float) -> list[LevelRow]:

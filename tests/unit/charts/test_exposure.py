@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sfumato.charts.chart import Chart
 from sfumato.charts.exposure import NEVER, exposure_chart
-from sfumato.charts.saving import Chart
 from sfumato.core.errors import InvalidArgument
 
 
@@ -76,8 +76,8 @@ def test_only_methods_that_were_used_are_in_the_legend() -> None:
         "canaries": [canary(1, 2.0, "sampled"), canary(1, 2.5, "extrapolated")],
         "means": [mean(1, 2.0, 1.0, "sampled"), mean(1, 2.5, None, "extrapolated")],
     }
-    colour = exposure_chart(details).spec["layer"][-1]["encoding"]["color"]
-    assert colour["scale"]["domain"] == ["sampled", "extrapolated"]
+    color = exposure_chart(details).spec["layer"][-1]["encoding"]["color"]
+    assert color["scale"]["domain"] == ["sampled", "extrapolated"]
 
 
 def test_it_can_be_drawn() -> None:

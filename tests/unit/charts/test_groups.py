@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sfumato.charts.chart import Chart
 from sfumato.charts.groups import GroupPoint, groups_chart
-from sfumato.charts.saving import Chart
 from sfumato.core.errors import InvalidArgument
 
 
@@ -34,7 +34,7 @@ def test_every_group_is_drawn_in_the_order_given() -> None:
     assert encoding["x"]["title"] == "perplexity"
 
 
-def test_more_groups_than_colours_are_drawn() -> None:
+def test_more_groups_than_colors_are_drawn() -> None:
     many = [point("a", f"g{number}", float(number)) for number in range(12)]
     chart = groups_chart(many, metric="m", field="f")
     assert len(chart.spec["layer"][1]["encoding"]["color"]["scale"]["range"]) == 12

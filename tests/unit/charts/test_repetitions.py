@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.charts.repetitions import MeanExposure, repetitions_chart
-from sfumato.charts.saving import Chart
+from sfumato.charts.chart import Chart
+from sfumato.charts.exposure import MeanExposure, repetitions_chart
 from sfumato.core.errors import InvalidArgument
 
 

@@ -36,14 +36,14 @@ def test_the_legend_names_the_areas() -> None:
     assert chart.content("png").startswith(b"\x89PNG")
 
 
-def test_more_curves_than_colours_differ_in_their_dashes() -> None:
+def test_more_curves_than_colors_differ_in_their_dashes() -> None:
     many = {f"signal {number}": CURVES["loss"] for number in range(11)}
     spec = roc_chart(many, dict.fromkeys(many, 0.7)).spec
     looks = spec["layer"][1]["encoding"]
     pairs = zip(
         looks["color"]["scale"]["range"], looks["strokeDash"]["scale"]["range"], strict=True
     )
-    assert len({(colour, tuple(dash)) for colour, dash in pairs}) == 11
+    assert len({(color, tuple(dash)) for color, dash in pairs}) == 11
 
 
 def test_without_a_curve_there_is_no_chart() -> None:

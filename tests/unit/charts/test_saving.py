@@ -13,8 +13,8 @@ from pathlib import Path
 import altair
 import pytest
 
-from sfumato.charts import saving
-from sfumato.charts.saving import Chart, format_of, ready_for
+from sfumato.charts import chart as saving
+from sfumato.charts.chart import Chart, format_of, ready_for
 from sfumato.core.errors import MissingExtra, OutputExists, StorageFailed, UnknownName
 
 

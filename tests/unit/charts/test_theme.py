@@ -1,4 +1,4 @@
-"""The colours can be told apart, also by people who see fewer of them."""
+"""The colors can be told apart, also by people who see fewer of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.charts.theme import COLOURS, FAINT_INK, INK, PAPER
+from sfumato.charts.chart import COLORS, FAINT_INK, INK, PAPER
 
 # Vienot, Brettel and Mollon 1999, for linear RGB: what red-blind and green-blind people see.
 SIGHTS = {
@@ -18,13 +18,13 @@ SIGHTS = {
 }
 
 
-def linear(colour: str) -> NDArray[np.float64]:
-    channels = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+def linear(color: str) -> NDArray[np.float64]:
+    channels = np.array([int(color[place : place + 2], 16) for place in (1, 3, 5)]) / 255
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
-def luminance(colour: str) -> float:
-    return float(linear(colour) @ np.array([0.2126, 0.7152, 0.0722]))
+def luminance(color: str) -> float:
+    return float(linear(color) @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(first: str, second: str) -> float:
@@ -33,14 +33,14 @@ def contrast(first: str, second: str) -> float:
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_no_two_colours_look_alike(sight: str) -> None:
-    seen = {colour: SIGHTS[sight] @ linear(colour) for colour in COLOURS}
-    for first, second in combinations(COLOURS, 2):
+def test_no_two_colors_look_alike(sight: str) -> None:
+    seen = {color: SIGHTS[sight] @ linear(color) for color in COLORS}
+    for first, second in combinations(COLORS, 2):
         assert np.linalg.norm(seen[first] - seen[second]) > 0.08, (first, second)
 
 
 def test_red_and_green_of_a_traffic_light_would_be_caught() -> None:
-    red, green = (SIGHTS["green-blind"] @ linear(colour) for colour in ("#cc3311", "#5f7a11"))
+    red, green = (SIGHTS["green-blind"] @ linear(color) for color in ("#cc3311", "#5f7a11"))
     assert np.linalg.norm(red - green) < 0.08
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato.cli.main import main
-from sfumato.metrics.rows import Row
+from sfumato.results.row import Row
 from unit.calibration.sweeps import (
     LEVELS,
     Noise,

@@ -9,8 +9,8 @@ import warnings
 
 import pytest
 
-from sfumato.cli.training import interval, noted_warnings, training_bar
-from sfumato.metrics.prediction import Measured
+from sfumato.cli.training import interval, note_warnings, training_bar
+from sfumato.results.measured import Measured
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods import Material
 from unit.training.runs import small_model, small_plan, some_records
@@ -58,13 +58,13 @@ def test_a_log_gets_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bar_that_meets_an_instant_does_not_divide_by_zero() -> None:
-    from sfumato.cli.training import described
+    from sfumato.cli.training import describe_run
 
-    assert "tokens/s" in described(Progress(1, 2.0, 10, 0.0), 1.0)
+    assert "tokens/s" in describe_run(Progress(1, 2.0, 10, 0.0), 1.0)
 
 
 def test_warnings_are_notes_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with noted_warnings():
+    with note_warnings():
         warnings.warn("something\nto know", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: something to know\n"
     with pytest.warns(match="as ever"):

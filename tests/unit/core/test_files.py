@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.attacks.score_store import ScoreStore
+from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, CannotResume, StorageFailed
 from sfumato.core.files import read_json, read_object, reading, write_first, write_whole
 from sfumato.policies.linguistic.span_cache import SpanCache
@@ -87,16 +87,16 @@ def test_twin_a_file_that_is_closed_afterwards_was_open(tmp_path: Path, made: Ma
 def test_a_report_with_private_text_is_closed(
     tmp_path: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sfumato.reports import writing
+    from sfumato.reports import write
     from sfumato.reports.page import Page
-    from sfumato.reports.private import PRIVATE_TEXT
+    from sfumato.reports.parts import PRIVATE_TEXT
 
     page = Page(kind="k", title="t", lead="", notices=[PRIVATE_TEXT], sections=[])
-    monkeypatch.setattr(writing, "_page", lambda *_: page)
+    monkeypatch.setattr(write, "_page", lambda *_: page)
     (tmp_path / "soft.txt").write_text("soft")
     (tmp_path / "soft.txt.guarantee.json").write_text("{}")
     made.clear()
-    written = writing.write_report(tmp_path / "soft.txt")
+    written = write.write_report(tmp_path / "soft.txt")
     assert written.private_text
     assert [name for name, _ in made] == ["soft.txt.report.html.unfinished"]
     assert _closed(made)

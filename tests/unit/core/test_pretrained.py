@@ -14,14 +14,14 @@ import pytest
 pytest.importorskip("transformers", reason="SKIPPED WITHOUT TRANSFORMERS: no model was loaded")
 
 from sfumato.attacks.inference.masked import MaskedModel
-from sfumato.attacks.membership.masked_neighbours import load_masked
+from sfumato.attacks.membership.neighbors import load_masked
 from sfumato.core import pretrained
 from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.sentence_similarity import mean_pooled
-from sfumato.models.loading import load_model
-from sfumato.tokenizers.loading import load_tokenizer
+from sfumato.metrics.similarity import mean_pooled
+from sfumato.models.load import load_model
+from sfumato.models.tokenizer import load_tokenizer
 from unit.models import hostile
 
 
@@ -35,7 +35,7 @@ LOADERS: dict[str, Callable[[Path], Any]] = {
     "a classifier": lambda folder: _model(folder, "classifier"),
     "a tokenizer": load_tokenizer,
     "a masked model, for words": MaskedModel.load,
-    "a masked model, for neighbours": load_masked,
+    "a masked model, for neighbors": load_masked,
     "an encoder": mean_pooled,
 }
 # Weights and the way to compute with them are no concern of a tokenizer's.

@@ -26,7 +26,7 @@ from sfumato.corpora.canaries import (
     plan,
     remove,
 )
-from sfumato.corpora.documents import Document
+from sfumato.text.document import Document
 
 CANARIES = (Canary(), Canary("USR: the code is {} 🙂", "007"), Canary("PIN {}", "é x"))
 TEXTS = st.lists(
@@ -61,7 +61,7 @@ def test_removal_gives_the_text_back(texts: list[str], repetitions: list[int], s
 
 
 @given(TEXTS, REPETITIONS, st.integers(0, 99))
-def test_neighbouring_canaries_never_touch(
+def test_neighboring_canaries_never_touch(
     texts: list[str], repetitions: list[int], seed: int
 ) -> None:
     for document, places in planted(texts, repetitions, seed):

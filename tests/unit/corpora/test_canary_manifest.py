@@ -11,11 +11,10 @@ import pytest
 
 from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary
-from sfumato.corpora.canary_manifest import PlantedCanary, read_manifest
-from sfumato.corpora.formats.layout import Layout
+from sfumato.corpora.canaries import Canary, PlantedCanary, read_manifest
 from sfumato.corpora.planting import plant
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 
 CANARIES = (Canary("My ID is {}.", "0042"), Canary("Key {}", "a7-x"), Canary("Code {}", "99"))
 REPETITIONS = (3, 1, 0)
@@ -44,7 +43,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "another schema": (lambda content: content.update(schema=2), "schema 2"),
     "no canary": (lambda content: content["canaries"].clear(), "names no canary"),
     "no list": (lambda content: content.update(canaries="?"), "names no canary"),
-    "an unknown key": (_set(colour="red"), "canary 1 must have exactly"),
+    "an unknown key": (_set(color="red"), "canary 1 must have exactly"),
     "a key missing": (lambda content: content["canaries"][1].pop("text"), "canary 2 must have"),
     "a number for a secret": (_set(secret=42), "must be text"),
     "part of a repetition": (_set(repetitions=2.5), "whole number"),

@@ -10,8 +10,8 @@ import pytest
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins, mix_in, read_coins, toss
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 
 WORDS = [f"w{number}" for number in range(500)]
 

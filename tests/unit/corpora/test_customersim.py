@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import LABELS, generate
-from sfumato.corpora.labelled import Labelled, from_record
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
+from sfumato.corpora.labeled import Labeled, from_record
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 # Country code and national number of every range that is kept free for fiction.
 RESERVED = {
@@ -45,12 +45,12 @@ SHAPES = {
 }
 
 
-def text_of(example: Labelled, span: Span) -> str:
+def text_of(example: Labeled, span: Span) -> str:
     return example.document.text[span.start : span.end]
 
 
 @pytest.fixture(scope="module")
-def dialogues() -> list[Labelled]:
+def dialogues() -> list[Labeled]:
     return list(generate(1500, Randomness.reproducible(20)))
 
 
@@ -73,7 +73,7 @@ def names(script: dict[str, Any]) -> set[str]:
     return {written.casefold() for part in parts for written in (part, part.upper(), part.lower())}
 
 
-def complaints(example: Labelled, names: set[str]) -> Iterator[str]:
+def complaints(example: Labeled, names: set[str]) -> Iterator[str]:
     """Whatever is wrong with the gold spans of a dialogue."""
     text = example.document.text
     for span in example.spans:
@@ -92,7 +92,7 @@ def complaints(example: Labelled, names: set[str]) -> Iterator[str]:
     yield from left_over(example, names)
 
 
-def left_over(example: Labelled, names: set[str]) -> Iterator[str]:
+def left_over(example: Labeled, names: set[str]) -> Iterator[str]:
     """Data that stand outside all spans."""
     rest = list(example.document.text)
     for span in example.spans:
@@ -105,14 +105,14 @@ def left_over(example: Labelled, names: set[str]) -> Iterator[str]:
         yield "a number or code in the clear"
 
 
-def test_gold_spans_are_exactly_the_data(dialogues: list[Labelled], names: set[str]) -> None:
+def test_gold_spans_are_exactly_the_data(dialogues: list[Labeled], names: set[str]) -> None:
     assert {complaint for example in dialogues for complaint in complaints(example, names)} == set()
 
 
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize("sabotage", ["forgotten", "shifted", "shortened"])
 def test_a_dialogue_with_one_wrong_span_is_caught(
-    dialogues: list[Labelled], names: set[str], label: str, sabotage: str
+    dialogues: list[Labeled], names: set[str], label: str, sabotage: str
 ) -> None:
     caught = tried = 0
     for example in dialogues[:150]:
@@ -133,25 +133,25 @@ def test_a_dialogue_with_one_wrong_span_is_caught(
     assert caught >= 0.8 * tried
 
 
-def test_spans_stand_in_order_and_never_overlap(dialogues: list[Labelled]) -> None:
+def test_spans_stand_in_order_and_never_overlap(dialogues: list[Labeled]) -> None:
     for example in dialogues:
         assert example.spans == Spans.of(example.spans)
         assert example.spans == example.spans.disjoint()
         assert not any(a.overlaps(b) for a, b in pairwise(example.spans))
 
 
-def test_every_span_says_that_it_is_gold(dialogues: list[Labelled]) -> None:
+def test_every_span_says_that_it_is_gold(dialogues: list[Labeled]) -> None:
     assert {(span.rule, bool(span.reason)) for example in dialogues for span in example.spans} == {
         ("gold", True)
     }
 
 
-def test_every_dialogue_names_its_customer(dialogues: list[Labelled]) -> None:
+def test_every_dialogue_names_its_customer(dialogues: list[Labeled]) -> None:
     for example in dialogues:
         assert any(span.label == "PERSON" for span in example.spans)
 
 
-def test_labels_are_the_five_and_none_is_rare(dialogues: list[Labelled]) -> None:
+def test_labels_are_the_five_and_none_is_rare(dialogues: list[Labeled]) -> None:
     holding = Counter(
         label for example in dialogues for label in {span.label for span in example.spans}
     )
@@ -159,7 +159,7 @@ def test_labels_are_the_five_and_none_is_rare(dialogues: list[Labelled]) -> None
     assert min(holding.values()) > len(dialogues) / 5
 
 
-def test_data_are_often_mentioned_again(dialogues: list[Labelled]) -> None:
+def test_data_are_often_mentioned_again(dialogues: list[Labeled]) -> None:
     repeated = Counter(
         label
         for example in dialogues
@@ -174,7 +174,7 @@ def test_data_are_often_mentioned_again(dialogues: list[Labelled]) -> None:
     )
 
 
-def test_turns_alternate_and_begin_with_the_shop(dialogues: list[Labelled]) -> None:
+def test_turns_alternate_and_begin_with_the_shop(dialogues: list[Labeled]) -> None:
     for example in dialogues:
         speakers = [line[:5] for line in example.document.text.split("\n")]
         assert speakers == ["SYS: ", "USR: "] * (len(speakers) // 2) + ["SYS: "] * (
@@ -183,7 +183,7 @@ def test_turns_alternate_and_begin_with_the_shop(dialogues: list[Labelled]) -> N
         assert len(speakers) >= 6
 
 
-def test_dialogues_differ(dialogues: list[Labelled]) -> None:
+def test_dialogues_differ(dialogues: list[Labeled]) -> None:
     assert len({example.document.text for example in dialogues}) == len(dialogues)
     assert len({example.document.id for example in dialogues}) == len(dialogues)
 
@@ -199,7 +199,7 @@ def is_fictional(number: str) -> bool:
     return False
 
 
-def test_no_phone_number_can_belong_to_anybody(dialogues: list[Labelled]) -> None:
+def test_no_phone_number_can_belong_to_anybody(dialogues: list[Labeled]) -> None:
     numbers = {
         text_of(example, span)
         for example in dialogues
@@ -217,7 +217,7 @@ def test_a_number_just_outside_the_ranges_is_caught(number: str) -> None:
     assert not is_fictional(number)
 
 
-def test_the_last_four_digits_are_those_of_the_number(dialogues: list[Labelled]) -> None:
+def test_the_last_four_digits_are_those_of_the_number(dialogues: list[Labeled]) -> None:
     tails = 0
     for example in dialogues:
         phones = [text_of(example, span) for span in example.spans if span.label == "PHONE"]
@@ -228,7 +228,7 @@ def test_the_last_four_digits_are_those_of_the_number(dialogues: list[Labelled])
     assert tails > 0
 
 
-def test_customers_come_from_several_countries(dialogues: list[Labelled]) -> None:
+def test_customers_come_from_several_countries(dialogues: list[Labeled]) -> None:
     addresses = [
         text_of(example, span)
         for example in dialogues
@@ -245,7 +245,7 @@ def test_customers_come_from_several_countries(dialogues: list[Labelled]) -> Non
     assert min(british, german, indian) > len(addresses) / 50
 
 
-def test_gold_words_are_selected_whole_and_nothing_else(dialogues: list[Labelled]) -> None:
+def test_gold_words_are_selected_whole_and_nothing_else(dialogues: list[Labeled]) -> None:
     for example in dialogues[:300]:
         words = Words.of(example.document.text)
         chosen = set(example.spans.select(words))
@@ -255,7 +255,7 @@ def test_gold_words_are_selected_whole_and_nothing_else(dialogues: list[Labelled
             assert inside == (index in chosen)
 
 
-def test_a_dialogue_survives_being_written_and_read(dialogues: list[Labelled]) -> None:
+def test_a_dialogue_survives_being_written_and_read(dialogues: list[Labeled]) -> None:
     for example in dialogues[:100]:
         assert from_record(json.loads(json.dumps(example.as_record()))) == example
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.mechanisms.allowed import level
-from sfumato.mechanisms.building import build, word_mechanisms
+from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.mechanism import level
 from sfumato.vectors.space import Space
 
 

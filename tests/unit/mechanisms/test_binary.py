@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import binary as module
 from sfumato.mechanisms.binary import Binary
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
@@ -244,7 +244,7 @@ def test_the_draws_themselves_keep_the_claim_at_every_level(epsilon: float) -> N
     assert keeps_its_claim(flips, epsilon)
     # Not far from the level either: no more than a step of the grid, and the rounding of e^ε.
     assert flips <= DRAWS / (1 + math.exp(min(epsilon, 700.0))) * (1 + 1e-14) + 1
-    # And this is what happens: of two neighbouring draws the one flips and the other does not.
+    # And this is what happens: of two neighboring draws the one flips and the other does not.
     outputs = binary.privatize(np.zeros(2, dtype=np.intp), Grid(flips - 1, flips))
     assert outputs.tolist() == [1, 0]
 

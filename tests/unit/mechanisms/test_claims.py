@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp, no_guarantee
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp, no_guarantee
 from sfumato.mechanisms.binary import Binary
 from sfumato.mechanisms.claims import covered_outputs, euclidean, loss_bounds
 from sfumato.mechanisms.laplace import Laplace
@@ -67,7 +67,7 @@ def test_each_distance_of_its_own_is_the_one_in_the_definition(random_space: Spa
 
 
 def test_without_a_distance_the_level_is_the_bound_for_every_pair(small_space: Space) -> None:
-    local = Guarantee(notion=Notion.PURE_DP, unit="word", neighbours="any two words", epsilon=1.5)
+    local = Guarantee(notion=Notion.PURE_DP, unit="word", neighbors="any two words", epsilon=1.5)
     bounds = loss_bounds(Stated(small_space, local), 4)
     assert bounds[4] == 0
     assert (np.delete(bounds, 4) == 1.5).all()
@@ -111,9 +111,9 @@ def test_numbers_are_held_to_a_sentence_that_needs_none(small_space: Space) -> N
 
 def test_a_sentence_about_some_pairs_leaves_the_rest_to_the_numbers(small_space: Space) -> None:
     for other in (
-        replace(metric_dp(epsilon=2.0, metric=small_space.metric), neighbours="two capitals"),
+        replace(metric_dp(epsilon=2.0, metric=small_space.metric), neighbors="two capitals"),
         metric_dp(epsilon=2.0, metric="taste"),
-        Guarantee(notion=Notion.PURE_DP, unit="word", neighbours="two capitals", epsilon=2.0),
+        Guarantee(notion=Notion.PURE_DP, unit="word", neighbors="two capitals", epsilon=2.0),
     ):
         assert np.isinf(loss_bounds(Evasive(small_space, other), 3)[4:]).all()
         assert not covered_outputs(Evasive(small_space, other)).any()

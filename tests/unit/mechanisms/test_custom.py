@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from pairs import Logs, all_points, all_rows, worst_excess
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import custom as module
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.claims import covered_outputs, loss_bounds
 from sfumato.mechanisms.custom import NOBODY, Custom
-from sfumato.mechanisms.drawing import draw_from_rows
+from sfumato.mechanisms.draws import draw_from_rows
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Digits, Everything
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.sidefile import side_file
 from sfumato.releases.tally import Tally
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 LEVELS = pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
@@ -254,7 +254,7 @@ def test_a_selection_compares_words_of_one_group_only(small_space: Space) -> Non
     for policy in (Digits(), Everything()):
         guarantee = Selective(policy=policy, mechanism=over).guarantee()
         assert guarantee.notion is Notion.LDP_WITHIN_GROUPS
-        assert "any two values of one word in the same group" in guarantee.neighbours
+        assert "any two values of one word in the same group" in guarantee.neighbors
         assert "told apart for certain" in guarantee.sentence()
         assert any("which group each original is in" in leak for leak in guarantee.leaks)
 

@@ -11,18 +11,18 @@ import pytest
 from numpy.typing import NDArray
 
 from pairs import all_points
-from sfumato.accounting.guarantee import Guarantee, no_guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import blockwise, truncated
-from sfumato.mechanisms import drawing as module
+from sfumato.guarantees.guarantee import Guarantee, no_guarantee
+from sfumato.mechanisms import draws as blockwise
+from sfumato.mechanisms import draws as module
+from sfumato.mechanisms import truncated
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.drawing import draw_columns, draw_from_rows, inverted
+from sfumato.mechanisms.draws import draw_columns, draw_from_rows, invert_rows
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.hyperbolic import HyperbolicRows
+from sfumato.mechanisms.row_store import RowStore, Search
 from sfumato.mechanisms.rows import ByDistance, RowMechanism
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
-from sfumato.mechanisms.store import RowStore
-from sfumato.mechanisms.tables import Search
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 
@@ -91,7 +91,7 @@ def wrong_words(
     draws = np.append(np.arange(20_000) / 20_000, [1 - 2**-53, 1e-300, 0.5 - 2**-54])
     bounds = np.cumsum(row) / row.sum()
     plain = np.minimum(bounds.searchsorted(draws, side="right"), len(row) - 1)
-    found = inverted(mechanism, np.full(len(draws), point), draws, store)
+    found = invert_rows(mechanism, np.full(len(draws), point), draws, store)
     # What lies at a bound to the last digits may fall to either side.
     at_bound = np.abs(draws[:, None] - bounds[None]).min(axis=1) < 1e-12
     possible = (row[found] > 0) | at_bound
@@ -250,7 +250,7 @@ def test_draws_do_not_depend_on_what_was_drawn_before(random_space: Space, make:
     assert (used.privatize(points, Randomness.reproducible(4)) == fresh).all()
 
 
-def test_what_a_word_becomes_does_not_depend_on_its_neighbours(small_space: Space) -> None:
+def test_what_a_word_becomes_does_not_depend_on_its_neighbors(small_space: Space) -> None:
     exponential = Exponential(space=small_space, epsilon=1)
     one = exponential.privatize(np.array([3, 3, 3, 3]), Randomness.reproducible(4))
     two = exponential.privatize(np.array([3, 12, 0, 3]), Randomness.reproducible(4))
@@ -308,7 +308,7 @@ def drawn_law(mechanism: RowMechanism, grid: int = DRAWS) -> NDArray[np.float64]
     while (low < high).any():
         middle = (low + high) // 2
         tried = np.minimum(middle, grid - 1)
-        reached = (inverted(mechanism, point, tried / grid) >= word) | (middle == grid)
+        reached = (invert_rows(mechanism, point, tried / grid) >= word) | (middle == grid)
         high, low = np.where(reached, middle, high), np.where(reached, low, middle + 1)
     begins = np.hstack([low.reshape(len(points), words), np.full((len(points), 1), grid)])
     counted: NDArray[np.float64] = np.diff(begins, axis=1) / grid

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pairs import all_points, all_rows, worst_excess
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.vectors.space import Space
 

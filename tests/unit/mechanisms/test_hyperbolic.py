@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from pairs import all_points, all_rows, worst_excess
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.guarantees.guarantee import Notion
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.claims import loss_bounds
 from sfumato.mechanisms.hyperbolic import Hyperbolic, HyperbolicRows, tanh_of_length
 from sfumato.mechanisms.mechanism import PointMechanism

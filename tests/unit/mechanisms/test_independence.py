@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.mechanisms.blocks import BLOCK
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.draws import BLOCK
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Everything
-from sfumato.vectors.embedded import default_space
+from sfumato.text.document import Document
+from sfumato.vectors.load import default_space
 
 COPIES = 60
 
@@ -70,7 +70,7 @@ def test_equal_words_get_replacements_of_their_own(draw: Callable[[Mechanism], l
     assert len(set(draw(OnceForEachWord(honest())))) == 1
 
 
-def test_neighbouring_words_and_blocks_have_noise_of_their_own() -> None:
+def test_neighboring_words_and_blocks_have_noise_of_their_own() -> None:
     laplace = Laplace(space=default_space(), epsilon=0.5)
     outputs = laplace.privatize(np.zeros(2 * BLOCK, dtype=np.intp), Randomness.reproducible(3))
     for lag in (1, 2, 256, BLOCK):

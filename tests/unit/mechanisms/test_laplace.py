@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.laplace import SMALLEST_EPSILON, Laplace, laplace_noise
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from products import UNKNOWN, Traced, distance, laws, losses, words_of
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.levels import LEVEL_LEAK, Level, Levels
 from sfumato.mechanisms.mahalanobis import Mahalanobis
@@ -21,6 +19,8 @@ from sfumato.mechanisms.vocabulary import KEPT_UNKNOWN, OverVocabulary
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 # By the last digit: 0 and 6 have both levels, and the strict one counts.
@@ -117,7 +117,7 @@ def test_every_pair_of_texts_one_by_one(small_space: Space) -> None:
     ).reshape(len(texts), -1)
     compared = 0
     for text, law in zip(texts, joint, strict=True):
-        neighbours = [
+        neighbors = [
             place
             for place, other in enumerate(texts)
             if all(
@@ -125,24 +125,24 @@ def test_every_pair_of_texts_one_by_one(small_space: Space) -> None:
                 for a, b in zip(text, other, strict=True)
             )
         ]
-        compared += len(neighbours)
+        compared += len(neighbors)
         allowed = np.array(
             [
                 sum(
                     mechanisms[rank[a] or 0].epsilon * distance(small_space, a, b)
                     for a, b in zip(text, texts[place], strict=True)
                 )
-                for place in neighbours
+                for place in neighbors
             ]
         )
         with np.errstate(invalid="ignore"):
-            ratios = np.nan_to_num(law - joint[neighbours], nan=-np.inf, posinf=np.inf)
+            ratios = np.nan_to_num(law - joint[neighbors], nan=-np.inf, posinf=np.inf)
         assert (ratios.max(axis=1) - allowed).max() <= 1e-9
     # 4 strict words, 4 weak ones, 5 without a level: 4² + 4² + 5 pairs at each place.
     assert compared == 37**2
 
 
-def test_a_word_of_another_level_is_no_neighbour(random_space: Space) -> None:
+def test_a_word_of_another_level_is_no_neighbor(random_space: Space) -> None:
     """Words 0 and 190 share a place, so a claim about them would be that nothing differs."""
     mechanisms = traced(random_space, 1.0)
     levels = Levels(
@@ -154,7 +154,7 @@ def test_a_word_of_another_level_is_no_neighbour(random_space: Space) -> None:
     assert distance(random_space, "w0", "w190") == 0.0
     rows = np.array([laws(levels, mechanisms, word)[0] for word in ("w0", "w190")])
     assert losses(rows).max() > 0.1
-    assert "each word's level being the same" in levels.guarantee().neighbours
+    assert "each word's level being the same" in levels.guarantee().neighbors
     assert LEVEL_LEAK in levels.guarantee().leaks
 
 
@@ -207,7 +207,7 @@ def test_kept_unknown_words_and_experiments_are_said(small_space: Space) -> None
     keeping = two(small_space, Digits(), Regex("a"), unknown="keep", case="restore")
     assert KEPT_UNKNOWN in keeping.guarantee().uncovered
     assert f"1,234 {KEPT_UNKNOWN}" in keeping.guarantee(1234).uncovered
-    assert "capitals" in keeping.guarantee().neighbours
+    assert "capitals" in keeping.guarantee().neighbors
     missing = Imperfect(policy=Digits(), misses=0.5, seed=1)
     assert not two(small_space, Everything(), missing).guarantee().for_release
 

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import mahalanobis as module
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mahalanobis import Mahalanobis, rounded_up, shape_matrix
 from sfumato.mechanisms.mechanism import PointMechanism

@@ -11,23 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument, StorageFailed
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span
-from sfumato.corpora.stretches import Stretch
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
 from sfumato.mechanisms.pseudonym import (
     EQUALITY_LEAK,
     KEY_LEAK,
     LINK_LEAK,
     Pseudonym,
-    normalised,
+    normalize_entity,
 )
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.patterns import Regex
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Stretch
 
 NAMES = ["Ada Lovelace", "Ngozi Okafor", "Zoë", "Bob", "Grace Hopper", "Alan Turing"]
 SHAPE = re.compile(r"\[([\w-]+)-([0-9a-f]{12})\]")
@@ -87,7 +86,7 @@ def test_the_same_entity_has_the_same_surrogate_everywhere() -> None:
 def test_which_texts_are_the_same_entity(one: str, other: str, same: bool) -> None:
     mechanism = Pseudonym()
     assert (surrogate(mechanism, one) == surrogate(mechanism, other)) == same
-    assert (normalised(one) == normalised(other)) == same
+    assert (normalize_entity(one) == normalize_entity(other)) == same
 
 
 def test_the_type_is_part_of_the_entity() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span
-from sfumato.corpora.stretches import Stretch
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.mechanism import Keyed, Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import TYPE_LEAK, Redact
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.parsing import combine_policies
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Stretch
 
 
 def redacted(text: str, *policies: str) -> str:

@@ -15,9 +15,9 @@ from sfumato.mechanisms import rows as module
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.hyperbolic import HyperbolicRows
 from sfumato.mechanisms.laplace import Laplace
-from sfumato.mechanisms.rows import ByDistance, RowMechanism, distances, log_normalised
+from sfumato.mechanisms.rows import ByDistance, RowMechanism, distances, log_normalized
 from sfumato.mechanisms.truncated import Truncated
-from sfumato.vectors import squares
+from sfumato.vectors import distances as squares
 from sfumato.vectors.space import Space
 
 
@@ -73,9 +73,9 @@ def test_twin_that_trusts_the_product_loses_the_digits(monkeypatch: pytest.Monke
     assert np.abs(found - naive).max() > 1e-7
 
 
-def test_normalised_scores_sum_to_one_however_low_they_are() -> None:
+def test_normalized_scores_sum_to_one_however_low_they_are() -> None:
     scores = np.array([[-1e5, -1e5 - 1.0, -np.inf], [1e5, 0.0, -1e5], [0.0, 0.0, 0.0]])
-    rows = np.exp(log_normalised(scores))
+    rows = np.exp(log_normalized(scores))
     assert rows.sum(axis=1) == pytest.approx(1.0, abs=1e-15)
     assert rows[0, 0] / rows[0, 1] == pytest.approx(np.e, rel=1e-9)
     assert rows[0, 2] == 0.0

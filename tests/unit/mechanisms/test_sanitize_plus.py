@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pairs import Logs, all_points, all_rows, worst_excess
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.guarantees.guarantee import Notion
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.claims import covered_outputs, euclidean, loss_bounds
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
@@ -202,7 +202,7 @@ def test_at_a_very_high_level_sensitive_words_stay(small_space: Space) -> None:
 
 def test_the_guarantee_says_where_it_ends(random_space: Space) -> None:
     guarantee = SanitizePlus(space=random_space, epsilon=3, p=0.3).guarantee()
-    assert guarantee.notion is Notion.UTILITY_OPTIMISED_METRIC_LDP
+    assert guarantee.notion is Notion.UTILITY_OPTIMIZED_METRIC_LDP
     assert guarantee.epsilon == 3.0
     assert guarantee.metric == random_space.metric
     sentence = guarantee.sentence()
@@ -238,9 +238,9 @@ def test_a_selection_keeps_the_factor_and_the_gap(small_space: Space) -> None:
     over = OverVocabulary(points=mechanism, case="restore")
     for policy in (Digits(), Everything()):
         guarantee = Selective(policy=policy, mechanism=over).guarantee()
-        assert guarantee.notion is Notion.UTILITY_OPTIMISED_METRIC_LDP
-        assert "a further factor of 1/0.3" in guarantee.neighbours
-        assert "capitals" in guarantee.neighbours
+        assert guarantee.notion is Notion.UTILITY_OPTIMIZED_METRIC_LDP
+        assert "a further factor of 1/0.3" in guarantee.neighbors
+        assert "capitals" in guarantee.neighbors
         assert any("show themselves" in gap for gap in guarantee.uncovered)
 
 
@@ -262,7 +262,7 @@ def test_releases_add_up_for_the_same_sensitive_words_only(small_space: Space) -
     mechanism = SanitizePlus(space=small_space, epsilon=2.0)
     twice = mechanism.guarantee().then(mechanism.guarantee())
     assert twice.epsilon == 4.0
-    assert "in each release" in twice.neighbours
+    assert "in each release" in twice.neighbors
     for different in (
         replace(mechanism, p=0.4),
         replace(mechanism, sensitive_share=0.5),

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from products import UNKNOWN, Traced, distance, laws, loss, losses, words_of
-from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.redact import TYPE_LEAK, Redact
 from sfumato.mechanisms.selective import CHOICE_LEAK, STRETCH_LEAK, STRUCTURE_LEAK, Selective
@@ -22,6 +20,8 @@ from sfumato.policies.combine import Minus, Union
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 
@@ -131,8 +131,8 @@ def test_an_experiment_is_never_for_release(small_space: Space) -> None:
 
 def test_restored_capitals_are_part_of_what_is_compared(small_space: Space) -> None:
     mechanism = OverVocabulary(points=Laplace(space=small_space, epsilon=5.0), case="restore")
-    assert "capitals" in Selective(policy=Regex("a"), mechanism=mechanism).guarantee().neighbours
-    assert "capitals" in Selective(policy=Everything(), mechanism=mechanism).guarantee().neighbours
+    assert "capitals" in Selective(policy=Regex("a"), mechanism=mechanism).guarantee().neighbors
+    assert "capitals" in Selective(policy=Everything(), mechanism=mechanism).guarantee().neighbors
 
 
 def selected(word: str) -> bool:
@@ -145,7 +145,7 @@ BOTH_PLACES = pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
 
 
 def worst_pair_of_texts(space: Space, mechanism: Traced, policy: Policy) -> float:
-    """The largest excess over epsilon·Σd of any two neighbouring texts of two words."""
+    """The largest excess over epsilon·Σd of any two neighboring texts of two words."""
     protecting = Selective(policy=policy, mechanism=mechanism)
     words = [word for word in words_of(space) if selected(word)]
     points = space.at(space.points(words))
@@ -230,10 +230,10 @@ def test_a_mechanism_that_compares_fewer_words_says_so_around_a_policy(small_spa
             return replace(
                 super().guarantee(),
                 notion=Notion.LDP_WITHIN_GROUPS,
-                neighbours="two words of a group",
+                neighbors="two words of a group",
             )
 
     grouped = Grouped(points=Laplace(space=small_space, epsilon=1.0))
-    neighbours = Selective(policy=Digits(), mechanism=grouped).guarantee().neighbours
-    assert "two words of a group" in neighbours
-    assert "selected words only" in neighbours
+    neighbors = Selective(policy=Digits(), mechanism=grouped).guarantee().neighbors
+    assert "two words of a group" in neighbors
+    assert "selected words only" in neighbors

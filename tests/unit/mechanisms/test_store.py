@@ -11,9 +11,9 @@ import pytest
 from pairs import all_points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms import blockwise, drawing, store
+from sfumato.mechanisms import draws, row_store
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.mechanisms.store import VARIABLE, RowStore, limit
+from sfumato.mechanisms.row_store import VARIABLE, RowStore, limit
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 
@@ -22,12 +22,12 @@ from sfumato.vectors.space import Space
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores that other tests left behind take no room here."""
     gc.collect()
-    monkeypatch.setattr(store._Stores, "alive", type(store._Stores.alive)())
+    monkeypatch.setattr(row_store._Stores, "alive", type(row_store._Stores.alive)())
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
 def test_rows_are_kept_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "LIMIT", 100)  # three rows of four numbers
+    monkeypatch.setattr(row_store, "LIMIT", 100)  # three rows of four numbers
     kept = RowStore(10)
     kept.keep(np.array([7, 2]), np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]]))
     kept.keep(np.array([2, 5, 9]), np.arange(12.0).reshape(3, 4))
@@ -38,7 +38,7 @@ def test_rows_are_kept_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_all_stores_together_keep_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "LIMIT", 100)
+    monkeypatch.setattr(row_store, "LIMIT", 100)
     one, two = RowStore(10), RowStore(10)
     one.keep(np.array([1, 2]), np.ones((2, 4)))
     two.keep(np.array([1, 2]), np.ones((2, 4)))
@@ -52,7 +52,7 @@ def test_all_stores_together_keep_to_the_limit(monkeypatch: pytest.MonkeyPatch) 
 def test_a_lower_limit_later_on_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = RowStore(10)
     kept.keep(np.array([1]), np.ones((1, 4)))
-    monkeypatch.setattr(store, "LIMIT", 10)
+    monkeypatch.setattr(row_store, "LIMIT", 10)
     kept.keep(np.array([2]), np.ones((1, 4)))
     assert kept.count == 1
 
@@ -85,8 +85,8 @@ def test_what_is_drawn_does_not_depend_on_what_is_kept(
     width = free._kept.rows.shape[1]
     del free
     gc.collect()
-    monkeypatch.setattr(store, "LIMIT", rows * width * 8)
-    monkeypatch.setattr(blockwise, "SIDE", 64)
+    monkeypatch.setattr(row_store, "LIMIT", rows * width * 8)
+    monkeypatch.setattr(draws, "SIDE", 64)
     tight = Exponential(space=random_space, epsilon=1.0)
     first = tight.privatize(points, Randomness.reproducible(2))
     second = tight.privatize(points, Randomness.reproducible(2))
@@ -101,7 +101,7 @@ def test_twin_that_shares_rows_between_levels_is_caught(random_space: Space) -> 
     honest = two.privatize(points, Randomness.reproducible(2))
     one.privatize(points, Randomness.reproducible(2))
     assert one._kept is not two._kept
-    shared = drawing.draw_from_rows(two, points, Randomness.reproducible(2), one._kept)
+    shared = draws.draw_from_rows(two, points, Randomness.reproducible(2), one._kept)
     assert (shared != honest).any()
 
 

@@ -11,7 +11,7 @@ import pytest
 from pairs import Logs, all_points, all_rows, worst_excess
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.truncated import BETA, Truncated, default_gamma
 from sfumato.vectors.space import Space

@@ -12,12 +12,12 @@ from scipy import integrate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.vickrey import Vickrey, chance_of_first
-from sfumato.vectors import nearest_two
-from sfumato.vectors.nearest_two import NearestTwo
+from sfumato.vectors import search
+from sfumato.vectors.search import NearestTwo
 from sfumato.vectors.space import Space
 from statistical.rows import worst_excess
 
@@ -38,8 +38,8 @@ INPUTS = LINE.at(np.arange(len(LINE) + 1))
 def test_the_two_nearest_words_are_those_of_a_plain_loop(
     small_space: Space, width: int, queries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_two, "WORDS", width)
-    monkeypatch.setattr(nearest_two, "QUERIES", queries)
+    monkeypatch.setattr(search, "WORDS", width)
+    monkeypatch.setattr(search, "QUERIES", queries)
     places = np.random.default_rng(2).normal(size=(50, 3)) * 1.5
     words, distances = NearestTwo(small_space.vectors).find(places)
     for place, two, away in zip(places, words, distances, strict=True):
@@ -56,7 +56,7 @@ def test_words_at_one_place_come_in_public_order_at_distance_zero() -> None:
     assert distances.tolist() == [[0.0, 0.0]]
 
 
-def test_no_vectors_have_no_neighbours(small_space: Space) -> None:
+def test_no_vectors_have_no_neighbors(small_space: Space) -> None:
     words, distances = NearestTwo(small_space.vectors).find(np.empty((0, 3)))
     assert words.shape == distances.shape == (0, 2)
 

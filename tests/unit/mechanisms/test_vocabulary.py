@@ -14,7 +14,7 @@ from sfumato.mechanisms.vocabulary import (
     KNOWN_LEAK,
     UNKNOWN_LEAK,
     OverVocabulary,
-    restored,
+    restore_case,
 )
 from sfumato.vectors.space import Space
 
@@ -97,4 +97,4 @@ def test_capitals_of_the_original_are_not_copied_unless_asked(small_space: Space
     ],
 )
 def test_patterns_of_capitals(original: str, expected: str) -> None:
-    assert restored("paris", original) == expected
+    assert restore_case("paris", original) == expected

@@ -11,7 +11,7 @@ import pytest
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.metrics.coherence import coherence
-from sfumato.metrics.prediction import Predicted
+from sfumato.results.measured import Predicted
 
 SEED = Randomness.reproducible
 
@@ -54,10 +54,10 @@ def test_one_document_has_no_interval_and_none_is_refused() -> None:
 @pytest.mark.resources
 def test_a_public_model_finds_broken_text_stranger(resources: Path) -> None:
     """Real text under a real model, with words replaced at random."""
-    from sfumato.corpora.documents import Document
-    from sfumato.models.loading import load_model
+    from sfumato.models.load import load_model
     from sfumato.releases.privatizer import Privatizer
-    from sfumato.training.evaluation import predicted
+    from sfumato.text.document import Document
+    from sfumato.training.evaluation import predict_tokens
 
     model = load_model(str(resources / "models" / "stories15m"), randomness=SEED(1))
     texts = [
@@ -67,7 +67,7 @@ def test_a_public_model_finds_broken_text_stranger(resources: Path) -> None:
     ]
     privatizer = Privatizer(policy="everything", mechanism="laplace", epsilon=4.0, seed=3)
     before, after = (
-        predicted(model, [Document(one) for one in some])
+        predict_tokens(model, [Document(one) for one in some])
         for some in (texts, privatizer.privatize(texts))
     )
     found = coherence(before, after, SEED(1))

@@ -8,11 +8,11 @@ import pytest
 from sfumato import catalog
 from sfumato.core.errors import UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import word_mechanisms
+from sfumato.mechanisms.build import word_mechanisms
 from sfumato.metrics.comparison import Bench, at_keep, at_levels
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched
-from sfumato.metrics.semantics import random_pairs_distance
+from sfumato.metrics.similarity import random_pairs_distance
 from sfumato.vectors.space import Space
 
 

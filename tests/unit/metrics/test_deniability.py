@@ -13,13 +13,13 @@ from scipy.stats import binom
 from pairs import all_points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.metrics import deniability as module
 from sfumato.metrics.deniability import (
-    Effort,
+    DrawEffort,
     deniability,
     effective_outputs,
     keep_probabilities,
@@ -27,7 +27,7 @@ from sfumato.metrics.deniability import (
     outputs_at_least,
     typical_keep_probability,
 )
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 
@@ -87,7 +87,7 @@ def test_both_are_exact_from_rows(
     mechanism = build(name, space=small_space, epsilon=epsilon)
     assert isinstance(mechanism, RowMechanism)
     points = all_points(small_space)[:-1]
-    found = deniability(mechanism, points, Effort(eta=eta), Randomness.secure())
+    found = deniability(mechanism, points, DrawEffort(eta=eta), Randomness.secure())
     assert found.exact
     for point in points.tolist():
         row = mechanism.row(point)
@@ -101,10 +101,10 @@ def test_rows_in_blocks_are_the_rows_together(
 ) -> None:
     mechanism = Exponential(space=random_space, epsilon=3.0)
     points = all_points(random_space)[:-1]
-    together = deniability(mechanism, points, Effort(), Randomness.secure())
+    together = deniability(mechanism, points, DrawEffort(), Randomness.secure())
     monkeypatch.setattr(module, "CELLS", 7 * len(random_space))
     heard: list[int] = []
-    apart = deniability(mechanism, points, Effort(), Randomness.secure(), heard.append)
+    apart = deniability(mechanism, points, DrawEffort(), Randomness.secure(), heard.append)
     assert apart.keep == pytest.approx(together.keep, rel=1e-12)
     assert (apart.outputs == together.outputs).all()
     assert (sum(heard), max(heard)) == (len(points), 7)
@@ -138,7 +138,7 @@ def test_draws_are_new_for_every_word(small_space: Space) -> None:
     twins = Space("twins", ["a", "b"], vectors + np.array([[0.0], [0.5]], dtype=np.float32))
     mechanism = Laplace(space=twins, epsilon=1.0)
     points = np.array([0, 0, 1, 1])
-    found = deniability(mechanism, points, Effort(draws=2000), Randomness.reproducible(3))
+    found = deniability(mechanism, points, DrawEffort(draws=2000), Randomness.reproducible(3))
     assert len(set(found.keep.tolist())) > 2
     assert not found.exact
 
@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_figures(small_space: Space) -> None:
     mechanism = Laplace(space=small_space, epsilon=3.0)
     points = all_points(small_space)[:-1]
     first, second = (
-        deniability(mechanism, points, Effort(draws=50), Randomness.reproducible(9))
+        deniability(mechanism, points, DrawEffort(draws=50), Randomness.reproducible(9))
         for _ in range(2)
     )
     assert (first.keep == second.keep).all()
@@ -167,4 +167,4 @@ def test_an_effort_that_makes_no_sense_is_refused(
     settings: dict[str, float], complaint: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=complaint):
-        Effort(**settings)  # type: ignore[arg-type]
+        DrawEffort(**settings)  # type: ignore[arg-type]

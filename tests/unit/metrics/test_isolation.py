@@ -7,11 +7,11 @@ import pytest
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.metrics import isolation
-from sfumato.metrics.deniability import Effort, deniability
-from sfumato.metrics.isolation import most_isolated, nearest_neighbour, surroundings
+from sfumato.metrics import protection
+from sfumato.metrics.deniability import DrawEffort, deniability
 from sfumato.metrics.population import frequent_words
-from sfumato.vectors.embedded import default_space
+from sfumato.metrics.protection import most_isolated, nearest_neighbor, surroundings
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 
@@ -27,27 +27,27 @@ def test_surroundings_are_mean_distances_to_the_nearest(random_space: Space) -> 
     points = np.array([0, 7, 190, 199])
     for point, found in zip(points, surroundings(random_space, points), strict=True):
         others = np.delete(random_space.distances_from(int(point)), point)
-        nearest = np.sort(others)[: isolation.NEIGHBOURS]
+        nearest = np.sort(others)[: protection.NEIGHBORS]
         assert found == pytest.approx(nearest.mean(), rel=1e-4)
 
 
 def test_blocks_change_nothing(random_space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.arange(len(random_space))
     together = surroundings(random_space, points)
-    monkeypatch.setattr(isolation, "BLOCK", 7)
+    monkeypatch.setattr(protection, "BLOCK", 7)
     assert surroundings(random_space, points) == pytest.approx(together, rel=1e-12)
 
 
 def test_two_words_are_enough() -> None:
     space = Space("two", ["a", "b"], np.array([[0.0], [3.0]], dtype=np.float32))
     assert surroundings(space, np.array([0, 1])).tolist() == [3.0, 3.0]
-    neighbour = nearest_neighbour(space, 0)
-    assert (neighbour.word, neighbour.distance) == ("b", 3.0)
+    neighbor = nearest_neighbor(space, 0)
+    assert (neighbor.word, neighbor.distance) == ("b", 3.0)
 
 
-def test_a_twin_at_the_same_place_is_a_neighbour_at_distance_zero(random_space: Space) -> None:
-    neighbour = nearest_neighbour(random_space, 190)
-    assert (neighbour.word, neighbour.distance) == ("w0", 0.0)
+def test_a_twin_at_the_same_place_is_a_neighbor_at_distance_zero(random_space: Space) -> None:
+    neighbor = nearest_neighbor(random_space, 190)
+    assert (neighbor.word, neighbor.distance) == ("w0", 0.0)
 
 
 def test_the_isolated_words_of_the_embedded_space_stay_longest() -> None:
@@ -58,7 +58,7 @@ def test_the_isolated_words_of_the_embedded_space_stay_longest() -> None:
     typical = population.some(40, Randomness.reproducible(1))
     mechanism = Exponential(space=space, epsilon=3.3)
     kept, usual = (
-        deniability(mechanism, points, Effort(), Randomness.secure()).keep
+        deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
         for points in (suspects, typical)
     )
     assert kept.min() > 0.9

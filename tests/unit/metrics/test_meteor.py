@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import MissingModel
-from sfumato.metrics import meteor as module
-from sfumato.metrics.meteor import meteor
+from sfumato.metrics import reconstruction as module
+from sfumato.metrics.reconstruction import meteor
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.metrics.population import alone_selected, frequent_words, selected_words
+from sfumato.metrics.population import alone_selected, frequent_words, select_words
 from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Nothing
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 
 TEXTS = ["Paris and rome, PARIS!", "a cat 12 7 99", ""]
@@ -23,7 +23,7 @@ def documents() -> list[Document]:
 
 
 def test_words_are_counted_as_points_and_unknown_ones_by_occurrence(small_space: Space) -> None:
-    found = selected_words(documents(), Everything(), small_space)
+    found = select_words(documents(), Everything(), small_space)
     words = [small_space.words[point] for point in found.points]
     assert dict(zip(words, found.counts.tolist(), strict=True)) == {
         "paris": 2, "rome": 1, "cat": 1, "12": 1, "7": 1,
@@ -34,7 +34,7 @@ def test_words_are_counted_as_points_and_unknown_ones_by_occurrence(small_space:
 
 
 def test_only_what_the_policy_selects_counts(small_space: Space) -> None:
-    found = selected_words(documents(), Digits(), small_space)
+    found = select_words(documents(), Digits(), small_space)
     assert [small_space.words[point] for point in found.points] == ["12", "7"]
     assert found.unknown == 1
 
@@ -64,7 +64,7 @@ def test_nothing_to_measure_is_said_without_the_words(
     small_space: Space, texts: list[str], policy: Everything | Nothing, complaint: str
 ) -> None:
     with pytest.raises(BadInput, match=complaint) as raised:
-        selected_words([Document(text) for text in texts], policy, small_space)
+        select_words([Document(text) for text in texts], policy, small_space)
     assert "Zyx" not in str(raised.value)
 
 
@@ -77,7 +77,7 @@ def test_a_sample_holds_different_words_of_the_population(random_space: Space) -
 
 def test_running_words_come_as_often_as_they_occur(small_space: Space) -> None:
     texts = [Document("paris " * 300 + "cat " * 100 + "quark")]
-    population = selected_words(texts, Everything(), small_space)
+    population = select_words(texts, Everything(), small_space)
     drawn = population.running_words(200, Randomness.reproducible(4))
     counts = Counter(small_space.words[point] for point in drawn)
     assert sum(counts.values()) == 200
@@ -89,4 +89,4 @@ def test_running_words_come_as_often_as_they_occur(small_space: Space) -> None:
 
 
 def test_a_population_does_not_show_its_words(small_space: Space) -> None:
-    assert repr(selected_words(documents(), Everything(), small_space)) == "Population(5 words)"
+    assert repr(select_words(documents(), Everything(), small_space)) == "Population(5 words)"

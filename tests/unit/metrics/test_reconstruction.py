@@ -9,7 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from sfumato.core.errors import BadInput
 from sfumato.metrics.reconstruction import (
-    assigned,
+    assign_best,
     jaccard,
     longest_common,
     rouge_l,
@@ -72,13 +72,13 @@ def test_tokens_in_their_places() -> None:
 def test_a_batch_is_put_in_order() -> None:
     references = ["the cat sat on the mat", "a dog ran home", "it rained all day"]
     mixed = ["rained all day", "the cat sat", "a dog ran"]
-    assert assigned(mixed, references) == ["the cat sat", "a dog ran", "rained all day"]
+    assert assign_best(mixed, references) == ["the cat sat", "a dog ran", "rained all day"]
     # Taking the best one first would leave a worse sum.
-    greedy = assigned(["a b c", "a b"], ["a b c d", "a b c x y"], score=lambda one, other: {
+    greedy = assign_best(["a b c", "a b"], ["a b c d", "a b c x y"], score=lambda one, other: {
         ("a b c", "a b c d"): 0.9, ("a b c", "a b c x y"): 0.8, ("a b", "a b c d"): 0.7,
         ("a b", "a b c x y"): 0.1}[one, other])  # fmt: skip
     assert greedy == ["a b", "a b c"]
-    assert assigned([], ["a"]) == [""]
-    assert assigned(["x"], ["a", "b"]).count("") == 1
+    assert assign_best([], ["a"]) == [""]
+    assert assign_best(["x"], ["a", "b"]).count("") == 1
     with pytest.raises(BadInput, match="2 reconstructions are more than the 1"):
-        assigned(["a", "b"], ["a"])
+        assign_best(["a", "b"], ["a"])

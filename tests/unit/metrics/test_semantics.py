@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.semantics import random_pairs_distance, semantic_distance
+from sfumato.metrics.similarity import random_pairs_distance, semantic_distance
 from sfumato.vectors.space import Space
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, MissingModel
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.sentence_similarity import Vectors, mean_pooled, sentence_similarity
+from sfumato.metrics.similarity import mean_pooled, sentence_similarity
 from sfumato.vectors.space import Space
 from unit.attacks.inference.tiny_masked import trained_masked
 
@@ -18,7 +19,7 @@ SEED = Randomness.reproducible
 TEXTS = [f"{letter} {letter}{letter}" for letter in "abcdefgh"]
 
 
-def letters(texts: Sequence[str]) -> Vectors:
+def letters(texts: Sequence[str]) -> Floats:
     """An encoder that knows letters, with a part that all texts share."""
     rows = np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], np.float64)
     return np.hstack([rows, np.full((len(texts), 1), 3.0)])

@@ -21,7 +21,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from sfumato.tokenizers.embedded import default_tokenizer
+from sfumato.models.bpe import default_tokenizer
 
 WORDS = [
     "[PAD]",

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.generating import Sampling, _drawn, continued
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.generate import TokenSampling, _draw, continue_text
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.tokenizer import Tokenizer
 from unit.models import folders
 from unit.training.runs import small_model, tokenizer
 
@@ -49,34 +49,34 @@ def reciting(text: str, *, context: int = 64, extra: int = 0) -> LoadedModel:
     return LoadedModel(network, tokenizer(), context)
 
 
-GREEDY = Sampling(temperature=0, tokens=40)
+GREEDY = TokenSampling(temperature=0, tokens=40)
 
 
 @pytest.mark.parametrize("text", ["all is text", "12 – ß 😀 漢", "a\nb\t c  "])
 @pytest.mark.parametrize("said", [0, 3])
 def test_a_text_is_continued_to_its_end(text: str, said: int) -> None:
-    found = continued(reciting(text), text[:said], GREEDY, Randomness.secure())
+    found = continue_text(reciting(text), text[:said], GREEDY, Randomness.secure())
     assert found == text
 
 
 def test_no_more_tokens_than_asked_for_and_no_more_context_than_there_is() -> None:
     model = reciting("all is text, and text is all", context=5)
-    short = continued(model, "", replace(GREEDY, tokens=3), Randomness.secure())
+    short = continue_text(model, "", replace(GREEDY, tokens=3), Randomness.secure())
     assert short == tokenizer().decode(tokenizer().encode("all is text, and text is all")[:3])
     network: Any = model.network
-    continued(model, "", GREEDY, Randomness.secure())
+    continue_text(model, "", GREEDY, Randomness.secure())
     assert network.longest == 5
 
 
 def test_outputs_that_stand_for_no_token_are_never_said() -> None:
-    for sampling in (GREEDY, Sampling(tokens=40, temperature=0.01)):
-        assert continued(reciting("all", extra=7), "", sampling, Randomness.secure()) == "all"
+    for sampling in (GREEDY, TokenSampling(tokens=40, temperature=0.01)):
+        assert continue_text(reciting("all", extra=7), "", sampling, Randomness.secure()) == "all"
 
 
 def test_the_same_seed_says_the_same() -> None:
     model = small_model()
     first, again, other = (
-        continued(model, "a", Sampling(tokens=20), Randomness.reproducible(seed))
+        continue_text(model, "a", TokenSampling(tokens=20), Randomness.reproducible(seed))
         for seed in (1, 1, 2)
     )
     assert first == again != other
@@ -86,14 +86,14 @@ def test_the_same_seed_says_the_same() -> None:
 def test_a_classifier_does_not_write() -> None:
     model = small_model("gpt-small", kind="classifier", classes=("a", "b"))
     with pytest.raises(InvalidArgument, match="a classifier does not write"):
-        continued(model, "a", Sampling(), Randomness.secure())
+        continue_text(model, "a", TokenSampling(), Randomness.secure())
 
 
 def test_a_prompt_is_needed_where_nothing_stands_before_a_document() -> None:
     bare = Tokenizer(tokenizer().backend.__class__(tokenizer_object=tokenizer().backend._tokenizer))
     model = replace(reciting("all is text"), tokenizer=bare)
     with pytest.raises(InvalidArgument, match="the prompt is empty"):
-        continued(model, "", GREEDY, Randomness.secure())
+        continue_text(model, "", GREEDY, Randomness.secure())
 
 
 def test_word_pieces_keep_the_space_between_prompt_and_continuation(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_word_pieces_keep_the_space_between_prompt_and_continuation(tmp_path: Pa
 
     network: Any = Says()
     model = LoadedModel(network, of, 16)
-    said = continued(model, "the", replace(GREEDY, tokens=2), Randomness.secure())
+    said = continue_text(model, "the", replace(GREEDY, tokens=2), Randomness.secure())
     assert said == "the film film"
 
 
@@ -120,38 +120,38 @@ def test_word_pieces_keep_the_space_between_prompt_and_continuation(tmp_path: Pa
 SCORES = torch.tensor([0.0, 2.0, -1.0, 2.5], dtype=torch.float64)
 
 
-def shares(scores: Tensor, sampling: Sampling, steps: int = 4000) -> list[float]:
+def shares(scores: Tensor, sampling: TokenSampling, steps: int = 4000) -> list[float]:
     """How much of [0, 1) leads to each token: exact up to 1/steps."""
     counts = torch.zeros(len(scores))
     for step in range(steps):
-        counts[_drawn(scores, sampling, (step + 0.5) / steps)] += 1
+        counts[_draw(scores, sampling, (step + 0.5) / steps)] += 1
     return (counts / steps).tolist()
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
 def test_tokens_are_drawn_by_their_chances(temperature: float) -> None:
-    found = shares(SCORES, Sampling(temperature=temperature))
+    found = shares(SCORES, TokenSampling(temperature=temperature))
     assert found == pytest.approx((SCORES / temperature).softmax(0).tolist(), abs=1e-3)
 
 
 def test_only_the_likeliest_are_drawn_from() -> None:
-    found = shares(SCORES, Sampling(top=2))
+    found = shares(SCORES, TokenSampling(top=2))
     expected = SCORES[[1, 3]].softmax(0).tolist()
     assert found == pytest.approx([0, expected[0], 0, expected[1]], abs=1e-3)
-    assert shares(SCORES, Sampling(top=1)) == [0, 0, 0, 1]
-    assert shares(SCORES, Sampling(top=99)) == shares(SCORES, Sampling())
+    assert shares(SCORES, TokenSampling(top=1)) == [0, 0, 0, 1]
+    assert shares(SCORES, TokenSampling(top=99)) == shares(SCORES, TokenSampling())
 
 
 def test_temperature_zero_and_nearly_zero_take_the_likeliest() -> None:
     for temperature in (0.0, 1e-300, 1e-9):
         for chance in (0.0, 0.5, math.nextafter(1, 0)):
-            assert _drawn(SCORES, Sampling(temperature=temperature), chance) == 3
+            assert _draw(SCORES, TokenSampling(temperature=temperature), chance) == 3
 
 
 def test_a_token_without_a_chance_is_never_drawn() -> None:
     scores = torch.tensor([1.0] * 7 + [float("-inf")], dtype=torch.float64)
-    assert _drawn(scores, Sampling(), math.nextafter(1, 0)) == 6
-    assert _drawn(scores.flip(0), Sampling(), 0.0) == 1
+    assert _draw(scores, TokenSampling(), math.nextafter(1, 0)) == 6
+    assert _draw(scores.flip(0), TokenSampling(), 0.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_a_token_without_a_chance_is_never_drawn() -> None:
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidArgument, match=complaint):
-        Sampling(**settings)
+        TokenSampling(**settings)
 
 
 def test_a_model_from_a_folder_goes_on(tmp_path: Path) -> None:
     folder = folders.with_our_tokenizer(folders.llama(), tmp_path / "llama")
     model = load_model(str(folder), randomness=Randomness.reproducible(1))
-    said = continued(model, "The patient", Sampling(tokens=5), Randomness.reproducible(2))
+    said = continue_text(model, "The patient", TokenSampling(tokens=5), Randomness.reproducible(2))
     assert said.startswith("The patient")
     assert len(said) > len("The patient")

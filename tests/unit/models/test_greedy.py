@@ -7,8 +7,8 @@ import torch
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.greedy import greedy_tokens
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.generate import greedy_tokens
+from sfumato.models.load import LoadedModel, load_model
 
 TINY = {
     "lstm": {"embedding": 8, "hidden": 8, "context": 32},

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import load_model
+from sfumato.models.load import load_model
 from unit.models import folders
 
 COMMIT = "1" * 40
@@ -25,7 +25,7 @@ NAME = "somebody/tiny"
 PROGRAM = """
 import sys
 from sfumato.core.errors import MissingModel
-from sfumato.models.hub import folder_of
+from sfumato.models.load import folder_of
 try:
     print(folder_of(sys.argv[1]))
 except MissingModel as error:

@@ -11,9 +11,9 @@ from transformers import BertForSequenceClassification, PreTrainedModel
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.tokenizers.bpe import train_bpe
+from sfumato.models.bpe import train_bpe
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.text.document import Document
 from unit.models import folders
 
 REVIEWS = ("bad", "good")

@@ -12,10 +12,10 @@ from transformers import BertForSequenceClassification, PreTrainedModel
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.models.lora import Lora, is_adapted, merged
-from sfumato.models.saving import save_model
-from sfumato.tokenizers.embedded import default_tokenizer
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.lora import Lora, is_adapted, merge_adapter
+from sfumato.models.save import save_model
 from unit.models import folders
 
 MODELS: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_a_classifiers_head_learns_too() -> None:
 def test_merging_changes_nothing_and_leaves_the_original(name: str) -> None:
     network = attached(MODELS[name](), Lora(rank=3, alpha=6))
     train_a_little(network)
-    plain = merged(network)
+    plain = merge_adapter(network)
     assert is_adapted(network)
     assert not is_adapted(plain)
     assert type(plain) is type(MODELS[name]())

@@ -12,17 +12,17 @@ from torch import nn
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.initial import drawn_from
-from sfumato.models.inspection import is_causal
+from sfumato.models.architecture import draw_weights_from
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.load import is_causal
 from sfumato.models.lstm import Lstm
 from sfumato.models.lstm_network import LstmForCausalLM
-from sfumato.tokenizers.embedded import default_tokenizer
 
 SMALL = Lstm(embedding=12, hidden=12)
 
 
 def network(settings: Lstm = SMALL, seed: int = 1) -> Any:
-    with drawn_from(Randomness.reproducible(seed)):
+    with draw_weights_from(Randomness.reproducible(seed)):
         return settings.build(default_tokenizer(), None).eval()
 
 

@@ -10,9 +10,9 @@ import torch
 
 from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.models.saving import save_model
-from sfumato.tokenizers.bpe import train_bpe
+from sfumato.models.bpe import train_bpe
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.save import save_model
 from unit.models import folders
 
 

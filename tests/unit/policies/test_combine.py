@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
 from sfumato.policies.combine import Minus, Priority, Union
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 TEXT = "ab cd-ef B12 99 gh, 7x yz"
 

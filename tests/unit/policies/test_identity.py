@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import pytest
 
 from sfumato.core.keys import Key
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Spans
 from sfumato.policies.combine import Minus, Priority, Union
 from sfumato.policies.identity import Identity, identity_of, policy_code
 from sfumato.policies.imperfect import Imperfect
@@ -17,6 +15,8 @@ from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.pii import Pii
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
 
 KEY = Key(b"a key of at least sixteen bytes", "file")
 ADA, BOB = Lexicon(("ada",)), Lexicon(("bob",))

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.combine import Union
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.patterns import Digits, Regex
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 MANY = [Document(f"call {number} or {number + 1}", id=f"d{number}") for number in range(4000)]
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import MalformedRecord, StorageFailed, UndecodableText
-from sfumato.corpora.documents import Document
 from sfumato.policies.lexicon import LONGEST_PHRASE, Lexicon
+from sfumato.text.document import Document
 
 
 def found(lexicon: Lexicon, text: str) -> list[str]:

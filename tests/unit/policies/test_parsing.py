@@ -8,13 +8,13 @@ import pytest
 
 from sfumato import catalog
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.corpora.documents import Document
 from sfumato.policies.combine import Minus, Union
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.parsing import combine_policies, level_policies, parse_policy
 from sfumato.policies.patterns import Digits, Regex
 from sfumato.policies.pii import Pii
+from sfumato.text.document import Document
 
 TARGETS = {
     "digits": "sfumato.policies.patterns:Digits",

@@ -9,11 +9,11 @@ import pytest
 import regex
 
 from sfumato.core.errors import InvalidArgument, TookTooLong
-from sfumato.corpora.documents import Document
 from sfumato.policies.combine import Minus, Priority, Union
 from sfumato.policies.patterns import Digits, Regex
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 
 SECRET = "Zyxquorthane"

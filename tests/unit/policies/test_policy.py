@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Spans
 from sfumato.policies import policy as policies
 from sfumato.policies.combine import Minus, Priority, Union
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.patterns import Digits, Regex
-from sfumato.policies.policy import Batched, Policy, find_each, found_in
+from sfumato.policies.policy import Batched, Policy, find_each, find_in
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def test_a_policy_that_can_gets_batches(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(policies, "CHARACTERS_AT_ONCE", 10)
     documents = [Document(text) for text in ("1", "2", "3", "4" * 10, "5", "6")]
     batched = InBatches()
-    assert list(found_in(batched, iter(documents))) == list(found_in(Digits(), documents))
+    assert list(find_in(batched, iter(documents))) == list(find_in(Digits(), documents))
     assert batched.sizes == [3, 1, 2]
-    assert list(found_in(batched, [])) == []
+    assert list(find_in(batched, [])) == []
 
 
 def test_documents_are_read_when_they_are_needed() -> None:
@@ -52,7 +52,7 @@ def test_documents_are_read_when_they_are_needed() -> None:
             read.append(number)
             yield Document(f"{number}")
 
-    next(found_in(Digits(), reading()))
+    next(find_in(Digits(), reading()))
     assert read == [0]
 
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.corpora.documents import Document
-from sfumato.corpora.labelled import Labelled
-from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.labeled import Labeled
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.scoring import Precision, Recall, score
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
-CALL = Labelled(
+CALL = Labeled(
     Document("call 555 1234 now, Ann"), Spans.of([Span(5, 13, "PHONE"), Span(19, 22, "NAME")])
 )
-MIXED = Labelled(Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
+MIXED = Labeled(Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
 
 
 def test_recall_needs_every_word_whatever_the_label() -> None:
@@ -47,13 +47,13 @@ def test_everything_has_full_recall_and_nothing_has_none() -> None:
 
 
 def test_a_span_without_words_is_left_out() -> None:
-    report = score(Nothing(), [Labelled(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
+    report = score(Nothing(), [Labeled(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
     assert report.recall == ()
     assert report.overall_recall.share is None
 
 
 def test_a_policy_that_covers_a_part_of_a_word_protects_the_whole() -> None:
-    report = score(Regex("7"), [Labelled(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
+    report = score(Regex("7"), [Labeled(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
     assert report.overall_recall.share == 1
 
 
@@ -66,4 +66,4 @@ def test_overlap_agrees_with_the_naive_count(gold: Spans) -> None:
     document = CALL.document
     predicted = Digits().find(document)
     right = sum(any(span.overlaps(other) for other in gold) for span in predicted)
-    assert score(Digits(), [Labelled(document, gold)]).overall_precision.right == right
+    assert score(Digits(), [Labeled(document, gold)]).overall_precision.right == right

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sklearn.base import clone
 
-from sfumato.accounting.guarantee import SEED_LEAK, Notion
 from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.guarantee import SEED_LEAK, Notion
 from sfumato.mechanisms.pseudonym import Pseudonym
 from sfumato.mechanisms.redact import Redact
 from sfumato.releases.privatizer import Privatizer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sfumato.releases.explanation import explained
+from sfumato.releases.explanation import explain_text
 from sfumato.releases.privatizer import Privatizer
 
 
 def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> None:
     privatizer = Privatizer(policy="digits", epsilon=1e6)
-    explanation = explained(privatizer, "Room 12, code 145572", draws=50)
+    explanation = explain_text(privatizer, "Room 12, code 145572", draws=50)
     room, code = explanation.words
     assert room.kept is not None
     assert code.kept is not None
@@ -21,7 +21,7 @@ def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> Non
 
 def test_kept_unknown_words_stay_for_certain() -> None:
     privatizer = Privatizer(policy="digits", epsilon=1.0, unknown="keep")
-    explanation = explained(privatizer, "code 145572", draws=50)
+    explanation = explain_text(privatizer, "code 145572", draws=50)
     assert explanation.words[0].kept is not None
     assert explanation.words[0].kept.value == 1.0
     assert any("1 selected" in line for line in explanation.guarantee.uncovered)
@@ -29,7 +29,7 @@ def test_kept_unknown_words_stay_for_certain() -> None:
 
 def test_a_baseline_is_explained_stretch_by_stretch_without_a_probability() -> None:
     privatizer = Privatizer(policy="pii", mechanism="redact")
-    explanation = explained(privatizer, "Ask Ada Lovelace, or 555-0142.")
+    explanation = explain_text(privatizer, "Ask Ada Lovelace, or 555-0142.")
     name, number = explanation.words
     assert (name.original, name.replacement, name.label) == ("Ada Lovelace", "[PERSON]", "PERSON")
     assert (name.kept, name.known, name.epsilon) == (None, None, None)
@@ -42,7 +42,7 @@ def test_a_baseline_is_explained_stretch_by_stretch_without_a_probability() -> N
 
 def test_levels_are_explained_with_the_level_of_each_word() -> None:
     privatizer = Privatizer(levels=[(1e6, "everything"), (0.1, "digits")])
-    explanation = explained(privatizer, "Room 12", draws=20)
+    explanation = explain_text(privatizer, "Room 12", draws=20)
     room, number = explanation.words
     assert (room.epsilon, room.rule, room.kept.value if room.kept else 0) == (
         1e6,

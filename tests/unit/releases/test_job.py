@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, CannotResume, InputChanged, MalformedRecord, StorageFailed
-from sfumato.corpora.formats import chunks
-from sfumato.corpora.formats.chunks import Chunk
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source, Stamp
+from sfumato.files import chunks
+from sfumato.files.chunks import Chunk
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source, Stamp
 from sfumato.releases import job as jobs
 from sfumato.releases.job import Job, Part, run
 from sfumato.releases.parts import Parts

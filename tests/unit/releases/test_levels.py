@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sklearn.base import clone
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.levels import Levels
 from sfumato.policies.patterns import Digits, Regex

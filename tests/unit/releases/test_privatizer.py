@@ -14,8 +14,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.policies.patterns import Digits
 from sfumato.releases.privatizer import Privatizer

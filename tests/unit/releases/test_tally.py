@@ -7,9 +7,9 @@ from statistics import median_low
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.corpora.edits import Edit, Edited
 from sfumato.mechanisms.selective import Privatized
 from sfumato.releases.tally import Tally
+from sfumato.text.edits import Edit, Edited
 
 
 def of(counts: list[int]) -> Tally:

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.accounting.guarantee import Guarantee, Notion, metric_dp
 from sfumato.attacks.exposure.attack import Exposure
 from sfumato.attacks.membership.candidates import random_halves
 from sfumato.attacks.membership.figures import Findings
-from sfumato.attacks.scores import Control, Scores
 from sfumato.audits.coins import Audited
 from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, two_run_bound
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.metrics.deniability import Effort
+from sfumato.metrics.deniability import DrawEffort
 from sfumato.metrics.population import frequent_words
-from sfumato.metrics.prediction import Measured
 from sfumato.metrics.protection import Watched, protection
-from sfumato.metrics.rows import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.measured import Measured
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.scores import Control, Scores
 from sfumato.vectors.space import Space
 from unit.attacks.exposure.subjects import bytes_only, canaries, target, tiny
 
@@ -259,7 +259,7 @@ def _deniability(entry: Entry, said: Said) -> dict[str, Any]:
     randomness = Randomness.reproducible(6)
     watched = Watched.of(frequent_words(space), 40, randomness)
     mechanism = Exponential(space=space, epsilon=entry["level"])
-    found = protection(mechanism, watched, Effort(), randomness)
+    found = protection(mechanism, watched, DrawEffort(), randomness)
     median = found.median
     figure = Measured("chance to stay", median.value, median.low, median.high, found.words)
     return {
@@ -291,7 +291,7 @@ def _proven(entry: Entry, said: Said) -> dict[str, Any]:
         guarantee = metric_dp(epsilon=entry["level"], metric="Euclidean distance").reproducible()
     else:
         guarantee = Guarantee(
-            notion=Notion.APPROXIMATE_DP, unit="document", neighbours="a document more or less",
+            notion=Notion.APPROXIMATE_DP, unit="document", neighbors="a document more or less",
             epsilon=entry["level"] * math.nextafter(1, 0), delta=1e-3,
             scope="the weights of the model", uncovered=(f"what {said.setting} does not find",),
         )  # fmt: skip

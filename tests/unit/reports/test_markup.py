@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.reports.markup import Html, data_block, escaped, tag
+from sfumato.reports.markup import Html, data_block, escape, tag
 from unit.reports.reading import HOSTILE, Read
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=60) | st.just(HOSTILE)
@@ -77,14 +77,14 @@ def test_what_runs_or_fetches_cannot_be_written(name: str, attributes: dict[str,
 
 @pytest.mark.parametrize("sign", ["\u202e", "\u202a", "\u2066", "\u2069"])
 def test_text_cannot_turn_the_direction_of_what_follows(sign: str) -> None:
-    assert sign not in escaped(f"a{sign}b")
+    assert sign not in escape(f"a{sign}b")
 
 
 def test_letters_of_other_scripts_are_kept() -> None:
     text = "שלום مرحبا 你好 🦊 e\u0301 \u200d"
-    assert escaped(text) == text
+    assert escape(text) == text
 
 
 def test_markup_is_not_escaped_twice() -> None:
     assert tag("p", {}, tag("b", {}, "&")) == "<p><b>&amp;</b></p>"
-    assert escaped(Html("<b>")) == "<b>"
+    assert escape(Html("<b>")) == "<b>"

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from sfumato.reports import write_report
-from sfumato.studies.config import study_from
-from sfumato.studies.running import run_study
+from sfumato.studies.runner import run_study
+from sfumato.studies.spec import study_from
 from unit.reports.reading import Read, assert_sound
 
 STUDY = """

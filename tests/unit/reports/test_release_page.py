@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from sfumato.cli.main import app, main
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, OutputExists, StorageFailed
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.releases.job import Job, run
 from sfumato.releases.privatizer import Privatizer
 from sfumato.reports import write_report

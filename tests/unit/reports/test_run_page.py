@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.reports import write_report
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.folder import RunFolder
 from unit.reports.reading import HOSTILE_LINE, assert_sound
 
 
@@ -21,7 +21,7 @@ def finished(tmp_path: Path) -> Path:
         {"model": HOSTILE_LINE, "kind": "causal", "policy": "digits", "seed": 3}, resume=False
     )
     guarantee = Guarantee(
-        notion=Notion.SELECTIVE_DP, unit="document", neighbours="two corpora", epsilon=7.5,
+        notion=Notion.SELECTIVE_DP, unit="document", neighbors="two corpora", epsilon=7.5,
         delta=0.01, uncovered=("what the policy digits does not find",),
     )  # fmt: skip
     paper = {

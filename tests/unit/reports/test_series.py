@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.metrics.rows import LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, UTILITY, Row
 from sfumato.reports.series import headline, points, quantities, telling
+from sfumato.results.row import LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, UTILITY, Row
 
 
 def row(metric: str, value: float | None, **more: object) -> Row:

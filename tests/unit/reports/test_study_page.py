@@ -199,8 +199,8 @@ def test_samples_of_a_private_study_need_the_originals(tmp_path: Path) -> None:
 
 def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_charts(monkeypatch)
-    from sfumato.corpora.formats.layout import Layout
-    from sfumato.corpora.source import Source
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
     from sfumato.releases.job import Job, run
     from sfumato.releases.privatizer import Privatizer
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.metrics.rows import Row
-from sfumato.studies.comparing import compare
+from sfumato.results.row import Row
+from sfumato.studies.compare import compare
 
 
 def _row(value: float | None, **more: Any) -> Row:

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
-from sfumato.studies.config import read_study, study_from
 from sfumato.studies.doors import Doors
 from sfumato.studies.grid import grid
-from sfumato.studies.template import template
+from sfumato.studies.spec import read_study, study_from, template
 from small_study import SMALL
 
 HERE = Path()

@@ -12,15 +12,14 @@ import pytest
 
 from sfumato.catalog import entries
 from sfumato.cli.main import main
-from sfumato.core.config import purposes
 from sfumato.core.errors import InvalidArgument, OutputExists, SfumatoError
-from sfumato.studies.checking import passages
-from sfumato.studies.config import Canaries, Corpus, read_study
+from sfumato.core.settings import purposes
 from sfumato.studies.doors import INSIDE, OUTSIDE, Doors
 from sfumato.studies.grid import grid
-from sfumato.studies.models import Model
-from sfumato.studies.running import run_study
-from sfumato.training.choices import Training
+from sfumato.studies.resolve import Model
+from sfumato.studies.runner import passages, run_study
+from sfumato.studies.spec import CanarySettings, CorpusSettings, read_study
+from sfumato.training.settings import Training
 
 CORPUS = '[corpus]\nkind = "customersim"\ncount = 3\n'
 METHOD = '[[methods]]\nname = "m"\nmechanism = "redact"\npolicy = "digits"\n'
@@ -185,11 +184,11 @@ def test_a_prepared_folder_leads_nowhere_else(own: Path) -> None:
 
 
 def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
-    from sfumato.studies.locking import held
+    from sfumato.studies.locks import hold_lock
 
     outside = own.parent / "outside" / "file"
     (own / "lock").symlink_to(outside)
-    with pytest.raises(OSError, match="symbolic link"), held(own / "lock"):
+    with pytest.raises(OSError, match="symbolic link"), hold_lock(own / "lock"):
         pass
     assert outside.read_text()
 
@@ -226,7 +225,7 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
         "author_field", "field", "format", "kind", "label_field", "long", "record", "secrets",
         "template", "settings",
     }  # fmt: skip
-    for table in (Corpus, Canaries, Model):
+    for table in (CorpusSettings, CanarySettings, Model):
         hints = get_type_hints(table)
         found = {one.name for one in fields(table) if "str" in str(hints[one.name])}
         assert found <= paths | texts

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.studies.cells import Cell
+from sfumato.studies.cell import Cell
 from sfumato.studies.grid import grid
 from small_study import SMALL, small_study
 

@@ -19,15 +19,15 @@ from rich.table import Table
 from sfumato.cli.main import main
 from sfumato.cli.output import cell
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
-from sfumato.studies import running
-from sfumato.studies.comparing import Difference, Figure, Value
-from sfumato.studies.config import LARGEST_SEED, read_study
+from sfumato.studies import runner
+from sfumato.studies.compare import ComparedFigure, Difference, Value
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
-from sfumato.studies.locking import holder_since
-from sfumato.studies.running import Outcome, run_study
+from sfumato.studies.locks import holder_since
+from sfumato.studies.runner import StudyOutcome, run_study
 from sfumato.studies.samples import sample_texts
-from sfumato.studies.working import Work
+from sfumato.studies.spec import LARGEST_SEED, read_study
+from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
 MASKS = """
@@ -194,7 +194,7 @@ def test_corpus_and_test_that_would_be_read_in_two_ways_are_refused(tmp_path: Pa
 def test_a_study_of_masks_alone_has_both_ends(tmp_path: Path) -> None:
     attacked = ONE + TEXT + "[attacks.token-inference]\ncandidates = 20\n"
     found = run_study(small_study(tmp_path, attacked), tmp_path / "s", workers=0)
-    assert found == Outcome(10, 10, 0)
+    assert found == StudyOutcome(10, 10, 0)
     methods = {row.method for row in StudyFolder(tmp_path / "s").rows()}
     assert methods == {"no privacy", "random output", "masks"}
 
@@ -272,7 +272,7 @@ def test_a_damaged_description_is_said_to_be_one(tmp_path: Path) -> None:
 
 def test_a_comparison_is_strict_json_where_a_level_is_infinite() -> None:
     value = Value(value=math.nan, low=-math.inf, high=math.inf, seeds=1)
-    figure = Figure("m", "epsilon", math.inf, "a", "a", None)
+    figure = ComparedFigure("m", "epsilon", math.inf, "a", "a", None)
     one = Difference(figure=figure, first=value, second=None).as_dict()
     assert json.loads(json.dumps(one, allow_nan=False)) == one
     assert (one["level"], one["first"]["value"]) == ("inf", "nan")
@@ -313,7 +313,7 @@ def test_a_note_of_a_dead_process_is_nobodys_even_if_its_number_lives(tmp_path: 
 
 def _work(tmp_path: Path) -> Work:
     study = small_study(tmp_path, "anchors = false\n" + ONE)
-    return running.opened(study, tmp_path / "s", resume=False, command=[])
+    return runner.open_study(study, tmp_path / "s", resume=False, command=[])
 
 
 def test_no_more_workers_than_cells_are_started(
@@ -325,8 +325,8 @@ def test_no_more_workers_than_cells_are_started(
         started.append(workers)
         return SimpleNamespace(poll=lambda: 0, returncode=0, stdin=BytesIO())
 
-    monkeypatch.setattr(running, "_start", start)
-    running._watched(_work(tmp_path), 1000, None)
+    monkeypatch.setattr(runner, "_start", start)
+    runner._watch(_work(tmp_path), 1000, None)
     assert started == [2, 2]
 
 
@@ -336,7 +336,7 @@ def test_a_worker_reads_no_module_of_the_folder_and_ends_with_the_command(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
     work = _work(tmp_path)
-    assert run_study(work.study, tmp_path / "s", workers=1, resume=True) == Outcome(2, 2, 0)
+    assert run_study(work.study, tmp_path / "s", workers=1, resume=True) == StudyOutcome(2, 2, 0)
     # One that computes for ever, and whose pipe is closed.
     waiting = "import time\nfrom sfumato.studies import worker\n"
     waiting += "worker.work_on = lambda *_, **__: time.sleep(6000)\nworker.main()\n"

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sfumato.studies.locking import held, holder_since
+from sfumato.studies.locks import hold_lock, holder_since
 
 HOLDING = """
 import sys, time
 from pathlib import Path
-from sfumato.studies.locking import held
+from sfumato.studies.locks import hold_lock
 with held(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
     time.sleep(60)
@@ -20,11 +20,11 @@ with held(Path(sys.argv[1])) as mine:
 
 def test_a_lock_is_had_once(tmp_path: Path) -> None:
     path = tmp_path / "locks" / "a"
-    with held(path) as mine, held(path) as other:
+    with hold_lock(path) as mine, hold_lock(path) as other:
         assert (mine, other) == (True, False)
         assert holder_since(path) is not None
     assert holder_since(path) is None
-    with held(path) as again:
+    with hold_lock(path) as again:
         assert again
 
 
@@ -35,12 +35,12 @@ def test_the_system_frees_the_lock_of_a_process_that_was_killed(tmp_path: Path) 
     )
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "True"
-    with held(path) as mine:
+    with hold_lock(path) as mine:
         assert not mine
     assert holder_since(path) is not None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    with held(path) as mine:
+    with hold_lock(path) as mine:
         assert mine
     assert holder_since(path) is None
 

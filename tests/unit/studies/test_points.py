@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.studies.config import Method
-from sfumato.studies.points import points
+from sfumato.studies.resolve import points
+from sfumato.studies.spec import MethodSettings
 
 
-def _method(**settings: Any) -> Method:
-    return Method(name="M", settings=settings)
+def _method(**settings: Any) -> MethodSettings:
+    return MethodSettings(name="M", settings=settings)
 
 
 def test_a_list_is_a_grid_and_epsilon_its_parameter() -> None:

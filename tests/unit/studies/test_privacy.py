@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from sfumato.attacks.attack import Inputs
-from sfumato.attacks.scores import Control, Scores
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import read_coins
-from sfumato.metrics.prediction import Measured
-from sfumato.metrics.rows import ANCHORS, NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.studies import cells
-from sfumato.studies.cells import Cell
-from sfumato.studies.computing import attack, corpus
-from sfumato.studies.computing.context import Context
-from sfumato.studies.computing.release import own_seed, privatizer
-from sfumato.studies.computing.run import training_seed
-from sfumato.studies.config import Study, study_from
+from sfumato.results.measured import Measured
+from sfumato.results.row import ANCHORS, NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.results.scores import Control, Scores
+from sfumato.studies import cell as cells
+from sfumato.studies.cell import Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
-from sfumato.studies.running import run_study
+from sfumato.studies.kinds import attack, corpus
+from sfumato.studies.kinds.context import Context
+from sfumato.studies.kinds.release import own_seed, privatizer
+from sfumato.studies.kinds.run import training_seed
+from sfumato.studies.runner import run_study
+from sfumato.studies.spec import Study, study_from
 from small_study import SMALL, small_study
 
 PRIVATE = """

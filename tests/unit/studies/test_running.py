@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, OutputExists, StorageFailed
-from sfumato.metrics.rows import Row
-from sfumato.studies import running, working
-from sfumato.studies.computing.context import Context, Found
+from sfumato.results.row import Row
+from sfumato.studies import runner, worker
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
-from sfumato.studies.locking import held
-from sfumato.studies.progress import Board
-from sfumato.studies.running import Outcome, run_study
+from sfumato.studies.kinds.context import CellResult, Context
+from sfumato.studies.locks import hold_lock
+from sfumato.studies.runner import StudyOutcome, run_study
 from sfumato.studies.samples import sample_texts
-from sfumato.studies.working import Work
+from sfumato.studies.watch import Board
+from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
 CELLS = 1 + 2 * (2 * 2 + 3 * 2)
@@ -25,18 +25,18 @@ CELLS = 1 + 2 * (2 * 2 + 3 * 2)
 def test_a_number_of_threads_for_one_library_is_meant_for_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in running.THREADS:
+    for name in runner.THREADS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 8)
-    assert set(running._threads(4).values()) == {"2"}
+    assert set(runner._threads(4).values()) == {"2"}
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert running._threads(4) == dict.fromkeys(running.THREADS, "1")
+    assert runner._threads(4) == dict.fromkeys(runner.THREADS, "1")
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     folder = tmp_path_factory.mktemp("study") / "small"
-    assert run_study(small_study(folder.parent), folder, workers=0) == Outcome(CELLS, CELLS, 0)
+    assert run_study(small_study(folder.parent), folder, workers=0) == StudyOutcome(CELLS, CELLS, 0)
     return StudyFolder(folder)
 
 
@@ -103,10 +103,10 @@ def test_the_folder_is_its_owners(finished: StudyFolder) -> None:
 def test_a_finished_study_computes_nothing_again(
     finished: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(context: Context) -> Found:
+    def refuse(context: Context) -> CellResult:
         raise AssertionError(context.cell.title)
 
-    monkeypatch.setattr(working, "compute", refuse)
+    monkeypatch.setattr(worker, "compute", refuse)
     study = small_study(finished.path.parent)
     assert run_study(study, finished.path, workers=0, resume=True).complete
     with pytest.raises(OutputExists, match="--resume"):
@@ -121,13 +121,13 @@ def test_a_changed_study_computes_only_what_is_new(
     folder = tmp_path / "small"
     shutil.copytree(finished.path, folder)
     computed: list[tuple[str, float | None]] = []
-    compute = working.compute
+    compute = worker.compute
 
-    def noted(context: Context) -> Found:
+    def noted(context: Context) -> CellResult:
         computed.append((context.cell.method, context.cell.level))
         return compute(context)
 
-    monkeypatch.setattr(working, "compute", noted)
+    monkeypatch.setattr(worker, "compute", noted)
     study = small_study(tmp_path, SMALL.replace("[1, 9]", "[1, 4, 9]"))
     assert run_study(study, folder, workers=0, resume=True).complete
     assert set(computed) == {("SMDP", 4.0)}
@@ -137,16 +137,16 @@ def test_a_changed_study_computes_only_what_is_new(
 def test_what_fails_is_recorded_and_the_rest_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compute = working.compute
+    compute = worker.compute
 
-    def failing(context: Context) -> Found:
+    def failing(context: Context) -> CellResult:
         if context.cell.kind == "release" and context.cell.level == 9:
             raise BadInput("line 3 is broken")
         if context.cell.kind == "release" and context.cell.method == "masks":
             raise ValueError("the secret text of line 3")
         return compute(context)
 
-    monkeypatch.setattr(working, "compute", failing)
+    monkeypatch.setattr(worker, "compute", failing)
     study = small_study(tmp_path, SMALL.replace("[1, 2]", "[1]"))
     found = run_study(study, tmp_path / "s", workers=0)
     assert (found.failed, found.done) == (2, 11 - 4)
@@ -160,7 +160,7 @@ def test_what_fails_is_recorded_and_the_rest_goes_on(
     states = {(cell.level, cell.kind): cell.state for cell in folder.cells()}
     assert states[9.0, "measure"] == "missing"
     assert states[1.0, "measure"] == "done"
-    monkeypatch.setattr(working, "compute", compute)
+    monkeypatch.setattr(worker, "compute", compute)
     assert run_study(study, tmp_path / "s", workers=0, resume=True).complete
 
 
@@ -172,7 +172,7 @@ def test_the_board_counts_what_is_done_running_and_left(
     folder = StudyFolder(tmp_path / "none")
     work = Work(study, wanted, folder)
     first = wanted.distinct[0]
-    with held(folder.lock(first.key)):
+    with hold_lock(folder.lock(first.key)):
         reached = Board(work).look()
     assert (reached.done, reached.running, reached.left) == (0, (first,), CELLS - 1)
     assert reached.seconds_left is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.studies.tables import checked, fitting, table
+from sfumato.studies.tables import check_table, fitting, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def test_a_value_of_another_type_is_refused(key: str, value: object, wanted: str
 
 
 def test_python_keeps_a_word_for_itself_and_toml_does_not() -> None:
-    assert checked(Example, {"lambda": 1}, "[x]") == {"lambda_": 1.0}
+    assert check_table(Example, {"lambda": 1}, "[x]") == {"lambda_": 1.0}
 
 
 def test_something_else_than_a_table_is_refused() -> None:

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.tokenizers.bpe import train_bpe
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.bpe import train_bpe
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.tokenizer import Tokenizer
+from sfumato.text.document import Document
 from sfumato.training import checkpoints
 from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.folder import RunFolder
 from sfumato.training.plan import Plan
-from sfumato.training.records import Cut, TokenRecords, language_records
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.records import Cut, TokenRecords, make_language_records
 from sfumato.training.stages import Stage
 
 CONTEXT = 12
@@ -65,7 +65,7 @@ def some_records(
     documents: Sequence[Document] | None = None, *, unit: str = "example"
 ) -> TokenRecords:
     documents = some_documents() if documents is None else documents
-    return language_records(documents, tokenizer(), Cut(context=CONTEXT, unit=unit))
+    return make_language_records(documents, tokenizer(), Cut(context=CONTEXT, unit=unit))
 
 
 def small_plan(

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import load_model
-from sfumato.tokenizers.embedded import default_tokenizer
-from sfumato.training.batches import Batch, physical_batches
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.load import load_model
+from sfumato.text.document import Document
+from sfumato.training.batches import PhysicalBatch, physical_batches
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
 
 CONTEXT = 8
 WORDS = "the quick brown fox jumps over the lazy dog and runs into the wood behind the old house"
@@ -29,7 +29,7 @@ def corpus(sizes: list[int], *, unit: str = "example", authors: int = 3) -> Toke
         Document(" ".join(words[place % 18] for place in range(size)), author=str(number % authors))
         for number, size in enumerate(sizes)
     ]
-    return language_records(documents, default_tokenizer(), Cut(context=CONTEXT, unit=unit))
+    return make_language_records(documents, default_tokenizer(), Cut(context=CONTEXT, unit=unit))
 
 
 sizes = st.lists(st.integers(0, 60), min_size=1, max_size=12).filter(any)
@@ -55,7 +55,7 @@ def test_every_chosen_record_comes_once_and_whole(sizes: list[int], most: int, u
     assert not seen
 
 
-def real(batch: Batch, row: int) -> tuple[list[int], list[int]]:
+def real(batch: PhysicalBatch, row: int) -> tuple[list[int], list[int]]:
     """A row without its padding, which must be on the right, masked and without labels."""
     length = int(batch.attention_mask[row].sum())
     assert batch.attention_mask[row].tolist() == [1] * length + [0] * (
@@ -76,14 +76,14 @@ def test_the_weights_of_a_record_follow_from_its_own_length(sizes: list[int], un
         assert all((batch.weights == 0.25).all() for batch in group)
 
 
-Weigh = Callable[[Batch], torch.Tensor]
+Weigh = Callable[[PhysicalBatch], torch.Tensor]
 
 
-def by_record(batch: Batch) -> torch.Tensor:
+def by_record(batch: PhysicalBatch) -> torch.Tensor:
     return batch.weights
 
 
-def by_batch(batch: Batch) -> torch.Tensor:
+def by_batch(batch: PhysicalBatch) -> torch.Tensor:
     """The twin: one over the tokens of the batch, as in the usual mean."""
     return torch.ones(len(batch.owner)) / batch.attention_mask.sum()
 
@@ -151,7 +151,7 @@ def test_nobody_chosen_is_no_batch() -> None:
 
 def test_a_classifiers_batch_has_one_label_per_row() -> None:
     documents = [Document("good film", labels=("good",)), Document("a bad one", labels=("bad",))]
-    records = labelled_records(
+    records = make_labeled_records(
         documents, default_tokenizer(), Cut(context=8, long="truncate"), ("bad", "good")
     )
     ((batch,),) = physical_batches(records, [0, 1], most_tokens=50)

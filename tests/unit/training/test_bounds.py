@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.training.bounds import Clipping
@@ -49,7 +49,9 @@ def test_without_sampling_the_two_add_up_as_squares() -> None:
     assert effective == pytest.approx(1 / math.sqrt(1 / 9 + 1 / 16))
     apart = [SampledGaussian(noise_multiplier=3.0), SampledGaussian(noise_multiplier=4.0)]
     together = [SampledGaussian(noise_multiplier=effective)]
-    assert spent(together).epsilon(1e-5) == pytest.approx(spent(apart).epsilon(1e-5), rel=1e-4)
+    assert compute_spending(together).epsilon(1e-5) == pytest.approx(
+        compute_spending(apart).epsilon(1e-5), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("kind", ["fixed", "automatic"])

@@ -14,23 +14,23 @@ import torch
 
 from sfumato.core.errors import CannotResume, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel
+from sfumato.models.load import LoadedModel
 from sfumato.models.lora import Lora
-from sfumato.training import checkpoints, optimisers
+from sfumato.training import checkpoints, optimizers
 from sfumato.training.checkpoints import SCHEMA, Checkpoint
-from sfumato.training.optimisers import make_optimiser
+from sfumato.training.optimizers import make_optimizer
 from unit.training.runs import content_of, same, small_model, weights, write_checkpoint
 
 
 def stepped(model: LoadedModel, name: str = "adam", steps: int = 2) -> torch.optim.Optimizer:
-    """An optimiser with a past."""
-    optimiser = make_optimiser(name, model.network.parameters(), 0.1)
+    """An optimizer with a past."""
+    optimizer = make_optimizer(name, model.network.parameters(), 0.1)
     draw = torch.Generator().manual_seed(3)
     for _ in range(steps):
         for one in model.network.parameters():
             one.grad = torch.randn(one.shape, generator=draw).to(one) if one.requires_grad else None
-        optimiser.step()
-    return optimiser
+        optimizer.step()
+    return optimizer
 
 
 def adapted(seed: int) -> LoadedModel:
@@ -50,31 +50,31 @@ def saved(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["sgd", "adam", "adam-bc"])
 def test_what_is_saved_comes_back(tmp_path: Path, name: str) -> None:
     model = small_model()
-    optimiser = stepped(model, name)
-    Checkpoint.of(2, model.network, optimiser, 0.25).save(tmp_path / "here.pt")
+    optimizer = stepped(model, name)
+    Checkpoint.of(2, model.network, optimizer, 0.25).save(tmp_path / "here.pt")
     assert [one.name for one in tmp_path.iterdir()] == ["here.pt"]
     again = small_model(seed=9)
-    other = make_optimiser(name, again.network.parameters(), 0.1)
+    other = make_optimizer(name, again.network.parameters(), 0.1)
     found = Checkpoint.load(tmp_path / "here.pt")
     assert (found.steps, found.clip_norm) == (2, 0.25)
     found.restore(again.network, other)
     assert same(weights(model), weights(again))
-    # The next step is the same, so the optimiser remembers everything that matters.
+    # The next step is the same, so the optimizer remembers everything that matters.
     for one in (*model.network.parameters(), *again.network.parameters()):
         one.grad = torch.ones_like(one)
-    optimiser.step()
+    optimizer.step()
     other.step()
     assert same(weights(model), weights(again))
 
 
 def test_a_frozen_base_with_fresh_weights_comes_back_with_the_factors(tmp_path: Path) -> None:
     model = adapted(seed=1)
-    optimiser = stepped(model)
-    Checkpoint.of(2, model.network, optimiser, 1.0).save(tmp_path / "here.pt")
+    optimizer = stepped(model)
+    Checkpoint.of(2, model.network, optimizer, 1.0).save(tmp_path / "here.pt")
     again = adapted(seed=2)
     assert not same(weights(model), weights(again))
     kept = Checkpoint.load(tmp_path / "here.pt")
-    kept.restore(again.network, make_optimiser("adam", again.network.parameters(), 0.1))
+    kept.restore(again.network, make_optimizer("adam", again.network.parameters(), 0.1))
     assert same(weights(model), weights(again))
 
 
@@ -85,12 +85,12 @@ def test_the_checkpoint_of_another_model_is_refused_and_changes_nothing(saved: P
         adapted(seed=1),
     ):
         before = weights(other)
-        optimiser = make_optimiser("adam", other.network.parameters(), 0.1)
+        optimizer = make_optimizer("adam", other.network.parameters(), 0.1)
         with pytest.raises(CannotResume, match="another model"):
-            Checkpoint.load(saved).restore(other.network, optimiser)
+            Checkpoint.load(saved).restore(other.network, optimizer)
         assert same(before, weights(other))
     tied = small_model(settings={"tied": True})
-    with pytest.raises(CannotResume, match="another optimiser"):  # with fewer weights to train
+    with pytest.raises(CannotResume, match="another optimizer"):  # with fewer weights to train
         Checkpoint.load(saved).restore(tied.network, stepped(tied))
     doubled = small_model()
     doubled.network.double()
@@ -98,16 +98,16 @@ def test_the_checkpoint_of_another_model_is_refused_and_changes_nothing(saved: P
         Checkpoint.load(saved).restore(doubled.network, stepped(doubled))
 
 
-def test_the_checkpoint_of_another_optimiser_is_refused_and_changes_nothing(saved: Path) -> None:
+def test_the_checkpoint_of_another_optimizer_is_refused_and_changes_nothing(saved: Path) -> None:
     model = small_model(seed=4)
     before = weights(model)
     some = list(model.network.parameters())[:-1]
     for other in (
-        make_optimiser("sgd", model.network.parameters(), 0.1),
-        make_optimiser("adam-bc", model.network.parameters(), 0.1),
-        make_optimiser("adam", some, 0.1),
+        make_optimizer("sgd", model.network.parameters(), 0.1),
+        make_optimizer("adam-bc", model.network.parameters(), 0.1),
+        make_optimizer("adam", some, 0.1),
     ):
-        with pytest.raises(CannotResume, match="another optimiser"):
+        with pytest.raises(CannotResume, match="another optimizer"):
             Checkpoint.load(saved).restore(model.network, other)
         assert same(before, weights(model))
 
@@ -129,7 +129,7 @@ def test_damaged_files_are_refused(saved: Path) -> None:
         {"steps": "many"},
         {"steps": -1},
         {"weights": 3},
-        {"optimiser": [1]},
+        {"optimizer": [1]},
         {"clip_norm": None},
         {"clip_norm": -1.0},
         {"clip_norm": math.nan},
@@ -201,7 +201,7 @@ def test_one_bit_that_is_not_as_it_was_is_noticed(
 
 
 def broken(state: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The state of an optimiser, spoiled in one way after the other."""
+    """The state of an optimizer, spoiled in one way after the other."""
     kept, groups = state["state"], state["param_groups"]
     first = kept[0]
     for change in (
@@ -228,23 +228,23 @@ def broken(state: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {}
 
 
-def test_junk_in_place_of_an_optimisers_state_is_refused_and_changes_nothing(
+def test_junk_in_place_of_an_optimizers_state_is_refused_and_changes_nothing(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = small_model(seed=4)
-    before, optimiser = weights(model), stepped(small_model())
+    before, optimizer = weights(model), stepped(small_model())
     content = content_of(saved)
-    for junk in broken(content["optimiser"]):
-        write_checkpoint(saved, content | {"optimiser": junk})
-        with pytest.raises(CannotResume, match="another optimiser"):
-            Checkpoint.load(saved).restore(model.network, optimiser)
+    for junk in broken(content["optimizer"]):
+        write_checkpoint(saved, content | {"optimizer": junk})
+        with pytest.raises(CannotResume, match="another optimizer"):
+            Checkpoint.load(saved).restore(model.network, optimizer)
     write_checkpoint(saved, content | {"weights": content["weights"] | {"lstm.bias_hh_l0": 3}})
     with pytest.raises(CannotResume, match="another model"):
-        Checkpoint.load(saved).restore(model.network, optimiser)
+        Checkpoint.load(saved).restore(model.network, optimizer)
     assert same(before, weights(model))
     # The twin counts parameters, as if that were all; the next step is an error nobody foresaw.
-    monkeypatch.setattr(optimisers, "_fits", lambda *_: True)
-    write_checkpoint(saved, content | {"optimiser": list(broken(content["optimiser"]))[1]})
+    monkeypatch.setattr(optimizers, "_fits", lambda *_: True)
+    write_checkpoint(saved, content | {"optimizer": list(broken(content["optimizer"]))[1]})
     other = stepped(model, steps=0)
     Checkpoint.load(saved).restore(model.network, other)
     for one in model.network.parameters():

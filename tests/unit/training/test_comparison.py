@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sfumato.training.comparison import compared
 from sfumato.training.plan import Plan
 from sfumato.training.sampling import Shuffled
+from sfumato.training.spending import compare_accountants
 from sfumato.training.stages import Stage
 
 STAGE = Stage(steps=60, batch_size=50, noise_multiplier=1.0)
@@ -25,7 +25,7 @@ def test_the_own_accountant_comes_first_and_the_paper_last(own: str) -> None:
     made = plan(accountant=own).with_epsilon(3.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the paper's delta is not the user's
-        rows = compared(made, 3.0)
+        rows = compare_accountants(made, 3.0)
     assert rows[0].name == own
     assert {row.name for row in rows[:3]} == {"pld", "rdp", "pure"}
     assert rows[0].epsilon == made.epsilon()
@@ -42,7 +42,7 @@ def test_the_own_accountant_comes_first_and_the_paper_last(own: str) -> None:
     ("changes", "words"),
     [
         ({"sampling": Shuffled()}, "as if sampled by Poisson"),
-        ({"neighbours": "replacement", "accountant": "rdp"}, "for a unit removed"),
+        ({"neighbors": "replacement", "accountant": "rdp"}, "for a unit removed"),
     ],
     ids=str,
 )
@@ -50,7 +50,7 @@ def test_what_the_paper_borrows_is_marked_as_not_proven(
     changes: dict[str, Any], words: str
 ) -> None:
     made = plan(**changes)
-    *proven, paper = compared(made, None)
+    *proven, paper = compare_accountants(made, None)
     assert all(row.proven for row in proven)
     assert not paper.proven
     assert words in paper.remark
@@ -60,13 +60,13 @@ def test_what_the_paper_borrows_is_marked_as_not_proven(
 
 
 def test_an_accountant_without_an_answer_gives_none() -> None:
-    rows = {row.name: row for row in compared(plan(neighbours="replacement"), None)}
+    rows = {row.name: row for row in compare_accountants(plan(neighbors="replacement"), None)}
     assert rows["pure"].epsilon is None
     assert rows["pld"].noise_multiplier is None
 
 
 def test_without_noise_there_is_nothing_to_compare() -> None:
     bare = plan(stages=(Stage(steps=5, batch_size=50, noise_multiplier=0.0),))
-    for row in compared(bare, math.inf):
+    for row in compare_accountants(bare, math.inf):
         assert row.as_dict()["epsilon"] == "inf"
         assert row.noise_multiplier is None

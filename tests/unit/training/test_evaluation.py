@@ -14,14 +14,19 @@ from numpy.typing import NDArray
 from properties.texts import many_spans, texts
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.tokenizer import Tokenizer
 from sfumato.policies.parsing import combine_policies
-from sfumato.tokenizers.embedded import default_tokenizer
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 from sfumato.training import evaluation
-from sfumato.training.evaluation import measured, predicted, predicted_labels, selected_tokens
+from sfumato.training.evaluation import (
+    measure_predictions,
+    predict_labels,
+    predict_tokens,
+    select_tokens,
+)
 from unit.models import folders
 from unit.training.runs import CONTEXT, SETTINGS, small_model, some_documents, tokenizer
 
@@ -48,7 +53,7 @@ def one_by_one(model: LoadedModel, text: str) -> tuple[list[float], list[bool]]:
 def test_losses_are_those_of_one_token_after_the_other() -> None:
     documents = [*some_documents(8, longest=90), Document(""), Document("😀 7 Straße")]
     for model in (LSTM, GPT):
-        found = predicted(model, documents)
+        found = predict_tokens(model, documents)
         assert len(found) == len(documents)
         for document, one in zip(documents, found, strict=True):
             losses, right = one_by_one(model, document.text)
@@ -60,7 +65,9 @@ def test_losses_are_those_of_one_token_after_the_other() -> None:
 @settings(max_examples=15)
 @given(st.lists(texts, min_size=1, max_size=4).filter(any))
 def test_losses_of_any_text(several: list[str]) -> None:
-    for text, one in zip(several, predicted(LSTM, [Document(t) for t in several]), strict=True):
+    for text, one in zip(
+        several, predict_tokens(LSTM, [Document(t) for t in several]), strict=True
+    ):
         losses, right = one_by_one(LSTM, text)
         assert one.losses == pytest.approx(losses, rel=1e-5)
         assert one.right.tolist() == right
@@ -69,25 +76,25 @@ def test_losses_of_any_text(several: list[str]) -> None:
 def test_how_documents_are_batched_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = some_documents(8, longest=90)
     told: list[int] = []
-    whole = predicted(GPT, documents, told.append)
+    whole = predict_tokens(GPT, documents, told.append)
     assert told == sorted(told)
     assert told[-1] == len(documents)
     monkeypatch.setattr(evaluation, "TOKENS_AT_ONCE", 1)
-    for one, other in zip(whole, predicted(GPT, documents), strict=True):
+    for one, other in zip(whole, predict_tokens(GPT, documents), strict=True):
         assert one.losses == pytest.approx(other.losses, rel=1e-5)
 
 
 def test_dropout_is_off_and_no_gradient_is_kept() -> None:
     model = small_model(settings={"dropout": 0.9})
     model.network.train()
-    first, again = (predicted(model, some_documents())[3].losses for _ in range(2))
+    first, again = (predict_tokens(model, some_documents())[3].losses for _ in range(2))
     assert (first == again).all()
     assert all(one.grad is None for one in model.network.parameters())
 
 
 def test_a_corpus_without_text_is_refused() -> None:
     with pytest.raises(BadInput, match="holds no documents"):
-        predicted(LSTM, [])
+        predict_tokens(LSTM, [])
 
 
 # --- classifiers -------------------------------------------------------------------------------
@@ -99,7 +106,7 @@ def test_a_classifier_is_measured_on_labels() -> None:
         Document("all is text " * (1 + number), labels=(("bad", "good")[number % 2],))
         for number in range(6)
     ]
-    found = predicted_labels(model, documents)
+    found = predict_labels(model, documents)
     for document, one in zip(documents, found, strict=True):
         tokens = model.tokenizer.encode(document.text)[: model.context].astype(int)
         with torch.no_grad():
@@ -107,18 +114,20 @@ def test_a_classifier_is_measured_on_labels() -> None:
         wanted = model.classes.index(document.labels[0])
         assert one.losses == pytest.approx([float(-logits.log_softmax(0)[wanted])], rel=1e-5)
         assert one.right.tolist() == [int(logits.argmax()) == wanted]
-    (share,) = measured(model, documents, Randomness.reproducible(1))
+    (share,) = measure_predictions(model, documents, Randomness.reproducible(1))
     assert share.metric == "accuracy"
     assert share.n == 6
     assert share.value == np.mean([one.right[0] for one in found])
     with pytest.raises(BadInput, match="document 2 has no label"):
-        predicted_labels(model, [documents[0], Document("whose?")])
+        predict_labels(model, [documents[0], Document("whose?")])
 
 
 def test_a_language_model_is_measured_by_perplexity_and_accuracy() -> None:
     documents = some_documents()
-    found = {one.metric: one for one in measured(LSTM, documents, Randomness.reproducible(1))}
-    losses = np.concatenate([one.losses for one in predicted(LSTM, documents)])
+    found = {
+        one.metric: one for one in measure_predictions(LSTM, documents, Randomness.reproducible(1))
+    }
+    losses = np.concatenate([one.losses for one in predict_tokens(LSTM, documents)])
     assert found.keys() == {"perplexity", "accuracy"}
     assert found["perplexity"].value == pytest.approx(np.exp(losses.mean()))
     assert found["perplexity"].n == len(losses)
@@ -161,7 +170,7 @@ def test_selected_tokens_are_those_that_hold_a_selected_character(text: str, spa
     }
     for of in (tokenizer(), default_tokenizer()):
         model = replace(LSTM, tokenizer=of)
-        (flags,) = selected_tokens(model, [Document(text)], policy)
+        (flags,) = select_tokens(model, [Document(text)], policy)
         assert flags.tolist() == by_bytes(of, text, selected)
 
 
@@ -181,7 +190,7 @@ def test_borders(text: str, selected: tuple[int, int], expected: list[str]) -> N
     of = default_tokenizer()
     model = replace(LSTM, tokenizer=of)
     policy = These(Spans.of([Span(*selected, "x")]))
-    (flags,) = selected_tokens(model, [Document(text)], policy)
+    (flags,) = select_tokens(model, [Document(text)], policy)
     tokens = of.encode(text)
     assert len(flags) == len(tokens) + 1
     chosen = of.decode(tokens[flags[:-1]])
@@ -192,10 +201,10 @@ def test_borders(text: str, selected: tuple[int, int], expected: list[str]) -> N
     assert not any(piece in rest for piece in expected)
 
 
-def test_a_neighbour_of_a_span_is_not_chosen() -> None:
+def test_a_neighbor_of_a_span_is_not_chosen() -> None:
     of = default_tokenizer()
     model = replace(LSTM, tokenizer=of)
-    (flags,) = selected_tokens(
+    (flags,) = select_tokens(
         model, [Document("My ID is 145572, thanks")], combine_policies(["digits"], [], {})
     )
     tokens = of.encode("My ID is 145572, thanks")
@@ -209,8 +218,8 @@ def lengths(flags: list[NDArray[np.bool_]]) -> list[int]:
 def test_there_is_a_flag_for_every_predicted_token() -> None:
     documents = [*some_documents(8, longest=90), Document("")]
     policy = combine_policies(["everything"], [], {})
-    flags = selected_tokens(LSTM, documents, policy)
-    assert lengths(flags) == [len(one.losses) for one in predicted(LSTM, documents)]
+    flags = select_tokens(LSTM, documents, policy)
+    assert lengths(flags) == [len(one.losses) for one in predict_tokens(LSTM, documents)]
     assert all(one[:-1].any() and not one[-1] for one in flags if len(one))
 
 
@@ -219,8 +228,8 @@ def test_a_tokenizer_without_special_tokens_gives_away_the_first_token() -> None
     assert (of.begin, of.end) == (None, None)
     model = replace(small_model(settings=SETTINGS["lstm"]), tokenizer=of)
     documents = [Document("12 3"), Document("a longer text, 45")]
-    flags = selected_tokens(model, documents, combine_policies(["digits"], [], {}))
-    assert lengths(flags) == [len(one.losses) for one in predicted(model, documents)]
+    flags = select_tokens(model, documents, combine_policies(["digits"], [], {}))
+    assert lengths(flags) == [len(one.losses) for one in predict_tokens(model, documents)]
     assert flags[0].tolist() == [True, False, True]
 
 
@@ -228,5 +237,5 @@ def test_another_kind_of_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> 
     folder = folders.with_our_tokenizer(folders.llama(), tmp_path_factory.mktemp("model") / "here")
     model = load_model(str(folder), randomness=Randomness.reproducible(1))
     documents = some_documents(4)
-    for document, one in zip(documents, predicted(model, documents), strict=True):
+    for document, one in zip(documents, predict_tokens(model, documents), strict=True):
         assert one.losses == pytest.approx(one_by_one(model, document.text)[0], rel=1e-4)

@@ -13,12 +13,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import CoupledRows, InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel
+from sfumato.guarantees.guarantee import Notion
+from sfumato.models.load import LoadedModel
 from sfumato.models.lora import Lora
+from sfumato.text.document import Document
 from sfumato.training import loop
 from sfumato.training.batches import physical_batches
 from sfumato.training.bounds import Clipping
@@ -26,14 +26,14 @@ from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Flat
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
-from sfumato.training.optimisers import AdamBC
+from sfumato.training.optimizers import AdamBC
 from sfumato.training.plan import Plan
-from sfumato.training.private_step import PrivateStep
-from sfumato.training.records import Cut, TokenRecords, language_records
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.records import Cut, TokenRecords, make_language_records
 from sfumato.training.sampling import Shuffled
 from sfumato.training.stages import Stage
+from sfumato.training.steps import PrivateStep
 from unit.training.runs import (
     CONTEXT,
     charged_in,
@@ -48,7 +48,7 @@ from unit.training.runs import (
     weights,
 )
 
-SGD = Course(optimiser="sgd", learning_rate=1.0)
+SGD = Course(optimizer="sgd", learning_rate=1.0)
 
 
 def seeded(seed: int = 3) -> Randomness:
@@ -69,7 +69,7 @@ def test_records_that_the_plan_does_not_speak_of_are_refused() -> None:
     by_author = some_records(unit="author")
     with pytest.raises(InvalidArgument, match="belongs to one author"):
         fit(model, by_author, small_plan(units=3))
-    longer = language_records(some_documents(), tokenizer(), Cut(context=2 * CONTEXT))
+    longer = make_language_records(some_documents(), tokenizer(), Cut(context=2 * CONTEXT))
     with pytest.raises(InvalidArgument, match=f"context of {CONTEXT}"):
         fit(model, longer, small_plan())
     fit(model, by_author, small_plan(units=3, steps=1, unit="author"))
@@ -79,7 +79,9 @@ def test_records_that_the_plan_does_not_speak_of_are_refused() -> None:
 
 
 @contextmanager
-def moves_of(model: LoadedModel) -> Iterator[tuple[loop.Watch, list[tuple[Progress, list[str]]]]]:
+def moves_of(
+    model: LoadedModel,
+) -> Iterator[tuple[loop.WatchSteps, list[tuple[Progress, list[str]]]]]:
     """A watch that notes after every step which trainable parameters have moved."""
     before = weights(model)
     seen: list[tuple[Progress, list[str]]] = []
@@ -148,7 +150,7 @@ def reach(tokens_at_once: int) -> float:
     """How far one author's documents move the sum of a step; the plan says 0.05 at most."""
     many = [Document("a public text about nothing at all", author="a") for _ in range(9)]
     others = [Document("all is text", author="b")]
-    course = Course(optimiser="sgd", learning_rate=1.0, tokens_at_once=tokens_at_once)
+    course = Course(optimizer="sgd", learning_rate=1.0, tokens_at_once=tokens_at_once)
     plan = small_plan(
         units=2, steps=1, batch_size=2, noise=0.01, clipping=Clipping(norm=0.05), unit="author"
     )
@@ -172,7 +174,7 @@ def test_how_a_batch_is_cut_changes_nothing() -> None:
     documents = some_documents(10)
     plan = small_plan(units=10, steps=2, batch_size=10)
     whole, cut = (
-        trained(documents, plan, Course(optimiser="sgd", tokens_at_once=size))
+        trained(documents, plan, Course(optimizer="sgd", tokens_at_once=size))
         for size in (4096, CONTEXT)
     )
     assert torch.allclose(whole, cut, atol=1e-6)
@@ -214,13 +216,13 @@ def test_stages_have_their_own_noise_and_batch_size_and_adam_bc_is_told(
         Stage(steps=1, batch_size=4, noise_multiplier=0.5),
     )
     plan = Plan(units=6, stages=stages, clipping=Clipping(norm=0.3), accountant="rdp")
-    fit(small_model(), some_records(), plan, Course(optimiser="adam-bc"))
+    fit(small_model(), some_records(), plan, Course(optimizer="adam-bc"))
     assert told == pytest.approx([(1.5 * 0.3 / 2) ** 2] * 2 + [(0.5 * 0.3 / 4) ** 2])
 
 
 def test_the_learning_rate_follows_its_schedule() -> None:
     plan = small_plan(units=6, steps=2, batch_size=6)
-    course = Course(optimiser="sgd", learning_rate=1.0, schedule="linear", warm_up=0)
+    course = Course(optimizer="sgd", learning_rate=1.0, schedule="linear", warm_up=0)
     first = trained(some_documents(), small_plan(steps=1, batch_size=6), course)
     both = trained(some_documents(), plan, course)
     full = trained(some_documents(), plan, SGD)
@@ -363,7 +365,7 @@ def test_weights_that_are_no_numbers_take_no_checkpoint_s_place(
 ) -> None:
     folder = new_folder(tmp_path / "run")
     plan = small_plan(steps=3, batch_size=6, noise=noise)
-    course = Course(optimiser="sgd", checkpoint_every=1)
+    course = Course(optimizer="sgd", checkpoint_every=1)
     honest = torch.optim.SGD.step
     taken = 0
 
@@ -428,7 +430,7 @@ def test_neither_text_nor_losses_are_in_the_folder(tmp_path: Path, noise: float)
         small_model(),
         some_records(documents),
         small_plan(batch_size=6, noise=noise),
-        Course(checkpoint_every=3, optimiser="sgd"),
+        Course(checkpoint_every=3, optimizer="sgd"),
         folder=folder,
         watch=lambda now: losses.append(now.loss),
     )
@@ -519,7 +521,7 @@ def test_comparing_every_batch_changes_nothing_for_authors(monkeypatch: pytest.M
         monkeypatch.setattr(row_checks, "RARELY", often)
         model, records = small_model(), some_records(some_documents(12), unit="author")
         plan = small_plan(units=3, batch_size=2, steps=3, unit="author")
-        course = Course(optimiser="sgd", tokens_at_once=3 * CONTEXT)  # an author in several pieces
+        course = Course(optimizer="sgd", tokens_at_once=3 * CONTEXT)  # an author in several pieces
         fit(model, records, plan, course, randomness=seeded())
         found.append(weights(model))
     assert same(*found)

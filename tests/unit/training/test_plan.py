@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.groups import replacing_one
-from sfumato.accounting.guarantee import Notion
+from sfumato.accounting.replacement import replacing_one
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.training.bounds import Clipping
 from sfumato.training.plan import Plan, PrivacyCaution, quietly
 from sfumato.training.sampling import Poisson, Sampling, Shuffled
@@ -37,7 +37,7 @@ def plan(**changes: Any) -> Plan:
 def test_poisson_sampling_is_charged_as_poisson_sampling() -> None:
     event = SampledGaussian(rate=0.05, noise_multiplier=1.0, count=60)
     assert plan().events() == (event,)
-    assert plan().epsilon() == spent([event], "rdp").epsilon(float(plan().delta))
+    assert plan().epsilon() == compute_spending([event], "rdp").epsilon(float(plan().delta))
 
 
 def test_shuffled_batches_gain_nothing() -> None:
@@ -66,8 +66,12 @@ def test_a_schedule_is_charged_step_by_step() -> None:
         SampledGaussian(rate=size / 1000, noise_multiplier=1.0, count=20) for size in (20, 50, 100)
     ]
     whole = plan(stages=stages)
-    assert whole.epsilon() == pytest.approx(spent(events, "rdp").epsilon(float(whole.delta)))
-    assert whole.epsilon(40) == pytest.approx(spent(events[:2], "rdp").epsilon(float(whole.delta)))
+    assert whole.epsilon() == pytest.approx(
+        compute_spending(events, "rdp").epsilon(float(whole.delta))
+    )
+    assert whole.epsilon(40) == pytest.approx(
+        compute_spending(events[:2], "rdp").epsilon(float(whole.delta))
+    )
 
 
 def test_decreasing_noise_costs_something_between_its_start_and_its_end() -> None:
@@ -88,20 +92,20 @@ def test_after_no_step_nothing_is_spent_and_with_every_step_more() -> None:
 @pytest.mark.parametrize("sampling", [Poisson(), Shuffled()])
 def test_an_exchanged_unit_costs_more_than_a_missing_one(sampling: Sampling) -> None:
     removed = plan(sampling=sampling)
-    exchanged = plan(sampling=sampling, neighbours="replacement")
+    exchanged = plan(sampling=sampling, neighbors="replacement")
     assert exchanged.epsilon() > removed.epsilon()
-    assert "exchanged" in exchanged.guarantee().neighbours
+    assert "exchanged" in exchanged.guarantee().neighbors
 
 
 def test_an_exchange_without_sampling_counts_the_noise_half() -> None:
-    exchanged = plan(sampling=Shuffled(), neighbours="replacement")
+    exchanged = plan(sampling=Shuffled(), neighbors="replacement")
     halved = plan(sampling=Shuffled(), stages=(replace(STAGE, noise_multiplier=0.5),))
     assert exchanged.epsilon() == halved.epsilon()
 
 
 def test_an_exchange_under_sampling_is_a_removal_and_an_addition() -> None:
-    exchanged = plan(neighbours="replacement")
-    both = replacing_one(spent(plan().events(), "rdp"), float(plan().delta))
+    exchanged = plan(neighbors="replacement")
+    both = replacing_one(compute_spending(plan().events(), "rdp"), float(plan().delta))
     assert exchanged.epsilon() == both
     # Half the noise under sampling is another pair of distributions: it is not what is charged.
     halved = plan(stages=(replace(STAGE, noise_multiplier=0.5),)).epsilon()
@@ -136,7 +140,7 @@ def test_the_noise_found_keeps_the_level_and_hardly_less_does_not(
     "changes",
     [
         {"sampling": Shuffled()},
-        {"neighbours": "replacement"},
+        {"neighbors": "replacement"},
         {"unit": "author"},
         {"clipping": Clipping(kind="adaptive", count_noise=5.0)},
         {"stages": decreasing_noise(steps=60, batch_size=50, noise=geometric(2.0, 0.8, 4))},
@@ -276,7 +280,7 @@ def test_impossible_plans_are_refused_with_the_reason(wrong: dict[str, Any], mat
     [
         ({"accountant": "rpd"}, "rdp"),
         ({"unit": "auther"}, "author"),
-        ({"neighbours": "replace"}, "replacement"),
+        ({"neighbors": "replace"}, "replacement"),
     ],
     ids=str,
 )
@@ -317,7 +321,7 @@ plans = st.builds(
     ).map(tuple),
     delta=st.sampled_from(["auto", 1e-9]),
     unit=st.sampled_from(["author", "example"]),
-    neighbours=st.sampled_from(["add-or-remove", "replacement"]),
+    neighbors=st.sampled_from(["add-or-remove", "replacement"]),
     sampling=st.sampled_from([Poisson(), Shuffled()]),
     clipping=st.sampled_from(
         [Clipping(norm=0.1), Clipping(kind="adaptive", count_noise=3.0, quantile=0.7)]

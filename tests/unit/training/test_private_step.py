@@ -17,7 +17,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
 from sfumato.training.clipping.losses import next_tokens, record_losses
-from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.steps import PrivateStep, make_private
 
 VOCABULARY = 23
 
@@ -294,7 +294,7 @@ def test_a_record_without_a_finite_gradient_stops_training_and_leaves_no_trace(
     assert norm(gradient(model)) == 0
 
 
-def test_an_optimiser_of_other_parameters_is_refused() -> None:
+def test_an_optimizer_of_other_parameters_is_refused() -> None:
     model = Recurrent()
     settings = {"noise_multiplier": 1.0, "expected_batch_size": 4.0}
     for parameters, reason in (

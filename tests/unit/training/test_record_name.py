@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.cli.main import main
 from sfumato.core.errors import CannotResume, IncomparableGuarantees, InvalidArgument
-from sfumato.corpora.documents import Document
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.policies.parsing import combine_policies
+from sfumato.text.document import Document
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods import WITH_POLICY, WITHOUT_NOISE, Method
 from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
-from sfumato.training.request import Request, Trained, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, Trained, train
 from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
 from sfumato.training.selective.public_steps import PublicCourse
 from unit.training.runs import SETTINGS, small_plan, tokenizer

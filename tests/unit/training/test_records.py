@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from properties.texts import texts
 from sfumato.core.errors import BadInput, InvalidArgument, UnknownName
-from sfumato.corpora.documents import Document
-from sfumato.tokenizers.embedded import default_tokenizer
-from sfumato.training.records import Cut, TokenRecords, labelled_records, language_records
+from sfumato.models.bpe import default_tokenizer
+from sfumato.text.document import Document
+from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
 
 END = 0
 LONG = "The quick brown fox jumps over the lazy dog, again and again and again. " * 9
@@ -21,7 +21,7 @@ authors = st.sampled_from(["ann", "bob", "cy"])
 
 def records(found: list[str | Document], *, context: int = 8, **rules: str) -> TokenRecords:
     documents = [one if isinstance(one, Document) else Document(one) for one in found]
-    return language_records(documents, default_tokenizer(), Cut(context=context, **rules))
+    return make_language_records(documents, default_tokenizer(), Cut(context=context, **rules))
 
 
 def read(found: TokenRecords, record: int) -> list[int]:
@@ -168,7 +168,7 @@ def test_what_is_printed_holds_no_tokens() -> None:
 def test_a_classifiers_row_is_the_document_with_its_label() -> None:
     documents = [Document("good film", labels=("good",)), Document(LONG, labels=("bad",))]
     cut = Cut(context=8, long="truncate")
-    built = labelled_records(documents, default_tokenizer(), cut, ("bad", "good"))
+    built = make_labeled_records(documents, default_tokenizer(), cut, ("bad", "good"))
     assert built.classes is not None
     assert built.classes.tolist() == [1, 0]
     assert built.inputs(0).tolist() == default_tokenizer().encode("good film").tolist()
@@ -186,13 +186,13 @@ def test_a_missing_or_unknown_label_is_named_by_its_number(
     documents = [Document("fine", labels=("good",)), Document("text", labels=labels)]
     cut = Cut(context=8, long="truncate")
     with pytest.raises(BadInput, match=rf"document 2 has {problem} \(bad, good\)") as caught:
-        labelled_records(documents, default_tokenizer(), cut, ("bad", "good"))
+        make_labeled_records(documents, default_tokenizer(), cut, ("bad", "good"))
     assert "SECRET" not in str(caught.value)
 
 
 def test_a_classifier_does_not_split_documents() -> None:
     with pytest.raises(InvalidArgument, match="take long='truncate'"):
-        labelled_records([Document("x")], default_tokenizer(), Cut(context=8), ("a", "b"))
+        make_labeled_records([Document("x")], default_tokenizer(), Cut(context=8), ("a", "b"))
 
 
 def test_rules_that_are_none_are_refused() -> None:

@@ -11,21 +11,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import BudgetExceeded, CannotResume
 from sfumato.core.randomness import Randomness
-from sfumato.training import loop, private_step
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.training import loop
+from sfumato.training import steps as private_step
 from sfumato.training.bounds import Clipping
-from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.checkpoints import Checkpoint, StepsLost
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
-from sfumato.training.plan import Batch, Plan
-from sfumato.training.private_step import PrivateStep
-from sfumato.training.resuming import StepsLost
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.sampling import Shuffled
+from sfumato.training.steps import PrivateStep
 from unit.training.runs import (
     Killed,
     charged_in,
@@ -157,7 +157,7 @@ def test_killed_at_any_moment_the_run_goes_on_to_the_same_guarantee(
 def test_saving_before_paying_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(run: Any, ledger: Ledger, folder: RunFolder, steps: int) -> None:
         reached = ledger.charged + steps
-        Checkpoint.of(reached, run.model.network, run.optimiser, run.clip_norm).save(
+        Checkpoint.of(reached, run.model.network, run.optimizer, run.clip_norm).save(
             folder.checkpoint
         )
         ledger.charge(steps)
@@ -177,7 +177,7 @@ def test_taking_a_charged_step_again_is_caught(
 
     def forgetful(
         self: Plan, randomness: Randomness, saved: dict[str, int], *, first: int = 0
-    ) -> Iterable[Batch]:
+    ) -> Iterable[LogicalBatch]:
         return honest(self, randomness, saved, first=max(0, first - 1))
 
     monkeypatch.setattr(Plan, "batches", forgetful)
@@ -209,12 +209,12 @@ def differs(folder: RunFolder, plan: Plan, course: Course, seed: int | None = SE
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("optimiser", ["sgd", "adam", "adam-bc"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adam-bc"])
 def test_with_a_seed_a_killed_run_ends_where_it_would_have(
-    tmp_path: Path, plan: str, optimiser: str
+    tmp_path: Path, plan: str, optimizer: str
 ) -> None:
     course = Course(
-        optimiser=optimiser, checkpoint_every=EVERY, schedule="cosine", learning_rate=0.01
+        optimizer=optimizer, checkpoint_every=EVERY, schedule="cosine", learning_rate=0.01
     )
     assert not differs(new_folder(tmp_path / "run"), PLANS[plan], course)
 
@@ -234,8 +234,8 @@ def test_a_forgotten_part_of_a_checkpoint_shows(
     def at_the_first_norm(clipping: Clipping, norm: float | None = None) -> Any:
         return honest(clipping)
 
-    def without_optimiser(
-        self: Checkpoint, model: torch.nn.Module, optimiser: torch.optim.Optimizer
+    def without_optimizer(
+        self: Checkpoint, model: torch.nn.Module, optimizer: torch.optim.Optimizer
     ) -> None:
         model.load_state_dict(self.weights)
 
@@ -243,8 +243,8 @@ def test_a_forgotten_part_of_a_checkpoint_shows(
         twin.setattr(loop, "clipper", at_the_first_norm)
         assert differs(new_folder(tmp_path / "norm"), adaptive, course)
     with monkeypatch.context() as twin:
-        twin.setattr(Checkpoint, "restore", without_optimiser)
-        assert differs(new_folder(tmp_path / "optimiser"), PLAN, course)
+        twin.setattr(Checkpoint, "restore", without_optimizer)
+        assert differs(new_folder(tmp_path / "optimizer"), PLAN, course)
 
 
 def test_the_adapted_norm_is_in_the_checkpoint(tmp_path: Path) -> None:
@@ -380,8 +380,8 @@ def test_another_plan_does_not_go_on(tmp_path: Path) -> None:
         run(folder, watch=killed_after(EVERY))
     with pytest.raises(CannotResume, match="another plan"):
         run(folder, small_plan(steps=8, noise=0.5))
-    with pytest.raises(CannotResume, match="another optimiser"):
-        run(folder, course=Course(optimiser="sgd"))
+    with pytest.raises(CannotResume, match="another optimizer"):
+        run(folder, course=Course(optimizer="sgd"))
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import pytest
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.randomness import Randomness
 from sfumato.training import loop, saving
+from sfumato.training.checkpoints import StepsLost
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
-from sfumato.training.request import train
-from sfumato.training.resuming import StepsLost
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import train
 from sfumato.training.saving import Saving
 from sfumato.training.selective.interleaved_steps import InterleavedRun
 from unit.training.runs import (

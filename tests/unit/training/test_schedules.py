@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.bounds import Clipping
 from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
 from sfumato.training.sampling import Poisson, Shuffled
-from sfumato.training.schedules import Schedule
+from sfumato.training.schedule import Schedule
 from sfumato.training.stages import each_step
 
 UNITS = 1000
@@ -35,7 +35,7 @@ def step_by_step(plan: Plan, *, count_noise: float | None = None) -> float:
             inverse += (2 * count_noise) ** -2
         rate = stage.batch_size / plan.units
         events.append(SampledGaussian(noise_multiplier=inverse**-0.5, rate=rate))
-    return spent(events, plan.accountant).epsilon(float(plan.delta))
+    return compute_spending(events, plan.accountant).epsilon(float(plan.delta))
 
 
 @pytest.mark.parametrize("accountant", ["rdp", "pld"])
@@ -117,12 +117,14 @@ def test_what_makes_no_schedule_is_refused(changes: dict[str, Any], match: str) 
 def test_steps_without_number_are_refused_by_whoever_would_compose_them() -> None:
     many = SampledGaussian(noise_multiplier=1.0, rate=1e-6, count=2_000_000)
     with pytest.raises(InvalidArgument, match="take the accountant rdp"):
-        spent([many])
-    assert spent([many], "rdp").epsilon(1e-6) > 0
+        compute_spending([many])
+    assert compute_spending([many], "rdp").epsilon(1e-6) > 0
 
 
 def test_very_many_steps_are_composed_in_time_and_not_below_the_truth() -> None:
     # Gaussian without sampling has a closed form; with a rate near 1 it is hardly smaller.
     many = SampledGaussian(noise_multiplier=400.0, rate=1 - 1e-6, count=100_000)
     whole = SampledGaussian(noise_multiplier=400.0 / 100_000**0.5)
-    assert spent([many]).epsilon(1e-5) == pytest.approx(spent([whole]).epsilon(1e-5), rel=0.02)
+    assert compute_spending([many]).epsilon(1e-5) == pytest.approx(
+        compute_spending([whole]).epsilon(1e-5), rel=0.02
+    )

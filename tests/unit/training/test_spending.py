@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sfumato.accounting.accountants import Spent, spent
+from sfumato.accounting.accountants import Spent, compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument
 from sfumato.training import plan as plan_module
@@ -35,7 +35,7 @@ def test_few_distributions_are_composed_for_many_steps(monkeypatch: pytest.Monke
 
     def counted(events: Sequence[SampledGaussian], accountant: str) -> Spent:
         composed.append(accountant)
-        return spent(events, accountant)
+        return compute_spending(events, accountant)
 
     plan_module._epsilon.cache_clear()
     monkeypatch.setattr(plan_module, "spent", counted)

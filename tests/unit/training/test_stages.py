@@ -16,7 +16,7 @@ from sfumato.training.stages import (
     first_steps,
     geometric,
     growing_batches,
-    scaled,
+    scale_stages,
 )
 
 stages = st.lists(
@@ -72,7 +72,7 @@ def test_noise_may_decrease() -> None:
 def test_scaling_never_gives_less_noise_than_asked_for(
     given_stages: tuple[Stage, ...], factor: float
 ) -> None:
-    for before, after in zip(given_stages, scaled(given_stages, factor), strict=True):
+    for before, after in zip(given_stages, scale_stages(given_stages, factor), strict=True):
         wanted = before.noise_multiplier * factor
         assert wanted * (1 - 1e-15) <= after.noise_multiplier <= wanted * (1 + 1e-5)
 

@@ -11,7 +11,7 @@ from sfumato.core.errors import UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.vectors.clusters import ClusteredSearch
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 

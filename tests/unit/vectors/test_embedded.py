@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.corpora.words import Words
-from sfumato.vectors import embedded
-from sfumato.vectors.embedded import default_space
-from sfumato.vectors.loading import load
+from sfumato.text.words import Words
+from sfumato.vectors import load as embedded
+from sfumato.vectors.load import default_space, load
 
 DATA = Path(embedded.__file__).parent / "data"
 

@@ -12,7 +12,7 @@ from backports import zstd
 from numpy.typing import NDArray
 
 from sfumato.core.errors import MalformedVectors, StorageFailed, UnknownName
-from sfumato.vectors.loading import load, save, vocabulary_path
+from sfumato.vectors.load import load, save, vocabulary_path
 from sfumato.vectors.space import Space
 
 WORDS = ["the", ". . .", "zoë", "at name@domain.com"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.vectors import squares as module
-from sfumato.vectors.squares import extended, product, squared_distances
+from sfumato.vectors import distances as module
+from sfumato.vectors.distances import extend, product, squared_distances
 
 Numbers = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def some(count: int, dimension: int, seed: int) -> Numbers:
 @pytest.mark.parametrize("dimension", [1, 5, 50])
 def test_squares_are_those_of_the_differences(rows: int, columns: int, dimension: int) -> None:
     here, there, origin = some(rows, dimension, 1), some(columns, dimension, 2), np.ones(dimension)
-    found = squared_distances(extended(here, origin), extended(there, origin))
+    found = squared_distances(extend(here, origin), extend(there, origin))
     assert found == pytest.approx(naive(here, there), rel=1e-12)
 
 
@@ -32,7 +32,7 @@ def test_squares_are_those_of_the_differences(rows: int, columns: int, dimension
 def test_near_duplicates_keep_their_digits(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELLS", cells)
     here = 500.0 + 1e-6 * some(40, 5, 3)
-    table = extended(here, np.zeros(5))
+    table = extend(here, np.zeros(5))
     found = squared_distances(table, table)
     assert (np.diag(found) == 0.0).all()
     assert found == pytest.approx(naive(here, here), rel=1e-12)
@@ -41,7 +41,7 @@ def test_near_duplicates_keep_their_digits(cells: int, monkeypatch: pytest.Monke
 def test_twin_that_trusts_the_product_loses_the_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLOSE", -1.0)
     here = 500.0 + 1e-6 * some(40, 5, 3)
-    table = extended(here, np.zeros(5))
+    table = extend(here, np.zeros(5))
     assert np.abs(squared_distances(table, table) - naive(here, here)).max() > 1e-11
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pairs import all_points
-from sfumato.vectors import within as module
+from sfumato.vectors import distances as module
+from sfumato.vectors.distances import Near, words_within
 from sfumato.vectors.space import Space
-from sfumato.vectors.within import Near, words_within
 
 
 def found(near: Near) -> dict[tuple[int, int], float]:

@@ -8,7 +8,7 @@ how soon a model begins to remember.
 What is measured
     By ``method``: ``exact`` ranks the canary among all secrets of the space, up to 10^6 of them;
     ``sampled`` among ``samples`` drawn ones, and cannot show more than log2(samples + 1) bits;
-    ``extrapolated`` follows a fitted law beyond that. ``auto`` is exact where that is possible,
+    ``law`` follows a fitted law beyond that. ``auto`` is exact where that is possible,
     and else both others.
 
 Null control
@@ -24,31 +24,76 @@ Care
 Reference
     Carlini et al. 2019, "The secret sharer: evaluating and testing unintended memorization in
     neural networks".
+
+What a reader must know to judge the figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.attacks.attack import Done, Inputs
-from sfumato.attacks.exposure import extrapolated, figures
+from sfumato.attacks.exposure import figures, law
 from sfumato.attacks.exposure.candidates import Frame
-from sfumato.attacks.exposure.found import Batch, Question, Sample, by_enumeration, by_sampling
-from sfumato.attacks.exposure.found import continued as by_law
-from sfumato.attacks.exposure.found import counted as by_count
-from sfumato.attacks.exposure.remarks import remarks
+from sfumato.attacks.exposure.found import (
+    Question,
+    SecretSample,
+    SpaceFindings,
+    by_enumeration,
+    by_sampling,
+)
+from sfumato.attacks.exposure.found import continue_secret as by_law
+from sfumato.attacks.exposure.found import count_secrets as by_count
+from sfumato.attacks.exposure.law import DOUBTFUL
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
-from sfumato.attacks.scores import Control, Scores, timed
 from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import InvalidArgument, MissingExtra, MissingInput, SfumatoError
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canary_manifest import PlantedCanary, read_manifest
+from sfumato.corpora.canaries import PlantedCanary, read_manifest
+from sfumato.results.scores import Control, Scores, time
 
 if TYPE_CHECKING:
-    from sfumato.charts.saving import Chart
+    from sfumato.charts.chart import Chart
+
+
+def remarks(batches: Sequence[SpaceFindings], samples: int) -> list[str]:
+    """Sentences about the reach of the methods that were used."""
+    found = [one for batch in batches for one in batch.found]
+    bits = ", ".join(f"{one:.2f}" for one in sorted({one.space.bits for one in found}))
+    said = [f"The largest exposure possible is {bits} bits, by the number of possible secrets."]
+    if any(batch.method == "sampled" for batch in batches):
+        said.append(
+            f"A sample of {samples:,} candidates cannot show more than "
+            f"{math.log2(samples + 1):.2f} bits."
+        )
+    said += _about_the_law(batches)
+    if any(figure.low is None for figure in figures.means(found)):
+        said.append("A mean over one canary, or over canaries all alike, has no interval.")
+    if not any(one.planted.repetitions for one in found):
+        said.append("No canary was planted: all of them are controls.")
+    return said
+
+
+def _about_the_law(batches: Sequence[SpaceFindings]) -> Iterator[str]:
+    fits = [batch.fit for batch in batches if batch.fit is not None]
+    if fits and min(fits) < DOUBTFUL:
+        yield (
+            "The scores do not follow the fitted skew-normal law "
+            f"(p = {min(fits):.2g}): do not rely on the extrapolated figures."
+        )
+    elif fits:
+        yield f"The scores look skew-normal where the sample shows them (p = {min(fits):.2g})."
+    beyond = sum(one.beyond for batch in batches for one in batch.found)
+    if beyond:
+        yield (
+            f"Extrapolated exposures beyond the reach of the sample: {beyond}. They rest on the "
+            "tail of the fitted law alone."
+        )
+
 
 METHODS = ("auto", "exact", "sampled", "extrapolated")
 MOST_EXACT = 10**6
@@ -85,7 +130,7 @@ class Exposure:
 
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
-        at_least("samples", self.samples, extrapolated.FEWEST)
+        at_least("samples", self.samples, law.FEWEST)
         at_least("controls", self.controls, 2)
         for name in ("samples", "controls"):
             between(name, getattr(self, name), 2, MOST_DRAWN)
@@ -127,13 +172,13 @@ class Exposure:
         done: Done | None = None,
     ) -> Scores:
         """Rank every canary, and as many controls."""
-        with timed() as watch:
+        with time() as watch:
             questions = self._questions(data)
             controls = -(-self.controls // len(questions))
             advance = _Progress(
                 done, sum(self._candidates(one, controls) for one in questions)
             ).advance
-            batches: list[Batch] = []
+            batches: list[SpaceFindings] = []
             notes: list[str] = []
             for place, question in enumerate(questions):
                 stream = randomness.stream(place)
@@ -180,16 +225,18 @@ class Exposure:
         corners = len(question.space.corners())
         return self.samples + len(question.canaries) + controls + corners
 
-    def _extrapolated(self, question: Question, sample: Sample, notes: list[str]) -> list[Batch]:
+    def _extrapolated(
+        self, question: Question, sample: SecretSample, notes: list[str]
+    ) -> list[SpaceFindings]:
         try:
             return [by_law(question, sample)]
-        except (extrapolated.NoLaw, MissingExtra) as error:
+        except (law.NoLaw, MissingExtra) as error:
             if self.method == "extrapolated":
                 raise
             notes.append(f"Nothing is extrapolated for {question.frame.template!r}: {error}.")
             return []
 
-    def _scores(self, batches: Sequence[Batch], notes: Sequence[str]) -> Scores:
+    def _scores(self, batches: Sequence[SpaceFindings], notes: Sequence[str]) -> Scores:
         found = [one for batch in batches for one in batch.found]
         return Scores(
             attack=self.name,

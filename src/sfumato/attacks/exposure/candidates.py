@@ -2,7 +2,7 @@
 
 Why the comparison is fair
     A candidate is tokenized as a whole text, template and all, as the canary was when the model
-    learned it: a tokenizer may join a digit with its neighbour, with the space before it or with
+    learned it: a tokenizer may join a digit with its neighbor, with the space before it or with
     the full stop behind it. The canary is one of the candidates and gets no treatment of its own.
     What is scored is the sum over
 
@@ -15,28 +15,88 @@ Why the comparison is fair
 Care
     Scores are sums, not means over tokens. A tokenizer cuts numbers into unequal numbers of tokens,
     and a mean would prefer those in many pieces.
+
+All numbers of a space as tokens, without tokenizing each of them.
+
+Why it gives the same
+    If no token of the vocabulary holds a digit together with another character, every digit is a
+    token of its own, whatever stands around it, and nothing is joined across it. So two texts that
+    differ in digits only have the same tokens everywhere else, and the tokens of ten texts, one for
+    each digit, are those of all. A tokenizer could still treat some digits apart before it looks
+    for tokens; so some hundred numbers all over the space are tokenized as a check, and if one
+    comes out otherwise, or if the vocabulary joins digits, all texts are tokenized one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.exposure.digits import NOTHING, Matrix, substituted
-from sfumato.attacks.exposure.spaces import SecretSpace
+from sfumato.attacks.exposure.spaces import SLOTS, SecretSpace
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.corpora.canaries import Canary
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.tokenizer import Tokenizer
+
+NOTHING = -1
+PROBES = 500
+# What SentencePiece calls the token of a single byte.
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+_DIGIT = re.compile(r"[0-9]")
+
+Matrix = NDArray[np.int32]
+
+
+def substitute(
+    tokenizer: Tokenizer, text: Callable[[str], str], space: SecretSpace
+) -> Matrix | None:
+    """A row of tokens for each secret, in their order; None if it cannot be had this way.
+
+    ``text`` puts a secret into its frame.
+    """
+    slots = sum(character in SLOTS for character in space.pattern)
+    if "@" in space.pattern or space.size <= PROBES or not digits_apart(tokenizer):
+        return None
+    corners = tokenizer.encode_many([text(secret) for secret in space.corners()])
+    if len({len(row) for row in corners}) > 1:
+        return None
+    of_digit = np.array(corners).astype(np.int32)
+    places = np.flatnonzero((of_digit != of_digit[0]).any(axis=0))
+    if len(places) != slots:
+        return None
+    matrix = np.tile(of_digit[0], (space.size, 1))
+    numbers = np.arange(space.size)
+    for power, place in enumerate(reversed(places.tolist())):
+        matrix[:, place] = of_digit[numbers // 10**power % 10, place]
+    probes = np.linspace(0, space.size - 1, PROBES).astype(np.int64)
+    expected = tokenizer.encode_many([text(space.secret(int(number))) for number in probes])
+    same = all(
+        np.array_equal(matrix[number], row) for number, row in zip(probes, expected, strict=True)
+    )
+    return matrix if same else None
+
+
+def digits_apart(tokenizer: Tokenizer) -> bool:
+    """Whether no token holds a digit together with another character."""
+    special = set(tokenizer.backend.all_special_tokens)
+    return all(
+        len(token) == 1
+        or token in special
+        or _BYTE.fullmatch(token) is not None
+        or _DIGIT.search(token) is None
+        for token in tokenizer.backend.get_vocab()
+    )
+
 
 TEXTS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class TokenizedSecrets:
     """What all begin with, and the scored tokens of each, filled up with ``NOTHING``."""
 
     prefix: tuple[int, ...]
@@ -58,20 +118,22 @@ class Frame:
         return self.before + Canary(self.template, secret).text
 
 
-def tokenized(tokenizer: Tokenizer, texts: Iterable[str]) -> Candidates:
+def tokenize(tokenizer: Tokenizer, texts: Iterable[str]) -> TokenizedSecrets:
     """Tokenize whole texts, and find what is common to all at both ends."""
     return _cut(tokenizer, _matrix(tokenizer, texts))
 
 
-def enumerated(tokenizer: Tokenizer, frame: Frame, space: SecretSpace) -> Candidates:
+def enumerate_candidates(
+    tokenizer: Tokenizer, frame: Frame, space: SecretSpace
+) -> TokenizedSecrets:
     """The same for all secrets of a space, in their order."""
-    matrix = substituted(tokenizer, frame.text, space)
+    matrix = substitute(tokenizer, frame.text, space)
     if matrix is not None:
         return _cut(tokenizer, matrix)
-    return tokenized(tokenizer, (frame.text(space.secret(number)) for number in range(space.size)))
+    return tokenize(tokenizer, (frame.text(space.secret(number)) for number in range(space.size)))
 
 
-def _cut(tokenizer: Tokenizer, matrix: Matrix) -> Candidates:
+def _cut(tokenizer: Tokenizer, matrix: Matrix) -> TokenizedSecrets:
     lengths = (matrix != NOTHING).sum(axis=1)
     # A text may be the beginning of another in tokens; something of each must remain to be scored.
     shared = _leading(matrix, int(lengths.min()) - 1)
@@ -92,7 +154,7 @@ def _cut(tokenizer: Tokenizer, matrix: Matrix) -> Candidates:
             "this model has no token to begin a document with, and the candidates differ from the "
             "first token on: put some text before the secret, such as --set 'before=. '"
         )
-    return Candidates(tuple(prefix), scored)
+    return TokenizedSecrets(tuple(prefix), scored)
 
 
 def _matrix(tokenizer: Tokenizer, texts: Iterable[str]) -> Matrix:

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.attacks.exposure.found import Batch, Found
-from sfumato.attacks.exposure.ranks import mean_by_chance
-from sfumato.core.beta import beta_quantile
-from sfumato.core.intervals import clopper_pearson
-from sfumato.metrics.prediction import Measured
+from sfumato.attacks.exposure.found import ExposedCanary, SpaceFindings
+from sfumato.attacks.exposure.law import mean_by_chance
+from sfumato.core.arrays import Floats
+from sfumato.results.measured import Ends, Measured
+from sfumato.statistics.intervals import beta_quantile, clopper_pearson
 
 CONFIDENCE = 0.95
 # The controls are also asked how often they reach this many bits: one in sixteen by chance.
@@ -27,9 +26,6 @@ SHARE_AT = 4
 
 LARGEST = "largest exposure"
 LARGEST_BY_CHANCE = "chance of the largest (at most)"
-
-Floats = NDArray[np.float64]
-Ends = tuple[float, float] | tuple[None, None]
 
 
 def mean_name(repetitions: int, method: str) -> str:
@@ -47,15 +43,15 @@ def control_names(method: str) -> tuple[str, str]:
     return f"exposure{_by(method)}", f"share of {SHARE_AT} bits or more{_by(method)}"
 
 
-def groups(found: Sequence[Found]) -> dict[tuple[str, int], list[Found]]:
+def groups(found: Sequence[ExposedCanary]) -> dict[tuple[str, int], list[ExposedCanary]]:
     """Canaries of the same method and number of repetitions, fewest first."""
-    collected: dict[tuple[str, int], list[Found]] = {}
+    collected: dict[tuple[str, int], list[ExposedCanary]] = {}
     for one in sorted(found, key=lambda one: one.planted.repetitions):
         collected.setdefault((one.method, one.planted.repetitions), []).append(one)
     return collected
 
 
-def means(found: Sequence[Found]) -> list[Measured]:
+def means(found: Sequence[ExposedCanary]) -> list[Measured]:
     """The mean exposure for each number of repetitions and method."""
     figures = []
     for (method, repetitions), some in groups(found).items():
@@ -71,7 +67,7 @@ def means(found: Sequence[Found]) -> list[Measured]:
     return figures
 
 
-def largest(found: Sequence[Found]) -> list[Measured]:
+def largest(found: Sequence[ExposedCanary]) -> list[Measured]:
     """The largest exposure of a planted canary, and how often chance gives one as large.
 
     Each canary reaches x bits by chance with 2^(−x) at most, so one of n does with n times that.
@@ -88,7 +84,7 @@ def largest(found: Sequence[Found]) -> list[Measured]:
     ]
 
 
-def controls(batches: Sequence[Batch]) -> list[Measured]:
+def controls(batches: Sequence[SpaceFindings]) -> list[Measured]:
     """The exposure of secrets that were never planted, by method."""
     figures = []
     for method, some in _by_method(batches).items():
@@ -103,7 +99,7 @@ def controls(batches: Sequence[Batch]) -> list[Measured]:
     return figures
 
 
-def chances(batches: Sequence[Batch]) -> dict[str, float]:
+def chances(batches: Sequence[SpaceFindings]) -> dict[str, float]:
     """What every figure would be if the model knew nothing."""
     found = [one for batch in batches for one in batch.found]
     places = {id(one): batch.places for batch in batches for one in batch.found}
@@ -125,7 +121,7 @@ def chances(batches: Sequence[Batch]) -> dict[str, float]:
     return by_chance
 
 
-def details(batches: Sequence[Batch]) -> dict[str, Any]:
+def details(batches: Sequence[SpaceFindings]) -> dict[str, Any]:
     """What a chart needs; the secrets in it were planted and are nobody's."""
     found = [one for batch in batches for one in batch.found]
     return {
@@ -169,7 +165,7 @@ def details(batches: Sequence[Batch]) -> dict[str, Any]:
     }
 
 
-def _independent(batch: Batch) -> float:
+def _independent(batch: SpaceFindings) -> float:
     """As how many independent controls those of a batch count.
 
     Controls that are compared with the same n drawn candidates err together: the mean of m of them
@@ -202,8 +198,8 @@ def _by(method: str) -> str:
     return "" if method == "exact" else f" ({method})"
 
 
-def _by_method(batches: Sequence[Batch]) -> dict[str, list[Batch]]:
-    collected: dict[str, list[Batch]] = {}
+def _by_method(batches: Sequence[SpaceFindings]) -> dict[str, list[SpaceFindings]]:
+    collected: dict[str, list[SpaceFindings]] = {}
     for batch in batches:
         collected.setdefault(batch.method, []).append(batch)
     return collected

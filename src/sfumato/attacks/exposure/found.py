@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.exposure import extrapolated, ranks
-from sfumato.attacks.exposure.candidates import Frame, enumerated, tokenized
+from sfumato.attacks.exposure import law as extrapolated
+from sfumato.attacks.exposure import law as ranks
+from sfumato.attacks.exposure.candidates import Frame, enumerate_candidates, tokenize
 from sfumato.attacks.exposure.spaces import SecretSpace
-from sfumato.attacks.exposure.trie import Advance, surprises
-from sfumato.corpora.canary_manifest import PlantedCanary
+from sfumato.attacks.exposure.trie import surprises
+from sfumato.core.arrays import Floats
+from sfumato.core.progress import Advance
+from sfumato.corpora.canaries import PlantedCanary
 
 if TYPE_CHECKING:
-    from sfumato.models.loading import LoadedModel
-
-Floats = NDArray[np.float64]
+    from sfumato.models.load import LoadedModel
 
 
 @dataclass(frozen=True)
-class Found:
+class ExposedCanary:
     """One canary by one method.
 
     ``rank`` is its place in the whole space, 1 for the likeliest, or, by sampling, how many of the
@@ -41,7 +42,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class SpaceFindings:
     """What was found in one space by one method, with the exposures of the controls.
 
     ``places`` is the number of ranks the method can give, ``draws`` how many candidates were drawn
@@ -49,7 +50,7 @@ class Batch:
     """
 
     method: str
-    found: tuple[Found, ...]
+    found: tuple[ExposedCanary, ...]
     null: Floats = field(repr=False)
     places: int
     draws: int | None = None
@@ -72,10 +73,10 @@ class Question:
 
 def by_enumeration(
     model: LoadedModel, question: Question, controls: Sequence[str], advance: Advance | None
-) -> Batch:
+) -> SpaceFindings:
     """Rank among all secrets of the space."""
     space = question.space
-    candidates = enumerated(model.tokenizer, question.frame, space)
+    candidates = enumerate_candidates(model.tokenizer, question.frame, space)
     scores = surprises(model, candidates, advance)
 
     def of(secrets: Sequence[str]) -> NDArray[np.int64]:
@@ -86,13 +87,13 @@ def by_enumeration(
     places = of(question.secrets)
     exposures = ranks.exact(places, space.size)
     found = tuple(
-        Found(one, space, "exact", float(exposure), int(place))
+        ExposedCanary(one, space, "exact", float(exposure), int(place))
         for one, exposure, place in zip(question.canaries, exposures, places, strict=True)
     )
-    return Batch("exact", found, ranks.exact(of(controls), space.size), space.size)
+    return SpaceFindings("exact", found, ranks.exact(of(controls), space.size), space.size)
 
 
-class Sample(NamedTuple):
+class SecretSample(NamedTuple):
     """Scores of drawn candidates, of the canaries, and of the controls."""
 
     candidates: Floats
@@ -106,41 +107,45 @@ def by_sampling(
     controls: Sequence[str],
     candidates: Sequence[str],
     advance: Advance | None,
-) -> Sample:
+) -> SecretSample:
     """Score drawn candidates and all else together, so that all are read alike."""
     planted = question.secrets
     # The corners are not candidates: they show which tokens hang on the secret, and which do not.
     every = [*candidates, *planted, *controls, *question.space.corners()]
     texts = (question.frame.text(secret) for secret in every)
-    scores = surprises(model, tokenized(model.tokenizer, texts), advance)
+    scores = surprises(model, tokenize(model.tokenizer, texts), advance)
     first, second = len(candidates), len(candidates) + len(planted)
-    return Sample(scores[:first], scores[first:second], scores[second : second + len(controls)])
+    return SecretSample(
+        scores[:first], scores[first:second], scores[second : second + len(controls)]
+    )
 
 
-def counted(question: Question, sample: Sample) -> Batch:
+def count_secrets(question: Question, sample: SecretSample) -> SpaceFindings:
     """Rank among the drawn candidates."""
     draws, bits = len(sample.candidates), question.space.bits
     counts = ranks.at_least_as_likely(sample.candidates, sample.canaries)
     found = []
     for one, count in zip(question.canaries, counts.tolist(), strict=True):
-        low, high = ranks.sampled_interval(count, draws, bits)
-        exposure = float(ranks.sampled(np.array(count), draws))
-        found.append(Found(one, question.space, "sampled", exposure, count, low, high))
-    null = ranks.sampled(ranks.at_least_as_likely(sample.candidates, sample.controls), draws)
-    return Batch("sampled", tuple(found), null, draws + 1, draws)
+        low, high = ranks.sample_interval(count, draws, bits)
+        exposure = float(ranks.exposure_by_sample(np.array(count), draws))
+        found.append(ExposedCanary(one, question.space, "sampled", exposure, count, low, high))
+    null = ranks.exposure_by_sample(
+        ranks.at_least_as_likely(sample.candidates, sample.controls), draws
+    )
+    return SpaceFindings("sampled", tuple(found), null, draws + 1, draws)
 
 
-def continued(question: Question, sample: Sample) -> Batch:
+def continue_secret(question: Question, sample: SecretSample) -> SpaceFindings:
     """The chance under a law fitted to the drawn candidates."""
-    law = extrapolated.fitted(sample.candidates)
+    law = extrapolated.fit_skew_normal(sample.candidates)
     bits, reach = question.space.bits, float(np.log2(len(sample.candidates)))
     # A canary is one of the space, so no rank can be better than the first.
     exposures = np.minimum(bits, law.exposures(sample.canaries)).tolist()
     counts = ranks.at_least_as_likely(sample.candidates, sample.canaries).tolist()
     found = tuple(
-        Found(one, question.space, "extrapolated", exposure, count, beyond=exposure > reach)
+        ExposedCanary(one, question.space, "extrapolated", exposure, count, beyond=exposure > reach)
         for one, exposure, count in zip(question.canaries, exposures, counts, strict=True)
     )
     null = np.minimum(bits, law.exposures(sample.controls))
     draws = len(sample.candidates)
-    return Batch("extrapolated", found, null, question.space.size, draws, law.fit)
+    return SpaceFindings("extrapolated", found, null, question.space.size, draws, law.fit)

@@ -2,7 +2,7 @@
 
 Why nobody does better
     Whoever sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)]. Each
-    term is largest for the g(y) that maximises it, and that is this attacker: Σ_y max_x prior(x) ·
+    term is largest for the g(y) that maximizes it, and that is this attacker: Σ_y max_x prior(x) ·
     P[y | x] is the most that anybody with the same prior and the same view can reach. With a prior
     over pairs of words he sums over what the words around may have been (forward and backward);
     each word then has the largest chance that the whole sentence leaves it.
@@ -13,26 +13,121 @@ Care
 
 Reference
     The optimal inference attack of Shokri et al. 2012 for location privacy, for words.
+
+P[y | x] for the outputs that were seen and every original that is possible.
+
+Where a mechanism has rows they are exact. Noise mechanisms have none: there every possible original
+is privatized a number of times, with noise of our own, and the outputs are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done
-from sfumato.attacks.inference.guessing import Best
-from sfumato.attacks.inference.likelihood import Likelihood
+from sfumato.attacks.inference.attackers import Best
 from sfumato.attacks.inference.observed import Observed
 from sfumato.attacks.inference.priors import Prior, sentence_ends
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.draws import SIDE, PartwiseRows
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import CELLS, RowMechanism
 
-Points = NDArray[np.intp]
-Numbers = NDArray[np.float64]
+# Words that are drawn for together.
+DRAWN_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """A mechanism, how its outputs look, and how often it is asked where it has no rows."""
+
+    mechanism: PointMechanism
+    seen_as: Points
+    draws: int
+    randomness: Randomness
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probabilities are those of the mechanism, and not counts."""
+        return isinstance(self.mechanism, RowMechanism)
+
+    def blocks(
+        self, originals: Points, outputs: Points, done: Done | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        """Some originals at a time, with the probability of each output given each of them."""
+        column = np.full(len(self.seen_as), -1, dtype=np.intp)
+        column[outputs] = np.arange(len(outputs))
+        column = column[self.seen_as]
+        size = max(1, self._at_once(len(outputs)))
+        for start in range(0, len(originals), size):
+            block = slice(start, min(start + size, len(originals)))
+            yield block, self._chances(originals[block], column, len(outputs))
+            if done:
+                done(block.stop, len(originals))
+
+    def cautious(self, chances: Floats) -> Floats:
+        """Exact chances as they are; counted ones a standard error lower.
+
+        Among thousands of candidates some are drawn by luck, and a frequent word that was drawn
+        once would outweigh everything else.
+        """
+        if self.exact:
+            return chances
+        counts = chances * self.draws
+        lowered: Floats = np.maximum(0.0, counts - np.sqrt(counts)) / self.draws
+        return lowered
+
+    def _at_once(self, outputs: int) -> int:
+        if isinstance(self.mechanism, PartwiseRows):
+            return min(SIDE, CELLS // outputs)
+        return CELLS // len(self.seen_as) if self.exact else DRAWN_AT_ONCE // self.draws
+
+    def _chances(self, originals: Points, column: Points, width: int) -> Floats:
+        mechanism = self.mechanism
+        if isinstance(mechanism, PartwiseRows):
+            return _from_parts(mechanism, originals, column, width)
+        if isinstance(mechanism, RowMechanism):
+            wanted = np.flatnonzero(column >= 0)
+            chances = np.exp(mechanism.log_rows(originals)[:, wanted])
+            return _gather(chances, column[wanted], width)
+        return self._from_draws(originals, column, width)
+
+    def _from_draws(self, originals: Points, column: Points, width: int) -> Floats:
+        drawn = self.mechanism.privatize(originals.repeat(self.draws), self.randomness)
+        seen = column[drawn]
+        row = np.arange(len(originals)).repeat(self.draws)
+        cells = (row * width + seen)[seen >= 0]
+        counts = np.bincount(cells, minlength=len(originals) * width)
+        found: Floats = counts.reshape(len(originals), width) / self.draws
+        return found
+
+
+def _from_parts(mechanism: PartwiseRows, originals: Points, column: Points, width: int) -> Floats:
+    """Without ever holding whole rows: weights of some words at a time, and their sums."""
+    found, whole = np.zeros((len(originals), width)), np.zeros(len(originals))
+    for start in range(0, len(column), SIDE):
+        tile = slice(start, min(start + SIDE, len(column)))
+        weights = mechanism.weights(originals, tile)
+        whole += weights.sum(axis=1)
+        if (column[tile] >= 0).any():
+            found += _gather(weights, column[tile], width)
+    found /= whole[:, None]
+    return found
+
+
+def _gather(rows: Floats, column: Points, width: int) -> Floats:
+    """The columns that are wanted; words with one spelling look the same, and their sum is seen."""
+    wanted = np.flatnonzero(column >= 0)
+    found = np.zeros((width, len(rows)))
+    np.add.at(found, column[wanted], rows[:, wanted].T)
+    return found.T
+
 
 # Numbers that may be held for all outputs together when whole sentences are weighed (400 MB).
 MOST_CELLS = 5 * 10**7
@@ -108,10 +203,10 @@ class Bayes:
 
     def _columns(
         self, observed: Observed, randomness: Randomness, done: Done | None
-    ) -> tuple[Numbers, Points]:
+    ) -> tuple[Floats, Points]:
         """P[y | ·] for every output that was seen, and which of them each word has."""
         width = len(self.prior.points)
-        parts: list[Numbers] = []
+        parts: list[Floats] = []
         of_word = np.empty(len(observed), dtype=np.intp)
         reached = 0
         for rank in range(len(observed.mechanisms)):
@@ -130,16 +225,16 @@ class Bayes:
             parts.append(part)
         return np.vstack(parts), of_word
 
-    def _posteriors(self, chances: list[Numbers]) -> list[Numbers]:
+    def _posteriors(self, chances: list[Floats]) -> list[Floats]:
         """What every word of a sentence may be, given all of it (forward and backward)."""
         bigrams, prior = self.prior.bigrams, self.prior.shares
         assert bigrams is not None  # noqa: S101  # told by the caller
-        ahead = [_weighed(prior, chances[0])]
+        ahead = [_weigh(prior, chances[0])]
         for here in chances[1:]:
-            ahead.append(_weighed(bigrams.ahead(ahead[-1], prior), here))
+            ahead.append(_weigh(bigrams.ahead(ahead[-1], prior), here))
         back = [np.ones(len(prior))]
         for here in reversed(chances[1:]):
-            back.append(_scaled(bigrams.back(_weighed(back[-1], here), prior)))
+            back.append(_scale(bigrams.back(_weigh(back[-1], here), prior)))
         return [before * after for before, after in zip(ahead, reversed(back), strict=True)]
 
 
@@ -147,7 +242,7 @@ def _sentences(observed: Observed, place: Points) -> list[tuple[list[int], list[
     """Runs of words that tell something about each other and hold a privatized one.
 
     Each word is given by its number among the privatized ones, or −1 and its place in the prior. A
-    word outside the prior tells nothing of its neighbours and ends a run.
+    word outside the prior tells nothing of its neighbors and ends a run.
     """
     number_of = {tuple(at): number for number, at in enumerate(observed.places.tolist())}
     runs: list[tuple[list[int], list[int]]] = []
@@ -174,18 +269,18 @@ def _sentences(observed: Observed, place: Points) -> list[tuple[list[int], list[
     return [run for run in runs if any(word >= 0 for word in run[0])]
 
 
-def _certain(number: int, size: int) -> Numbers:
+def _certain(number: int, size: int) -> Floats:
     one = np.zeros(size)
     one[number] = 1.0
     return one
 
 
-def _weighed(expected: Numbers, chances: Numbers) -> Numbers:
+def _weigh(expected: Floats, chances: Floats) -> Floats:
     """What is expected, weighed by what was seen; by nothing if the two rule each other out."""
     both = expected * chances
-    return _scaled(both if both.any() else expected)
+    return _scale(both if both.any() else expected)
 
 
-def _scaled(weights: Numbers) -> Numbers:
-    scaled: Numbers = weights / weights.sum()
+def _scale(weights: Floats) -> Floats:
+    scaled: Floats = weights / weights.sum()
     return scaled

@@ -20,24 +20,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done
-from sfumato.attacks.inference.guessing import NOBODY
+from sfumato.attacks.inference.attackers import NOBODY
 from sfumato.attacks.inference.observed import Observed
+from sfumato.core.arrays import Points
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.pretrained import read_network, require_model
+from sfumato.core.pretrained import quiet, read_network, require_model
 from sfumato.core.randomness import Randomness
-from sfumato.models.quiet import quiet
-from sfumato.tokenizers.loading import load_tokenizer
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.vectors.space import Space
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Points = NDArray[np.intp]
 
 # Tokens of context on each side, characters of text that are read for them, and masks at once.
 AROUND = 60

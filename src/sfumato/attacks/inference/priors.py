@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
 PRIORS = ("bigram", "uniform", "unigram")
@@ -34,9 +34,6 @@ SHIFT = 2.7
 # What a word of the vocabulary counts that a corpus does not hold.
 UNSEEN = 0.5
 _SENTENCE_ENDS = frozenset(".!?\n")
-
-Numbers = NDArray[np.float64]
-Points = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +46,13 @@ class Bigrams:
 
     before: Points
     after: Points
-    weights: Numbers
-    rest: Numbers
+    weights: Floats
+    rest: Floats
 
-    def ahead(self, now: Numbers, prior: Numbers) -> Numbers:
+    def ahead(self, now: Floats, prior: Floats) -> Floats:
         """From weights of a word to weights of the next."""
         moved = np.bincount(self.after, now[self.before] * self.weights, minlength=len(now))
-        found: Numbers = moved + float(now @ self.rest) * prior
+        found: Floats = moved + float(now @ self.rest) * prior
         return found
 
     def among(self, kept: Points) -> Bigrams:
@@ -66,12 +63,12 @@ class Bigrams:
         both = (before >= 0) & (after >= 0)
         return Bigrams(before[both], after[both], self.weights[both], self.rest[kept])
 
-    def back(self, following: Numbers, prior: Numbers) -> Numbers:
+    def back(self, following: Floats, prior: Floats) -> Floats:
         """From weights of a word to weights of the one before."""
         moved = np.bincount(
             self.before, following[self.after] * self.weights, minlength=len(following)
         )
-        found: Numbers = moved + float(following @ prior) * self.rest
+        found: Floats = moved + float(following @ prior) * self.rest
         return found
 
 
@@ -80,7 +77,7 @@ class Prior:
     """Points that may be the original, most probable first or not, and their probabilities."""
 
     points: Points
-    shares: Numbers
+    shares: Floats
     said: str
     bigrams: Bigrams | None = None
 
@@ -122,7 +119,7 @@ def prior_of(
         shares = 1 / (np.arange(len(possible)) + 1 + SHIFT)
         said = f"{len(possible):,} words by their order in {space.name} (Zipf)"
         return Prior(possible, shares / shares.sum(), said)
-    return _learnt(name, space, possible, corpus)
+    return _learn(name, space, possible, corpus)
 
 
 def selectable(possible: Points, space: Space, policy: Policy) -> Points:
@@ -144,7 +141,7 @@ def sentence_ends(gap: str) -> bool:
     return not _SENTENCE_ENDS.isdisjoint(gap)
 
 
-def _learnt(name: str, space: Space, possible: Points, corpus: Iterable[Document]) -> Prior:
+def _learn(name: str, space: Space, possible: Points, corpus: Iterable[Document]) -> Prior:
     place = np.full(len(space) + 1, -1, dtype=np.intp)
     place[possible] = np.arange(len(possible))
     counts = np.zeros(len(possible))

@@ -30,42 +30,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.inference.attackers import (
+    Attacker,
+    Nearest,
+    blind_share,
+    displace,
+    right,
+    shuffle_unrelated,
+)
 from sfumato.attacks.inference.bayes import Bayes
-from sfumato.attacks.inference.guessing import Attacker, Nearest
-from sfumato.attacks.inference.judging import blind_share, displaced, right, unrelated
-from sfumato.attacks.inference.observed import Observed, Truth, observed
+from sfumato.attacks.inference.observed import Observed, Truth, observe
 from sfumato.attacks.inference.priors import PRIORS, Prior, prior_of, selectable
-from sfumato.attacks.scores import Control, Scores, timed
 from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text
-from sfumato.charts.saving import Chart
+from sfumato.charts.chart import Chart
+from sfumato.core.arrays import Flags, Points
 from sfumato.core.checks import at_least, one_of
-from sfumato.core.config import FileToRead, PolicyText
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
+from sfumato.core.settings import FileToRead, PolicyText
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.rows import RowMechanism
-from sfumato.metrics.prediction import Measured
-from sfumato.metrics.shares import clustered_share
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Control, Scores, time
+from sfumato.statistics.shares import clustered_share
+from sfumato.text.document import Document
 
 SELECTABLE = ("auto", "no", "yes")
 ATTACKERS = ("bayes", "masked", "nearest")
 # Where rows are counted from draws, candidates that are drawn for unless told otherwise.
 DRAWN_FOR = 3000
 
-Flags = NDArray[np.bool_]
-Points = NDArray[np.intp]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TokenInference:
     """Infer the words of a privatized text from their replacements.
 
-    ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbours) or
+    ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or
     masked (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or
     bigram, from the public file ``corpus`` if given. ``candidates`` limits him to the most frequent
     words and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k.
@@ -130,15 +134,17 @@ class TokenInference:
         done: Done | None = None,
     ) -> Scores:
         """Attack a privatized text whose originals are known to the evaluator."""
-        with timed() as watch:
-            seen, truth = observed(target, data)
+        with time() as watch:
+            seen, truth = observe(target, data)
             prior = self._prior(seen, target)
             # The control goes along, as further documents: rows are expensive.
-            both = seen.joined(seen.with_outputs(unrelated(seen, prior, randomness.stream(0))))
+            both = seen.joined(
+                seen.with_outputs(shuffle_unrelated(seen, prior, randomness.stream(0)))
+            )
             attacker = self._attacker(prior, both)
             guesses = attacker.guesses(both, self.top, randomness.stream(1), done)
             hits = right(guesses[: len(seen)], truth.originals)
-            compared, what = _compared(attacker, truth, randomness.stream(2))
+            compared, what = _compare(attacker, truth, randomness.stream(2))
             blank = right(guesses[len(seen) :], compared)
             scores = Scores(
                 attack=self.name,
@@ -276,12 +282,12 @@ def _policy_by_words(target: TextTarget, wanted: str) -> Policy | None:
     return release.policy if by_itself else None
 
 
-def _compared(attacker: Attacker, truth: Truth, randomness: Randomness) -> tuple[Points, str]:
+def _compare(attacker: Attacker, truth: Truth, randomness: Randomness) -> tuple[Points, str]:
     """What the control's guesses are compared with, and what the control is."""
     what = "replacements of words drawn from the prior, independent of the originals"
     if not attacker.reads_context:
         return truth.originals, what
-    others = truth.originals[displaced(len(truth.originals), randomness)]
+    others = truth.originals[displace(len(truth.originals), randomness)]
     return others, f"{what}, each word's guesses compared with the original of another word"
 
 

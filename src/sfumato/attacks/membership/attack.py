@@ -3,10 +3,13 @@
 Members and others are scored by every signal for which there is evidence, and each signal by how
 well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
 texts but not the model: members and others from different sources differ anyhow.
+
+What the attack needs, said before anything is loaded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,34 +17,122 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.attack import Done, Inputs
-from sfumato.attacks.membership import reference_signals
-from sfumato.attacks.membership.candidates import FEWEST, Candidates, random_halves
-from sfumato.attacks.membership.decoys import decoys, planted
-from sfumato.attacks.membership.evidence import Evidence, Values, neutral
+from sfumato.attacks.membership import signals as reference_signals
+from sfumato.attacks.membership.candidates import (
+    FEWEST,
+    Candidates,
+    decoys,
+    find_planted,
+    random_halves,
+)
+from sfumato.attacks.membership.evidence import Evidence, neutral
 from sfumato.attacks.membership.figures import Findings, too_few
-from sfumato.attacks.membership.gathering import Effort, Suspects, gathered, measured, usable
-from sfumato.attacks.membership.requirements import SECRETS, missing, refused
-from sfumato.attacks.membership.signals import OUTSIDE, SIGNALS, Knobs, scored
+from sfumato.attacks.membership.gathering import (
+    GatheringEffort,
+    Suspects,
+    gather_evidence,
+    measure_target,
+    usable,
+)
+from sfumato.attacks.membership.signals import OUTSIDE, SHADOWS, SIGNALS, Knobs, score_signal
 from sfumato.attacks.membership.without_model import auc_without_model
-from sfumato.attacks.model_target import ModelTarget, is_run, open_model
-from sfumato.attacks.score_store import ScoreStore
-from sfumato.attacks.scores import Scores, timed
+from sfumato.attacks.model_target import ModelTarget, is_model, is_run, not_a_model, open_model
+from sfumato.attacks.token_scores import ScoreStore
+from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least, between, one_of, positive
-from sfumato.core.config import FileToRead
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
+from sfumato.core.settings import FileToRead
 from sfumato.corpora.canaries import Canary
-from sfumato.corpora.documents import Document
-from sfumato.metrics.prediction import Measured
-from sfumato.metrics.ranking import measured_auc
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Scores, time
+from sfumato.statistics.ranking import measure_auc
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
-    from sfumato.charts.saving import Chart
+    from sfumato.charts.chart import Chart
+
+
+SECRETS = "secrets"
+
+
+def missing(inputs: Inputs, asked: Sequence[str], *, shadows: int) -> str | None:
+    """A sentence about what is lacking, and how to make it; None if nothing is."""
+    return (
+        not_a_model(inputs.target)
+        or _missing_texts(inputs, asked)
+        or _missing_models(inputs, asked, shadows)
+    )
+
+
+def refuse(asked: Sequence[str], notes: Sequence[str]) -> MissingInput:
+    """For signals that find no evidence; ``notes`` may say why."""
+    if notes:
+        return MissingInput(f"membership: {'; '.join(notes)}")
+    named = ", ".join(asked) or "any signal"
+    return MissingInput(
+        f"membership: there is nothing to compute {named} from; give members and others, or "
+        "canaries for 'secrets', and references or shadows for the signals that need them"
+    )
+
+
+_NO_TEXTS = (
+    "--members is a file of texts the model was trained on, --others one of the same kind that it "
+    "was not: split the corpus before training, 'sfumato train MEMBERS -o RUN'"
+)
+_NO_CANARIES = (
+    "secrets need the list of planted canaries: 'sfumato data canaries CORPUS -o PLANTED' writes "
+    "it, 'sfumato train PLANTED -o RUN' trains on them; then --canaries PLANTED.canaries.json"
+)
+
+
+def _missing_texts(inputs: Inputs, asked: Sequence[str]) -> str | None:
+    given = {"--members": inputs.members, "--others": inputs.others}
+    lacking = [option for option, path in given.items() if path is None]
+    scored = [name for name in asked if name != SECRETS]
+    if len(lacking) == 1:
+        return f"it lacks {lacking[0]}; {_NO_TEXTS}"
+    if SECRETS in asked and inputs.canaries is None:
+        return _NO_CANARIES
+    if lacking and scored:
+        return f"{', '.join(scored)}: --members and --others are missing; {_NO_TEXTS}"
+    if lacking and inputs.canaries is None:
+        return f"it lacks --members and --others, or --canaries for secrets alone; {_NO_TEXTS}"
+    return None
+
+
+def _missing_models(inputs: Inputs, asked: Sequence[str], shadows: int) -> str | None:
+    for path in inputs.references:
+        if not is_model(path):
+            return (
+                f"the reference {path} is neither the folder of a run nor of a model; train one "
+                "on other text: 'sfumato train OTHER-TEXT --epsilon inf -o RUN'"
+            )
+    if shadows and not is_run(inputs.target):
+        return (
+            f"shadows={shadows} are trained as the target was, but {inputs.target} is not the "
+            "folder of a run and does not say how; attack a run, or give --reference models"
+        )
+    if shadows and inputs.cache is None:
+        return (
+            f"shadows={shadows} are models to be trained and kept: name a folder with --cache "
+            "FOLDER, as private as the texts"
+        )
+    needs = {SIGNALS[name].needs: name for name in asked if name in SIGNALS}
+    if OUTSIDE in needs and not inputs.references and not shadows:
+        return (
+            f"{needs[OUTSIDE]} needs models trained without the members: --reference RUN, once "
+            "for each ('sfumato train OTHER-TEXT --epsilon inf -o RUN'), or --set shadows=8"
+        )
+    if SHADOWS in needs and not shadows:
+        return f"{needs[SHADOWS]} needs shadow models: --set shadows=8, on the folder of a run"
+    return None
+
 
 YEOM, RULE = "yeom", "reference-rule"
 ALONE = "auc references alone"
 FEW_SECRETS = 50
-MOST_NEIGHBOURS = 1000
+MOST_NEIGHBORS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +141,7 @@ class Membership:
 
     ``signals`` are those to use; without any, all for which there is evidence. At most ``most``
     texts of a side are tried. ``shadows`` models are trained on random halves of the texts, if more
-    than 0. ``share`` of the tokens count for min-k. ``neighbours`` texts are made for each one, by
+    than 0. ``share`` of the tokens count for min-k. ``neighbors`` texts are made for each one, by
     ``masked_model`` (a folder) or from the embedded vectors. ``alpha`` is the percentile of MIA-R's
     rule, ``gamma`` and ``offset`` are RMIA's γ and a.
     """
@@ -62,7 +153,7 @@ class Membership:
     most: int = 5000
     shadows: int = 0
     share: float = 0.2
-    neighbours: int = 10
+    neighbors: int = 10
     masked_model: FileToRead = ""
     alpha: float = 0.1
     gamma: float = 1.0
@@ -74,7 +165,7 @@ class Membership:
         if at_least("shadows", self.shadows, 0) % 2:
             raise InvalidArgument(f"shadows={self.shadows} must be even: they come in pairs")
         at_least("most", self.most, FEWEST)
-        between("neighbours", at_least("neighbours", self.neighbours, 1), 1, MOST_NEIGHBOURS)
+        between("neighbors", at_least("neighbors", self.neighbors, 1), 1, MOST_NEIGHBORS)
         between("share", positive("share", self.share), 0, 1)
         between("alpha", self.alpha, 0, 1)
         between("offset", self.offset, 0, 1)
@@ -86,10 +177,10 @@ class Membership:
         return Knobs(share=self.share, gamma=self.gamma, offset=self.offset)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> GatheringEffort:
         """How hard evidence is sought."""
-        return Effort(
-            shadows=self.shadows, neighbours=self.neighbours, masked_model=self.masked_model
+        return GatheringEffort(
+            shadows=self.shadows, neighbors=self.neighbors, masked_model=self.masked_model
         )
 
     def missing(self, inputs: Inputs) -> str | None:
@@ -109,7 +200,7 @@ class Membership:
         recipe = None
         if self.shadows and is_run(inputs.target):
             from sfumato.attacks.membership.shadows import recipe_of
-            from sfumato.training.run_folder import RunFolder
+            from sfumato.training.folder import RunFolder
 
             recipe = recipe_of(RunFolder(inputs.target).settings(), target.model.tokenizer)
         kind = "classifier" if target.model.classes else "causal"
@@ -123,7 +214,7 @@ class Membership:
             )
         return target, Suspects(
             candidates=candidates,
-            secrets=planted(inputs.canaries) if inputs.canaries else (),
+            secrets=find_planted(inputs.canaries) if inputs.canaries else (),
             references=references,
             recipe=recipe,
             store=ScoreStore(inputs.cache),
@@ -138,12 +229,12 @@ class Membership:
         done: Done | None = None,
     ) -> Scores:
         """Attack."""
-        with timed() as watch:
+        with time() as watch:
             findings, notes, knowledge = Findings(randomness.stream(0)), list[str](), list[str]()
             if data.candidates is not None and tuple(self.signals) != (SECRETS,):
                 found, lacking = usable(self.signals, target, data, self.effort)
                 gather = randomness.stream(1)
-                evidence, said = gathered(target, data, found, self.effort, gather, done)
+                evidence, said = gather_evidence(target, data, found, self.effort, gather, done)
                 partial = self._judge(data.candidates, evidence, found, findings)
                 notes += [*partial, *self._compared(data.candidates, findings), *lacking, *said]
                 notes += _without_tokens(evidence)
@@ -154,7 +245,7 @@ class Membership:
                 notes += _score_secrets(target, data, findings, randomness.stream(2))
                 knowledge += [_KNOWS_FORMAT] if len(findings.figures) > before else []
             if not findings.figures:
-                raise refused(self.signals, notes)
+                raise refuse(self.signals, notes)
             scores = Scores(
                 attack=self.name,
                 knowledge=" ".join(knowledge),
@@ -180,7 +271,7 @@ class Membership:
         """The figures of every signal; a note if the references prefer a side by themselves."""
         half = random_halves(len(candidates.others), findings.randomness)
         for name in names:
-            members, others = candidates.split(scored(name, evidence, self.knobs))
+            members, others = candidates.split(score_signal(name, evidence, self.knobs))
             findings.add_signal(name, members, others, half)
         if "loss" in names:
             losses = candidates.split(neutral(evidence.losses))
@@ -193,7 +284,7 @@ class Membership:
         if evidence.references is None:
             return []
         alone = neutral(-reference_signals.mean_known(evidence.references.losses))
-        blind = measured_auc(ALONE, *candidates.split(alone), findings.randomness)
+        blind = measure_auc(ALONE, *candidates.split(alone), findings.randomness)
         findings.add(blind, 0.5)
         return [] if _chance_is_inside(blind) else [_PARTIAL]
 
@@ -256,9 +347,9 @@ def _score_secrets(
             "'sfumato data canaries CORPUS -k 1,1,1,1 -o PLANTED'"
         ]
 
-    def sums(canaries: tuple[Canary, ...]) -> Values:
+    def sums(canaries: tuple[Canary, ...]) -> Floats:
         documents = [Document(canary.text) for canary in canaries]
-        return np.array([one.total for one in measured(target, documents, data.store)])
+        return np.array([one.total for one in measure_target(target, documents, data.store)])
 
     count = len(data.secrets)
     made_up = decoys(data.secrets, randomness, FEW_SECRETS)

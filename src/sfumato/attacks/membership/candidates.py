@@ -2,25 +2,40 @@
 
 A text that stands in both files has been seen by the model, so it is no other. A text that stands
 twice in one file is one text: counted twice, the intervals would promise more than was measured.
+
+Secrets against decoys: are planted secrets more probable than made-up ones of the same format?
+
+The canaries that were planted are the members; for each a decoy is drawn that differs from it in
+the secret alone: digits in place of digits, letters in place of letters. The score is the *summed*
+ln p of the sentence, since a mean over tokens would favor secrets that are split into few of them.
+
+The Selective-DPSGD paper takes 500 of both and reports accuracy at the median; chance is 0.5.
+
+Reference
+    Shi et al. 2022, "Selective differential privacy for language modeling", section 5.1.1.
 """
 
 from __future__ import annotations
 
+import math
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.membership.evidence import Values
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
+from sfumato.corpora.canaries import Canary, read_manifest
+from sfumato.text.document import Document
 
 FEWEST = 4
 
-Item = TypeVar("Item")
+SpreadT = TypeVar("SpreadT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +86,7 @@ class Candidates:
         """Their texts."""
         return tuple(document.text for document in self.documents)
 
-    def split(self, scores: Values) -> tuple[Values, Values]:
+    def split(self, scores: Floats) -> tuple[Floats, Floats]:
         """Scores of all, as those of members and those of others."""
         return scores[: len(self.members)], scores[len(self.members) :]
 
@@ -83,7 +98,7 @@ def random_halves(count: int, randomness: Randomness) -> NDArray[np.bool_]:
     return chosen
 
 
-def spread(items: Sequence[Item], count: int) -> list[Item]:
+def spread(items: Sequence[SpreadT], count: int) -> list[SpreadT]:
     """At most ``count`` of them, evenly spread.
 
     >>> spread(range(10), 3)
@@ -96,3 +111,50 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
 
 def _once(documents: Sequence[Document]) -> list[Document]:
     return list({document.text: document for document in reversed(documents)}.values())[::-1]
+
+
+_ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
+# Draws before a format is held to have no secret left that was not planted.
+ATTEMPTS = 1000
+
+
+def find_planted(path: Path) -> tuple[Canary, ...]:
+    """The canaries of a manifest that stand in the corpus at least once."""
+    found = [one.canary for one in read_manifest(path) if one.repetitions]
+    if not found:
+        raise BadInput(f"{path} names no canary that was planted")
+    return tuple(dict.fromkeys(found))
+
+
+def decoys(
+    canaries: tuple[Canary, ...], randomness: Randomness, fewest: int = 0
+) -> tuple[Canary, ...]:
+    """As many canaries of the same formats, none of which was planted.
+
+    So that a few secrets can be judged at all, each has several decoys if there would be fewer
+    than ``fewest``.
+    """
+    taken = set(canaries)
+    found = []
+    for canary in canaries * max(1, math.ceil(fewest / len(canaries))):
+        for _ in range(ATTEMPTS):
+            drawn = Canary(canary.template, _like(canary.secret, randomness))
+            if drawn not in taken:
+                break
+        else:
+            raise BadInput(
+                "the secrets have so few possible values that there are no others to compare with; "
+                "plant longer ones: sfumato data canaries --digits 6"
+            )
+        taken.add(drawn)
+        found.append(drawn)
+    return tuple(found)
+
+
+def _like(secret: str, randomness: Randomness) -> str:
+    """Each letter and digit replaced by one of its kind, all equally likely."""
+    drawn = randomness.uniform(len(secret)).tolist()
+    return "".join(
+        next((a[int(one * len(a))] for a in _ALPHABETS if character in a), character)
+        for character, one in zip(secret, drawn, strict=True)
+    )

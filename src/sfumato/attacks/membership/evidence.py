@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.token_scores import TokenScores
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument
 
-Values = NDArray[np.float64]
-Table = tuple[TokenScores, ...]
+ScoreTable = tuple[TokenScores, ...]
 
 # A token that a model holds impossible would make sums infinite, and their differences undefined.
 IMPOSSIBLE = -1e4
@@ -34,7 +34,7 @@ class OtherModels:
     ``inside[m, i]`` says whether model m has seen candidate i.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[ScoreTable, ...]
     inside: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class OtherModels:
             raise BadInput("each candidate needs a model that has not seen it")
 
     @classmethod
-    def strangers(cls, tables: Sequence[Table]) -> OtherModels:
+    def strangers(cls, tables: Sequence[ScoreTable]) -> OtherModels:
         """Models that have seen no candidate."""
         shape = (len(tables), len(tables[0]) if tables else 0)
         return cls(tuple(tables), np.zeros(shape, dtype=np.bool_))
@@ -58,12 +58,12 @@ class OtherModels:
         return len(self.tables)
 
     @cached_property
-    def losses(self) -> Values:
+    def losses(self) -> Floats:
         """One row for each model, one column for each candidate."""
         return np.array([losses(table) for table in self.tables])
 
     @cached_property
-    def outside(self) -> Values:
+    def outside(self) -> Floats:
         """The losses where a model has not seen the candidate; no number elsewhere."""
         return np.where(self.inside, np.nan, self.losses)
 
@@ -73,17 +73,17 @@ class Evidence:
     """All that an attacker may look at, candidate by candidate.
 
     ``references`` are models he got somewhere, ``shadows`` those he trained himself on random
-    halves of the candidates; ``around`` is the mean loss of each text's neighbours.
+    halves of the candidates; ``around`` is the mean loss of each text's neighbors.
     """
 
     texts: tuple[str, ...]
-    target: Table
+    target: ScoreTable
     references: OtherModels | None = None
     shadows: OtherModels | None = None
-    around: Values | None = None
+    around: Floats | None = None
 
     @property
-    def losses(self) -> Values:
+    def losses(self) -> Floats:
         """Mean −ln p of each candidate's tokens under the target."""
         return losses(self.target)
 
@@ -103,17 +103,17 @@ class Evidence:
         return self.shadows
 
 
-def losses(table: Sequence[TokenScores]) -> Values:
+def losses(table: Sequence[TokenScores]) -> Floats:
     """Mean −ln p of each text; of one without a token it is not a number."""
     return np.array([-possible(one).mean() if len(one) else np.nan for one in table], np.float64)
 
 
-def possible(scores: TokenScores) -> Values:
+def possible(scores: TokenScores) -> Floats:
     """Ln p of each token, none of them infinite."""
     return np.maximum(scores.log_probability.astype(np.float64), IMPOSSIBLE)
 
 
-def neutral(values: Values) -> Values:
+def neutral(values: Floats) -> Floats:
     """What is not a number becomes the median of all that are: it speaks for neither side.
 
     >>> neutral(np.array([1.0, np.nan, 3.0, 2.0])).tolist()

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.membership.evidence import Values
-from sfumato.attacks.scores import Control
+from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.prediction import Measured
-from sfumato.metrics.ranking import (
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Control
+from sfumato.statistics.ranking import (
     accuracy_at_median,
     advantage,
     advantage_of,
     hits_at,
-    measured_auc,
+    measure_auc,
     roc_points,
     smallest_rate,
 )
@@ -43,17 +43,17 @@ class Findings:
         self.chance[figure.metric] = chance
 
     def add_signal(
-        self, name: str, members: Values, others: Values, half: NDArray[np.bool_]
+        self, name: str, members: Floats, others: Floats, half: NDArray[np.bool_]
     ) -> None:
         """All figures of a signal; ``half`` of the others stand in for members in the control."""
-        self.add(measured_auc(f"auc {name}", members, others, self.randomness), 0.5)
+        self.add(measure_auc(f"auc {name}", members, others, self.randomness), 0.5)
         self.add(advantage(f"advantage {name}", members, others, self.randomness), 0.0)
         self.add(accuracy_at_median(f"accuracy {name}", members, others), 0.5)
         for said, rate in RATES.items():
             if smallest_rate(len(others)) <= rate:
                 self.add(hits_at(f"tpr@{said}fpr {name}", members, others, rate), rate)
         self.controls.append(
-            measured_auc(f"auc {name}", others[half], others[~half], self.randomness)
+            measure_auc(f"auc {name}", others[half], others[~half], self.randomness)
         )
         self.roc[name] = [list(point) for point in roc_points(members, others)]
 

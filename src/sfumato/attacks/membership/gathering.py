@@ -1,6 +1,6 @@
 """Gathering evidence: every model that is there looks at every candidate.
 
-Only what the wanted signals need is measured: no neighbours are made, and no shadow is trained, for
+Only what the wanted signals need is measured: no neighbors are made, and no shadow is trained, for
 a signal that nobody asked for.
 """
 
@@ -15,18 +15,18 @@ import numpy as np
 
 from sfumato.attacks.attack import Done
 from sfumato.attacks.membership.candidates import Candidates
-from sfumato.attacks.membership.evidence import Evidence, OtherModels, Table, Values, losses
+from sfumato.attacks.membership.evidence import Evidence, OtherModels, ScoreTable, losses
 from sfumato.attacks.membership.signals import AROUND, NEEDS, OUTSIDE, SHADOWS, SIGNALS, TEXTS
 from sfumato.attacks.model_target import ModelTarget
-from sfumato.attacks.score_store import ScoreStore
-from sfumato.attacks.token_scores import TokenScores, token_scores
+from sfumato.attacks.token_scores import ScoreStore, TokenScores, token_scores
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.corpora.documents import Document
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
-    from sfumato.training.request import Request
+    from sfumato.training.run import Request
 
 # Two shadows with a text and two without it, or there is no variance at all.
 FEWEST_ONLINE = 4
@@ -50,11 +50,11 @@ class Suspects:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
-    """How many shadows and neighbours, and what makes the neighbours."""
+class GatheringEffort:
+    """How many shadows and neighbors, and what makes the neighbors."""
 
     shadows: int
-    neighbours: int
+    neighbors: int
     masked_model: str
 
 
@@ -77,7 +77,7 @@ class _Phases:
 
 
 def usable(
-    asked: Sequence[str], target: ModelTarget, data: Suspects, effort: Effort
+    asked: Sequence[str], target: ModelTarget, data: Suspects, effort: GatheringEffort
 ) -> tuple[list[str], list[str]]:
     """The signals for which there can be evidence, and a note for each need that is not met."""
     trains = bool(effort.shadows and data.recipe is not None and data.folder is not None)
@@ -100,11 +100,11 @@ def usable(
     return chosen, notes
 
 
-def gathered(  # whom, with what, for which signals, how hard
+def gather_evidence(  # whom, with what, for which signals, how hard
     target: ModelTarget,
     data: Suspects,
     signals: Sequence[str],
-    effort: Effort,
+    effort: GatheringEffort,
     randomness: Randomness,
     done: Done | None = None,
 ) -> tuple[Evidence, list[str]]:
@@ -115,13 +115,13 @@ def gathered(  # whom, with what, for which signals, how hard
     documents, notes = data.candidates.documents, list[str]()
     trains = effort.shadows > 0 and (SHADOWS in needs or (OUTSIDE in needs and not data.references))
     phases = _Phases(done, 2 + len(data.references) + trains)
-    table = measured(target, documents, data.store, phases.tell)
+    table = measure_target(target, documents, data.store, phases.tell)
     phases.next()
     references = shadows = None
     if OUTSIDE in needs and data.references:
         tables = []
         for one in data.references:
-            tables.append(measured(one, documents, data.store, phases.tell))
+            tables.append(measure_target(one, documents, data.store, phases.tell))
             phases.next()
         references = OtherModels.strangers(tables)
         notes += _reference_notes(target, data.references)
@@ -143,19 +143,19 @@ def gathered(  # whom, with what, for which signals, how hard
     return evidence, notes
 
 
-def measured(
+def measure_target(
     target: ModelTarget,
     documents: Sequence[Document],
     store: ScoreStore,
     done: Done | None = None,
-) -> Table:
+) -> ScoreTable:
     """Token scores of the documents; of a classifier, ln p of their labels as one token."""
     if not target.model.classes:
         return tuple(token_scores(target, documents, store, done))
-    from sfumato.training.evaluation import predicted_labels
+    from sfumato.training.evaluation import predict_labels
 
     found = []
-    for one in predicted_labels(target.model, documents):
+    for one in predict_labels(target.model, documents):
         logs = -one.losses.astype(np.float32)
         found.append(TokenScores(logs, np.zeros_like(logs), np.zeros_like(logs)))
     return tuple(found)
@@ -174,34 +174,38 @@ def _shadows(
         documents,
         count,
         data.folder,
-        lambda model: measured(model, documents, data.store),
+        lambda model: measure_target(model, documents, data.store),
         randomness,
         done,
     )
 
 
 def _around(
-    target: ModelTarget, data: Suspects, effort: Effort, randomness: Randomness, done: Done | None
-) -> tuple[Values, str]:
-    """The mean loss of each text's neighbours, and where these came from."""
+    target: ModelTarget,
+    data: Suspects,
+    effort: GatheringEffort,
+    randomness: Randomness,
+    done: Done | None,
+) -> tuple[Floats, str]:
+    """The mean loss of each text's neighbors, and where these came from."""
     texts = data.candidates.texts if data.candidates is not None else ()
     if effort.masked_model:
-        from sfumato.attacks.membership.masked_neighbours import from_masked_model, load_masked
+        from sfumato.attacks.membership.neighbors import from_masked_model, load_masked
 
         model = load_masked(Path(effort.masked_model))
-        made = from_masked_model(texts, model, effort.neighbours, randomness)
-        said = f"neighbours come from the masked language model in {effort.masked_model}"
+        made = from_masked_model(texts, model, effort.neighbors, randomness)
+        said = f"neighbors come from the masked language model in {effort.masked_model}"
     else:
-        from sfumato.attacks.membership.neighbours import from_vectors
-        from sfumato.vectors.embedded import default_space
+        from sfumato.attacks.membership.neighbors import from_vectors
+        from sfumato.vectors.load import default_space
 
-        made = from_vectors(texts, default_space(), effort.neighbours)
+        made = from_vectors(texts, default_space(), effort.neighbors)
         said = (
-            "neighbours come from the embedded word vectors, not from a masked language model "
+            "neighbors come from the embedded word vectors, not from a masked language model "
             "(--set masked_model=FOLDER), which makes better ones"
         )
     flat = [Document(text) for some in made for text in some]
-    found = losses(measured(target, flat, data.store, done)) if flat else np.empty(0)
+    found = losses(measure_target(target, flat, data.store, done)) if flat else np.empty(0)
     ends = np.cumsum([len(some) for some in made])[:-1]
     means = [float(part.mean()) if len(part) else np.nan for part in np.split(found, ends)]
     return np.array(means), said

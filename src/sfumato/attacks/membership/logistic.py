@@ -29,7 +29,7 @@ class Logistic:
         return np.asarray(rows @ self.weights, np.float64) + self.intercept
 
 
-def fitted(
+def fit_logistic(
     rows: NDArray[np.floating], labels: NDArray[np.bool_], penalty: float = 1e-3
 ) -> Logistic:
     """The classifier with the least mean loss plus ``penalty``·|w|²/2."""

@@ -26,18 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Done
-from sfumato.attacks.membership.evidence import OtherModels, Table
+from sfumato.attacks.membership.evidence import OtherModels, ScoreTable
 from sfumato.attacks.model_target import ModelTarget, open_model
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
-from sfumato.core.files import replacing, write_first
+from sfumato.core.files import replace_file, write_first
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
-    from sfumato.tokenizers.tokenizer import Tokenizer
-    from sfumato.training.request import Request
+    from sfumato.models.tokenizer import Tokenizer
+    from sfumato.training.run import Request
 
 # No seed: the shadow is drawn from the secure stream.
 UNSEEDED = -1
@@ -45,7 +45,7 @@ _README = """Models that an attack has trained on private text, without any prot
 They are as private as that text. The folder may be deleted; they are then trained again.
 """
 
-Measure = Callable[[ModelTarget], Table]
+MeasureTarget = Callable[[ModelTarget], ScoreTable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
     from sfumato.catalog import entries
     from sfumato.training.course import Course
     from sfumato.training.privacy import Privacy
-    from sfumato.training.request import Request
+    from sfumato.training.run import Request
 
     try:
         stages, units = settings["plan"]["stages"], settings["plan"]["units"]
@@ -106,27 +106,27 @@ def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, 
     documents: Sequence[Document],
     count: int,
     folder: Path,
-    measure: Measure,
+    measure: MeasureTarget,
     randomness: Randomness,
     done: Done | None = None,
 ) -> OtherModels:
     """Train what is not trained yet, and measure the candidates under every shadow."""
     place = _place(folder / "shadows", recipe, documents, count)
-    halves = _kept_halves(place, len(documents), count, randomness)
+    halves = _keep_halves(place, len(documents), count, randomness)
     tables = []
     for number in range(count):
         chosen = [documents[one] for one in np.flatnonzero(halves.inside[number]).tolist()]
-        tables.append(measure(_trained(recipe, chosen, place, number, int(halves.seeds[number]))))
+        tables.append(measure(_train(recipe, chosen, place, number, int(halves.seeds[number]))))
         if done:
             done(number + 1, count)
     return OtherModels(tuple(tables), halves.inside)
 
 
-def _trained(
+def _train(
     recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
 ) -> ModelTarget:
-    from sfumato.training.request import train
-    from sfumato.training.run_folder import RunFolder
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.run import train
 
     run = RunFolder(place / f"shadow-{number:03d}")
     asked = replace(recipe, corpus={"shadow": number}, seed=None if seed == UNSEEDED else seed)
@@ -165,12 +165,12 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
     return place
 
 
-def _kept_halves(place: Path, candidates: int, count: int, randomness: Randomness) -> Halves:
+def _keep_halves(place: Path, candidates: int, count: int, randomness: Randomness) -> Halves:
     """The halves that were drawn when the first shadow was trained."""
     path = place / "halves.npz"
     if not path.is_file():
         drawn = draw_halves(candidates, count, randomness)
-        with replacing(path, private=True) as stream:
+        with replace_file(path, private=True) as stream:
             np.savez(stream, inside=drawn.inside, seeds=drawn.seeds)
     try:
         with np.load(path, allow_pickle=False) as content:

@@ -1,21 +1,269 @@
 """The signals by name: what each needs, and how it is computed from the evidence.
 
 All are oriented alike: higher means member.
+
+Signals that compare the target with models that have not seen the text; higher means member.
+
+- ``reference``: how much smaller the target's loss is than the mean of the references'.
+- ``reference-rank``: the share of references whose loss is larger, a tie counting one half. The
+  rule of MIA-R calls a text a member if the target's loss is below a percentile of the references'.
+- ``rmia``: the target's likelihood ratio p(x|target) / p(x) against that of every other candidate
+  z: the share of z that x beats by the factor γ. p(x) is the mean over references that have not
+  seen x, moved towards what models that have seen it would say by p_in ≈ a·p_out + 1 − a; or with
+  shadows the mean over those that have and have not, half and half.
+
+A likelihood is that of a token (the exponential of the mean ln p), so that texts of different
+lengths can be compared. The candidates z are taken whatever they are: their membership is not used.
+
+Reference
+    Mireshghallah et al. 2022, "Quantifying privacy risks of masked language models using membership
+    inference attacks" (MIA-R); Zarifzadeh et al. 2024, "Low-cost high-power membership inference
+    attacks" (RMIA).
+
+Signals from the target's token probabilities alone; higher means member.
+
+- ``loss``: how probable the text is, per token.
+- ``zlib``: the same against how well the text can be compressed anyhow: Σ −ln p over the *length*
+  of the compressed bytes, so that text which is easy for everybody does not pass for known.
+- ``min-k``: the mean of the smallest ln p: a text that was not seen holds a few surprises.
+- ``min-k++``: the same after each ln p was set against the mean and the deviation of ln p at its
+  place, so that a place where everything is improbable surprises nobody.
+
+Of a short text at least one token is taken. A place where all tokens are equally probable has
+deviation 0, and the token there stands at the mean.
+
+Reference
+    Yeom et al. 2018, "Privacy risk in machine learning"; Carlini et al. 2021, "Extracting training
+    data from large language models"; Shi et al. 2024, "Detecting pretraining data from large
+    language models"; Zhang et al. 2025, "Min-K%++".
+
+LiRA: how probable the target's loss is for models with the text, and without it.
+
+The statistic is φ = ln(p / (1 − p)) of the likelihood p of a token, which is close to normal over
+models that differ in their training texts. Offline the score is how many deviations φ of the target
+lies above the mean of models that have not seen the text; online it is the logarithm of the ratio
+of two normal densities, for models with the text and without it.
+
+Care
+    A deviation takes many models to estimate. With fewer than 64 models it is shared: the variances
+    of all texts are averaged, each around the mean of its own text. A single model has no variance;
+    then the deviation is 1, which changes no order.
+
+Reference
+    Carlini et al. 2022, "Membership inference attacks from first principles".
+
+Shadow models: learn on models whose members are known what a member looks like.
+
+Every shadow was trained on a random half of the candidates, so it is known which of them it has
+seen. A classifier learns to tell the two halves apart from the signals of the tokens, over all
+shadows together, and is then asked about the target. Which half a candidate was in says nothing
+about the target, so learning on the very texts that are judged afterwards gives nothing away.
+
+Reference
+    Shokri et al. 2017, "Membership inference attacks against machine learning models".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sfumato.attacks.membership import (
-    likelihood_ratio,
-    neighbours,
-    reference_signals,
-    shadow_classifier,
-    token_signals,
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.membership import neighbors
+from sfumato.attacks.membership.evidence import (
+    Evidence,
+    OtherModels,
+    ScoreTable,
+    losses,
+    neutral,
+    possible,
 )
-from sfumato.attacks.membership.evidence import Evidence, Values, neutral
+from sfumato.attacks.membership.logistic import fit_logistic
+from sfumato.attacks.token_scores import TokenScores
+from sfumato.core.arrays import Floats
+
+
+def difference(evidence: Evidence) -> Floats:
+    """Mean loss of those that have not seen the text, less the target's."""
+    return mean_known(evidence.outsiders.outside) - evidence.losses
+
+
+def rank(evidence: Evidence) -> Floats:
+    """The share of models without the text whose loss is larger."""
+    outside, own = evidence.outsiders.outside, evidence.losses
+    larger = (outside > own) + 0.5 * (outside == own)
+    known = ~np.isnan(outside)
+    return np.where(np.isnan(own), np.nan, larger.sum(axis=0) / np.maximum(1, known.sum(axis=0)))
+
+
+def below_percentile(evidence: Evidence, alpha: float) -> NDArray[np.bool_]:
+    """MIA-R's rule: whether the target's loss is below that percentile of the references'."""
+    outside = evidence.outsiders.outside
+    comparable = ~np.isnan(evidence.losses) & ~np.isnan(outside).all(axis=0)
+    found = np.zeros(len(comparable), dtype=np.bool_)
+    bounds = np.nanquantile(outside[:, comparable], alpha, axis=0)
+    found[comparable] = evidence.losses[comparable] < bounds
+    return found
+
+
+def relative(evidence: Evidence, gamma: float, offset: float) -> Floats:
+    """RMIA: the share of candidates that a text beats by the factor ``gamma``."""
+    others = evidence.outsiders
+    usual = _usual(others, offset)
+    ratios = -evidence.losses - np.log(usual)
+    known = ~np.isnan(ratios)
+    ordered = np.sort(ratios[known])
+    # Against itself a text has the ratio 1: it is no other candidate.
+    itself = 1 if gamma <= 1 else 0
+    beaten = np.searchsorted(ordered, ratios - math.log(gamma), side="right") - itself
+    return np.where(known, beaten / max(1, len(ordered) - 1), np.nan)
+
+
+def _usual(others: OtherModels, offset: float) -> Floats:
+    likelihoods = np.exp(-others.losses)
+    without = mean_known(np.where(others.inside, np.nan, likelihoods))
+    if others.inside.any(axis=0).all():
+        with_it = mean_known(np.where(others.inside, likelihoods, np.nan))
+        return (with_it + without) / 2
+    return ((1 + offset) * without + (1 - offset)) / 2
+
+
+def mean_known(values: Floats) -> Floats:
+    """The mean of each column's numbers; no number where there is none."""
+    known = ~np.isnan(values)
+    counts = known.sum(axis=0)
+    sums = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(1, counts), np.nan)
+
+
+# Below it a deviation is rounding.
+FLAT = 1e-4
+
+
+def likelihood(evidence: Evidence) -> Floats:
+    """The negative loss."""
+    return -evidence.losses
+
+
+def compress_likelihood(evidence: Evidence) -> Floats:
+    """The negative information of a text against that of its compressed bytes."""
+    return _compress(evidence.target, evidence.texts)
+
+
+def smallest(evidence: Evidence, share: float) -> Floats:
+    """The mean of the smallest ln p."""
+    return _each(evidence.target, possible, share)
+
+
+def smallest_standardized(evidence: Evidence, share: float) -> Floats:
+    """The mean of the smallest ln p, each against what is usual at its place."""
+    return _each(evidence.target, standardize_tokens, share)
+
+
+def standardize_tokens(scores: TokenScores) -> Floats:
+    """How far ln p of each token is from the mean at its place, in deviations."""
+    deviation = scores.deviation.astype(np.float64)
+    distance = possible(scores) - scores.mean
+    flat = deviation < FLAT
+    return np.where(flat, 0.0, distance / np.where(flat, 1.0, deviation))
+
+
+def features(table: ScoreTable, texts: Sequence[str], share: float) -> Floats:
+    """All of these signals side by side, one row for each text."""
+    columns = (
+        -losses(table),
+        _compress(table, texts),
+        _each(table, possible, share),
+        _each(table, standardize_tokens, share),
+    )
+    return np.column_stack(columns)
+
+
+def _compress(table: ScoreTable, texts: Sequence[str]) -> Floats:
+    information = np.array([possible(one).sum() if len(one) else np.nan for one in table])
+    lengths = np.array([len(zlib.compress(text.encode())) for text in texts], np.float64)
+    return np.asarray(information / lengths, np.float64)
+
+
+def _each(table: ScoreTable, values: Callable[[TokenScores], Floats], share: float) -> Floats:
+    return np.array([_lowest(values(one), share) for one in table], np.float64)
+
+
+def _lowest(values: Floats, share: float) -> float:
+    if not len(values):
+        return float("nan")
+    count = max(1, int(share * len(values)))
+    return float(np.partition(values, count - 1)[:count].mean())
+
+
+# From so many models on, each text has a deviation of its own.
+MANY_MODELS = 64
+# ln p of a text that is all but certain, and the least deviation: below is rounding.
+SMALLEST_LOSS = 1e-6
+LEAST_DEVIATION = 1e-6
+
+
+def offline(evidence: Evidence) -> Floats:
+    """φ of the target in deviations above the mean of the models without the text."""
+    mean, deviation = moments(statistic(evidence.outsiders.outside))
+    return (statistic(evidence.losses) - mean) / deviation
+
+
+def online(evidence: Evidence) -> Floats:
+    """The log-ratio of the densities of φ for models with the text and without it."""
+    shadows, own = evidence.insiders, statistic(evidence.losses)
+    found = statistic(shadows.losses)
+    with_it = moments(np.where(shadows.inside, found, np.nan))
+    without = moments(np.where(shadows.inside, np.nan, found))
+    return _log_density(own, *with_it) - _log_density(own, *without)
+
+
+def statistic(losses: Floats) -> Floats:
+    """ln(p / (1 − p)) for p = exp(−loss).
+
+    >>> np.round(statistic(np.array([np.log(2.0), 20.0])), 6).tolist()
+    [0.0, -20.0]
+    """
+    floored = np.maximum(losses, SMALLEST_LOSS)
+    # ln p − ln(1 − p), in a form that neither overflows nor loses digits.
+    return -floored - np.log(-np.expm1(-floored))
+
+
+def moments(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and deviation of each column's numbers; the deviation is shared by few rows."""
+    mean = mean_known(values)
+    counts = (~np.isnan(values)).sum(axis=0)
+    squares = np.where(np.isnan(values), 0.0, np.square(values - mean)).sum(axis=0)
+    if len(values) >= MANY_MODELS and counts[counts > 0].min(initial=len(values)) > 1:
+        variance = squares / np.maximum(1, counts - 1)
+    else:
+        freedom = np.maximum(counts - 1, 0).sum()
+        variance = np.full(len(mean), squares.sum() / freedom if freedom else 1.0)
+    return mean, np.maximum(np.sqrt(variance), LEAST_DEVIATION)
+
+
+def _log_density(value: Floats, mean: Floats, deviation: Floats) -> Floats:
+    return -np.log(deviation) - np.square((value - mean) / deviation) / 2
+
+
+def learn_from_shadows(evidence: Evidence, share: float) -> Floats:
+    """The logarithm of the odds that a candidate is a member."""
+    shadows = evidence.insiders
+    rows = np.concatenate([_fill(features(t, evidence.texts, share)) for t in shadows.tables])
+    asked = features(evidence.target, evidence.texts, share)
+    mean, deviation = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-9)
+    classifier = fit_logistic((rows - mean) / deviation, shadows.inside.ravel())
+    found = classifier.score((_fill(asked) - mean) / deviation)
+    return np.where(np.isnan(asked[:, 0]), np.nan, found)
+
+
+def _fill(rows: Floats) -> Floats:
+    return np.column_stack([neutral(column) for column in rows.T])
+
 
 TOKENS, TEXTS, AROUND, OUTSIDE, SHADOWS = "tokens", "texts", "around", "outside", "shadows"
 
@@ -48,31 +296,27 @@ class Signal:
     """What it needs and how it scores the candidates."""
 
     needs: str
-    score: Callable[[Evidence, Knobs], Values]
+    score: Callable[[Evidence, Knobs], Floats]
 
 
 SIGNALS: dict[str, Signal] = {
-    "loss": Signal(TOKENS, lambda evidence, _: token_signals.likelihood(evidence)),
-    "zlib": Signal(TEXTS, lambda evidence, _: token_signals.compressed(evidence)),
-    "min-k": Signal(TEXTS, lambda evidence, knobs: token_signals.smallest(evidence, knobs.share)),
-    "min-k++": Signal(
-        TEXTS, lambda evidence, knobs: token_signals.smallest_standardized(evidence, knobs.share)
-    ),
-    "neighbourhood": Signal(AROUND, lambda evidence, _: neighbours.neighbourhood(evidence)),
-    "reference": Signal(OUTSIDE, lambda evidence, _: reference_signals.difference(evidence)),
-    "reference-rank": Signal(OUTSIDE, lambda evidence, _: reference_signals.rank(evidence)),
-    "lira-offline": Signal(OUTSIDE, lambda evidence, _: likelihood_ratio.offline(evidence)),
+    "loss": Signal(TOKENS, lambda evidence, _: likelihood(evidence)),
+    "zlib": Signal(TEXTS, lambda evidence, _: compress_likelihood(evidence)),
+    "min-k": Signal(TEXTS, lambda evidence, knobs: smallest(evidence, knobs.share)),
+    "min-k++": Signal(TEXTS, lambda evidence, knobs: smallest_standardized(evidence, knobs.share)),
+    "neighborhood": Signal(AROUND, lambda evidence, _: neighbors.neighborhood(evidence)),
+    "reference": Signal(OUTSIDE, lambda evidence, _: difference(evidence)),
+    "reference-rank": Signal(OUTSIDE, lambda evidence, _: rank(evidence)),
+    "lira-offline": Signal(OUTSIDE, lambda evidence, _: offline(evidence)),
     "rmia": Signal(
         OUTSIDE,
-        lambda evidence, knobs: reference_signals.relative(evidence, knobs.gamma, knobs.offset),
+        lambda evidence, knobs: relative(evidence, knobs.gamma, knobs.offset),
     ),
-    "lira-online": Signal(SHADOWS, lambda evidence, _: likelihood_ratio.online(evidence)),
-    "shadow": Signal(
-        SHADOWS, lambda evidence, knobs: shadow_classifier.learnt(evidence, knobs.share)
-    ),
+    "lira-online": Signal(SHADOWS, lambda evidence, _: online(evidence)),
+    "shadow": Signal(SHADOWS, lambda evidence, knobs: learn_from_shadows(evidence, knobs.share)),
 }
 
 
-def scored(name: str, evidence: Evidence, knobs: Knobs) -> Values:
+def score_signal(name: str, evidence: Evidence, knobs: Knobs) -> Floats:
     """The score of each candidate; a text that gives no evidence has a neutral one."""
     return neutral(SIGNALS[name].score(evidence, knobs))

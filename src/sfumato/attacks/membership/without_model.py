@@ -27,12 +27,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.membership.evidence import Values
-from sfumato.attacks.membership.logistic import fitted
+from sfumato.attacks.membership.logistic import fit_logistic
+from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.words import Words
-from sfumato.metrics.prediction import CONFIDENCE, Measured
-from sfumato.metrics.ranking import grouped_auc
+from sfumato.results.measured import CONFIDENCE, Measured
+from sfumato.statistics.ranking import group_auc
+from sfumato.text.words import Words
 
 METRIC = "auc without the model"
 BUCKETS = 4096
@@ -50,7 +50,7 @@ def auc_without_model(
     folds = fold_scores(members, others, randomness)
     if not folds:
         return None
-    found = grouped_auc(METRIC, folds, randomness)
+    found = group_auc(METRIC, folds, randomness)
     # Resampling within folds shows too little: what makes texts of one fold look like members of
     # another does the same the other way round, so each pair of folds errs together. Without a
     # difference the variance is twice that of independent folds (Mann and Whitney 1947 for each).
@@ -63,26 +63,26 @@ def auc_without_model(
 
 def fold_scores(
     members: Sequence[str], others: Sequence[str], randomness: Randomness
-) -> list[tuple[Values, Values]]:
+) -> list[tuple[Floats, Floats]]:
     """For each fold the scores of its members and others, by a classifier fitted on the rest."""
     sides = [_some(side, randomness) for side in (members, others)]
     fewest = min(len(side) for side in sides)
     folds = min(FOLDS if fewest >= FEW else 2, fewest)
     if folds < 2:
         return []
-    rows = [hashed(side) for side in sides]
+    rows = [hash_words(side) for side in sides]
     parts = [_dealt(len(side), folds, randomness) for side in sides]
     groups = []
     for fold in range(folds):
-        learnt = [rows[side][parts[side] != fold] for side in (0, 1)]
-        labels = np.repeat([True, False], [len(one) for one in learnt])
-        classifier = fitted(np.concatenate(learnt), labels)
+        learned = [rows[side][parts[side] != fold] for side in (0, 1)]
+        labels = np.repeat([True, False], [len(one) for one in learned])
+        classifier = fit_logistic(np.concatenate(learned), labels)
         asked = [classifier.score(rows[side][parts[side] == fold]) for side in (0, 1)]
         groups.append((asked[0], asked[1]))
     return groups
 
 
-def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
+def hash_words(texts: Sequence[str]) -> NDArray[np.float32]:
     """Counts of hashed words and pairs, damped, each row of length 1."""
     rows = np.zeros((len(texts), BUCKETS), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):

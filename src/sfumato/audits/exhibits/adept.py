@@ -40,12 +40,12 @@ TEXTS = (
 CLAIM = f"Any two texts are told apart by a factor of at most exp({EPSILON:g}) (local DP)."
 
 
-def broken() -> Subject:
+def make_broken() -> Subject:
     """As published: scale 2C/ε."""
     return _subject(2 * LENGTH / EPSILON)
 
 
-def repaired() -> Subject:
+def make_repaired() -> Subject:
     """With the √k."""
     return _subject(2 * LENGTH * np.sqrt(DIMENSION) / EPSILON)
 
@@ -67,6 +67,6 @@ EXHIBIT = Exhibit(
     claim="Laplace noise of scale 2C/ε on a code clipped to C in L2 is ε-local DP",
     reason=f"the L1 distance is up to √k times larger, so the level is √{DIMENSION} times ε",
     repair="scale 2C·√k/ε",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, Notion
 from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.custom import Custom
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import FromRows
@@ -48,7 +48,7 @@ class CustomAnywhere(FromRows):
         return Guarantee(
             notion=Notion.PURE_DP,
             unit="word",
-            neighbours="any two values of one word",
+            neighbors="any two values of one word",
             epsilon=self.epsilon,
         )
 
@@ -91,7 +91,7 @@ def without_half() -> PointMechanism:
     return CustomWithoutHalf(space=frequent_words(WORDS), epsilon=EPSILON)
 
 
-def repaired() -> PointMechanism:
+def make_repaired() -> PointMechanism:
     """Inside groups and with the ½, as it is in the catalog."""
     return Custom(space=frequent_words(WORDS), epsilon=EPSILON)
 
@@ -103,7 +103,7 @@ ACROSS_GROUPS = Exhibit(
     reason="words of different groups have no output in common",
     repair="compare words of one group only (custom)",
     broken=anywhere,
-    repaired=repaired,
+    repaired=make_repaired,
 )
 WITHOUT_HALF = Exhibit(
     name="custext-without-half",
@@ -112,5 +112,5 @@ WITHOUT_HALF = Exhibit(
     reason="the normalizing sum changes with the word too",
     repair="exp(ε·u/2) (custom)",
     broken=without_half,
-    repaired=repaired,
+    repaired=make_repaired,
 )

@@ -42,12 +42,12 @@ CLAIM = (
 )
 
 
-def broken() -> Subject:
+def make_broken() -> Subject:
     """As published: scale 1/ε."""
     return _subject(1 / EPSILON)
 
 
-def repaired() -> Subject:
+def make_repaired() -> Subject:
     """The scale that k coordinates need."""
     return _subject(DIMENSION / EPSILON)
 
@@ -67,6 +67,6 @@ EXHIBIT = Exhibit(
     claim="Laplace noise of scale 1/ε on coordinates in [0, 1] gives ln((1−μ)·exp(ε) + μ)",
     reason=f"the L1 sensitivity is k = {DIMENSION}, not 1",
     repair="scale k/ε",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

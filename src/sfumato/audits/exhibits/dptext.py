@@ -37,12 +37,12 @@ TEXTS = ("a text with hidden state (0, 0, …)", "a text with hidden state (1, 1
 CLAIM = f"Any two texts are told apart by a factor of at most exp({EPSILON:g}) (local DP)."
 
 
-def broken() -> Subject:
+def make_broken() -> Subject:
     """The uniform number comes from (0, ½): noise is positive."""
     return _subject(from_=0.0)
 
 
-def repaired() -> Subject:
+def make_repaired() -> Subject:
     """The uniform number comes from (−½, ½)."""
     return _subject(from_=-0.5)
 
@@ -65,6 +65,6 @@ EXHIBIT = Exhibit(
     claim="Laplace noise made from a uniform number by a formula is ε-DP",
     reason="from the wrong uniform number comes one-sided noise: outputs can exclude an input",
     repair="a uniform number on (−½, ½)",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.audits.subject import Subject
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
 
 Maker = Callable[[], PointMechanism | Subject]

@@ -28,8 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words
+from sfumato.core.arrays import Floats
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import FromRows, distances
@@ -39,8 +40,6 @@ WORDS = 60
 EPSILON = 12.0
 # Places per interval at which the noise is looked at; the integrand is smooth between two kinks.
 NODES = 12
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +71,11 @@ class TruncatedGumbel(FromRows):
         return 2 * largest / min(lambert(2 * a * largest), math.log(a * smallest))
 
 
-def log_chances(words: int) -> Numbers:
+def log_chances(words: int) -> Floats:
     """The logarithm of P[k] for k = 1 … words: Poisson with mean ln(words), truncated."""
     k = np.arange(1, words + 1)
     logs = k * math.log(math.log(words)) - np.array([math.lgamma(n + 1) for n in k.tolist()])
-    total: Numbers = logs - np.log(np.exp(logs).sum())
+    total: Floats = logs - np.log(np.exp(logs).sum())
     return total
 
 
@@ -92,7 +91,7 @@ def lambert(x: float) -> float:
     return w
 
 
-def _log_row(away: Numbers, chosen: Numbers, scale: float, reach: float) -> Numbers:
+def _log_row(away: Floats, chosen: Floats, scale: float, reach: float) -> Floats:
     """The logarithm of P for each word, nearest first.
 
     P[i] = ∫ f_i(t) · Σ_{k >= i} P[k] · Π_{j <= k, j ≠ i} S_j(t) dt, t being the smallest noisy
@@ -108,11 +107,11 @@ def _log_row(away: Numbers, chosen: Numbers, scale: float, reach: float) -> Numb
     # The first k words all lie above t; the chance of k and of larger ones, summed from the end.
     above = np.exp(chosen[:, None] + log_survival.cumsum(axis=0))
     from_rank = above[::-1].cumsum(axis=0)[::-1]
-    row: Numbers = (np.exp(log_density - log_survival) * from_rank) @ weights
+    row: Floats = (np.exp(log_density - log_survival) * from_rank) @ weights
     return np.log(row)
 
 
-def _truncated_gumbel(x: Numbers, scale: float, reach: float) -> tuple[Numbers, Numbers]:
+def _truncated_gumbel(x: Floats, scale: float, reach: float) -> tuple[Floats, Floats]:
     """Logarithms of the density and of the chance to lie above, cut to [−reach, reach]."""
     low, high = (math.exp(-math.exp(-end / scale)) for end in (-reach, reach))
     inside = np.clip(x, -reach, reach) / scale
@@ -124,12 +123,12 @@ def _truncated_gumbel(x: Numbers, scale: float, reach: float) -> tuple[Numbers, 
     return density, survival
 
 
-def broken() -> PointMechanism:
+def make_broken() -> PointMechanism:
     """As published."""
     return TruncatedGumbel(space=frequent_words(WORDS), epsilon=EPSILON)
 
 
-def repaired() -> PointMechanism:
+def make_repaired() -> PointMechanism:
     """Gumbel noise on all words: the exponential mechanism, as it is in the catalog."""
     return Exponential(space=frequent_words(WORDS), epsilon=EPSILON)
 
@@ -140,6 +139,6 @@ EXHIBIT = Exhibit(
     claim="metric DP at level ε",
     reason="the k nearest words are chosen by looking at the input",
     repair="Gumbel noise on all words (exponential)",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

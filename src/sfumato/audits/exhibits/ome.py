@@ -39,7 +39,7 @@ TEXTS = ("a text with code 100100…", "a text with code 011011…")
 CLAIM = f"Any two texts are told apart by a factor of at most exp({EPSILON:g}) (local DP)."
 
 
-def broken() -> Subject:
+def make_broken() -> Subject:
     """As published, λ = 100."""
     even = np.arange(PLACES) % 2 == 0
     one_from_one = np.where(even, FACTOR / (1 + FACTOR), 1 / (1 + FACTOR**3))
@@ -47,7 +47,7 @@ def broken() -> Subject:
     return _subject(one_from_one, one_from_zero)
 
 
-def repaired() -> Subject:
+def make_repaired() -> Subject:
     """Every bit is flipped with the same chance, and the chances pay for all bits together."""
     flipped = np.full(PLACES, 1 / (1 + math.exp(EPSILON / PLACES)))
     return _subject(1 - flipped, flipped)
@@ -68,6 +68,6 @@ EXHIBIT = Exhibit(
     claim="bits kept and set with chances that depend on λ = 100 are ε-local DP",
     reason="one bit alone costs about ln λ, whatever ε is",
     repair="flip each of the r·l bits with probability 1/(1+exp(ε/(r·l)))",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

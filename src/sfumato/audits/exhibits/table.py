@@ -26,7 +26,7 @@ EXHIBITS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ExhibitOutcome:
     """What came of an exhibit: the false claim must be refuted, the repaired one must not be."""
 
     exhibit: Exhibit
@@ -63,10 +63,10 @@ def find_exhibit(name: str) -> Exhibit:
     return known[name]
 
 
-def examine(exhibit: Exhibit, *, confidence: float, randomness: Randomness) -> Outcome:
+def examine(exhibit: Exhibit, *, confidence: float, randomness: Randomness) -> ExhibitOutcome:
     """Put the false claim and the repaired one to the test; the budget is that of both together."""
     each = 1 - (1 - confidence) / 2
-    return Outcome(
+    return ExhibitOutcome(
         exhibit=exhibit,
         broken=verify(exhibit.broken(), confidence=each, randomness=randomness.stream(0)),
         repaired=verify(exhibit.repaired(), confidence=each, randomness=randomness.stream(1)),

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee, metric_dp
 from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words
+from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.mechanisms.rows import FromRows, distances, log_normalised
+from sfumato.mechanisms.rows import FromRows, distances, log_normalized
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 
@@ -63,17 +63,17 @@ class WrongBottom(FromRows):
         items[:, -1] = -0.5 * self.epsilon * self.gamma + share
         beyond = len(self.space) - inside
         items[beyond == 0, -1] = -np.inf
-        logs = log_normalised(items)
+        logs = log_normalized(items)
         each = logs[:, -1] - np.log(np.maximum(beyond, 1))
         return np.where(near, logs[:, :-1], each[:, None])
 
 
-def broken() -> PointMechanism:
+def make_broken() -> PointMechanism:
     """⊥ by |W|/|L|."""
     return WrongBottom(space=frequent_words(WORDS), epsilon=EPSILON, gamma=GAMMA)
 
 
-def repaired() -> PointMechanism:
+def make_repaired() -> PointMechanism:
     """⊥ by |W∖L|, as it is in the catalog."""
     return Truncated(space=frequent_words(WORDS), epsilon=EPSILON, gamma=GAMMA)
 
@@ -84,6 +84,6 @@ EXHIBIT = Exhibit(
     claim="metric DP at level ε",
     reason="a word just beyond γ is far less likely than one just within it",
     repair="score ⊥ by ln|W∖L| (truncated)",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

@@ -6,7 +6,7 @@ What is claimed
 
 Why it is false
     Leaving out the original needs the original, so it is no post-processing. A word then has
-    probability 0 for itself and not for its neighbours, however near they are.
+    probability 0 for itself and not for its neighbors, however near they are.
 
 Repair
     Choose between the two words nearest to the noisy vector, whichever they are.
@@ -23,14 +23,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.guarantee import Guarantee
-from sfumato.audits.colours import colour_space
+from sfumato.audits.colors import color_space
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.vickrey import Vickrey, chance_of_first
-from sfumato.vectors.nearest_two import NearestTwo
+from sfumato.vectors.search import NearestTwo
 from sfumato.vectors.space import Space
 
 EPSILON = 1.0
@@ -66,22 +66,22 @@ class VickreyWithoutTheInput:
         return others[np.where(taken, words[:, 0], words[:, 1])]
 
 
-def broken() -> PointMechanism:
+def make_broken() -> PointMechanism:
     """The input is left out."""
-    return VickreyWithoutTheInput(space=colour_space(EPSILON), epsilon=EPSILON)
+    return VickreyWithoutTheInput(space=color_space(EPSILON), epsilon=EPSILON)
 
 
-def repaired() -> PointMechanism:
+def make_repaired() -> PointMechanism:
     """Vickrey as it is in the catalog."""
-    return Vickrey(space=colour_space(EPSILON), epsilon=EPSILON)
+    return Vickrey(space=color_space(EPSILON), epsilon=EPSILON)
 
 
 EXHIBIT = Exhibit(
     name="vickrey-without-input",
     source="the Vickrey mechanism (Xu et al. 2021b) with the input word dropped",
     claim="choosing among the nearest words other than the input is metric DP",
-    reason="a word has probability 0 for itself and not for its neighbours",
+    reason="a word has probability 0 for itself and not for its neighbors",
     repair="choose among the nearest words, whichever they are (vickrey)",
-    broken=broken,
-    repaired=repaired,
+    broken=make_broken,
+    repaired=make_repaired,
 )

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.core.config import FileToRead, FolderToFill
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
+from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.policies.identity import Identity
 from sfumato.policies.linguistic.entities import entities_of
 from sfumato.policies.linguistic.pipelines import Pipeline, load
-from sfumato.policies.linguistic.span_cache import remembered
+from sfumato.policies.linguistic.span_cache import remember
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -39,7 +39,7 @@ _REASONS = {
 class Contextual:
     """Named entities, pronouns, proper nouns, and the heads of subjects and objects.
 
-    An entity is labelled with its type, another word as PRONOUN, PROPER_NOUN, SUBJECT or OBJECT,
+    An entity is labeled with its type, another word as PRONOUN, PROPER_NOUN, SUBJECT or OBJECT,
     the first of these that it is. ``model`` is a spaCy pipeline with a tagger, a parser and named
     entities, by name or path: en_core_web_sm, or what the variable SFUMATO_SPACY_MODEL names,
     unless told. ``cache`` is a folder that keeps what was found for the next time; it is as private
@@ -59,7 +59,7 @@ class Contextual:
         """The same for each document, read in batches."""
         pipeline = load(self.model, policy=self.name)
         pipeline.require(self.name, "named entities", "a parser", "a tagger")
-        return remembered(
+        return remember(
             self.cache,
             (self.name, pipeline.identity) if self.cache else (),
             [document.text for document in documents],

@@ -1,7 +1,7 @@
 """Named entities: the non-contextual policy of the Selective-DP paper.
 
 What a trained model finds depends on everything around it, and nobody can say beforehand what it
-misses: score it on labelled text that is like yours.
+misses: score it on labeled text that is like yours.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling" (Section 6: all 18
@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import one_of
-from sfumato.core.config import FileToRead, FolderToFill
 from sfumato.core.errors import UnknownName
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
+from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.policies.identity import Identity
 from sfumato.policies.linguistic.pipelines import Pipeline, load
-from sfumato.policies.linguistic.span_cache import remembered
+from sfumato.policies.linguistic.span_cache import remember
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -36,7 +36,7 @@ TYPES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Entities:
-    """Named entities, each labelled with its type.
+    """Named entities, each labeled with its type.
 
     ``types`` says which count: CARDINAL, DATE, EVENT, FAC, GPE, LANGUAGE, LAW, LOC, MONEY, NORP,
     ORDINAL, ORG, PERCENT, PERSON, PRODUCT, QUANTITY, TIME, WORK_OF_ART; all of them unless told.
@@ -55,7 +55,7 @@ class Entities:
     @property
     def name(self) -> str:
         """The word entities, with the types where they were chosen: less is found then."""
-        return named("entities", self.types)
+        return name_types("entities", self.types)
 
     def find(self, document: Document) -> Spans:
         """The entities of one document."""
@@ -67,7 +67,7 @@ class Entities:
         pipeline.require("entities", "named entities")
         for kind in self.types:
             one_of("types", kind, pipeline.labels())
-        found = remembered(
+        found = remember(
             self.cache,
             ("entities", pipeline.identity) if self.cache else (),
             [document.text for document in documents],
@@ -108,6 +108,6 @@ def only(spans: Spans, types: Sequence[str]) -> Spans:
     return Spans(tuple(span for span in spans if span.label in types)) if types else spans
 
 
-def named(policy: str, types: Sequence[str]) -> str:
+def name_types(policy: str, types: Sequence[str]) -> str:
     """A policy's name with the types where they were chosen."""
     return f"{policy}({', '.join(types)})" if types else policy

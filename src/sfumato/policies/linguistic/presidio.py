@@ -18,13 +18,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import between, extra, one_of
-from sfumato.core.config import FileToRead, FolderToFill
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
+from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.policies.identity import Identity
-from sfumato.policies.linguistic.entities import check_types, named, only
+from sfumato.policies.linguistic.entities import check_types, name_types, only
 from sfumato.policies.linguistic.pipelines import TEXTS_AT_ONCE, Pipeline, load
-from sfumato.policies.linguistic.span_cache import remembered
+from sfumato.policies.linguistic.span_cache import remember
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine, EntityRecognizer, RecognizerResult
@@ -41,7 +41,7 @@ _READ_BY = ("presidio-analyzer", "phonenumbers", "tldextract")
 
 @dataclass(frozen=True, kw_only=True)
 class Presidio:
-    """What Presidio's recognizers find, labelled with Presidio's types.
+    """What Presidio's recognizers find, labeled with Presidio's types.
 
     ``types`` says which count, such as PERSON or EMAIL_ADDRESS; all of them unless told. What
     scores below ``threshold`` is left out; at 0 nothing is. ``model`` is a spaCy pipeline, by name
@@ -62,7 +62,7 @@ class Presidio:
     def name(self) -> str:
         """The word presidio, with types and threshold where they were chosen: less is found."""
         chosen = [*self.types, *([f"at least {self.threshold:g}"] if self.threshold else [])]
-        return named("presidio", chosen)
+        return name_types("presidio", chosen)
 
     def find(self, document: Document) -> Spans:
         """What Presidio finds in one document."""
@@ -76,11 +76,11 @@ class Presidio:
         for kind in self.types:
             one_of("types", kind, analyzer.get_supported_entities(pipeline.code))
         identity = ("presidio", version("presidio-analyzer"), f"{self.threshold!r}")
-        found = remembered(
+        found = remember(
             self.cache,
             (*identity, pipeline.identity) if self.cache else (),
             [document.text for document in documents],
-            lambda texts: _recognized(pipeline, analyzer, self.threshold, texts),
+            lambda texts: _recognize(pipeline, analyzer, self.threshold, texts),
         )
         return [only(spans, self.types) for spans in found]
 
@@ -93,7 +93,7 @@ class Presidio:
         return Identity(parts, private=True)
 
 
-def _recognized(
+def _recognize(
     pipeline: Pipeline, analyzer: AnalyzerEngine, threshold: float, texts: Sequence[str]
 ) -> list[Spans]:
     language = pipeline.code

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import StorageFailed
-from sfumato.corpora.spans import Span, Spans
+from sfumato.text.span import Span, Spans
 
 _KEY_BYTES = 32
 _README = """Where policies found something in private text, and as what.
@@ -30,12 +30,12 @@ It is as private as that text: do not give this folder away with a release or a 
 It may be deleted at any time; the text is then read again.
 """
 
-Identity = tuple[str, ...]
+CacheKey = tuple[str, ...]
 
 
-def remembered(
+def remember(
     folder: str,
-    identity: Identity,
+    identity: CacheKey,
     texts: Sequence[str],
     compute: Callable[[Sequence[str]], list[Spans]],
 ) -> list[Spans]:
@@ -45,7 +45,7 @@ def remembered(
     """
     if not folder:
         return compute(texts)
-    return _opened(str(Path(folder).absolute())).filled(identity, texts, compute)
+    return _open(str(Path(folder).absolute())).filled(identity, texts, compute)
 
 
 @dataclass(eq=False)
@@ -67,7 +67,7 @@ class SpanCache:
 
     def filled(
         self,
-        identity: Identity,
+        identity: CacheKey,
         texts: Sequence[str],
         compute: Callable[[Sequence[str]], list[Spans]],
     ) -> list[Spans]:
@@ -82,7 +82,7 @@ class SpanCache:
             self._add(dict(zip(missing, found, strict=True)))
         return [self._found[name] for name in names]
 
-    def _name(self, identity: Identity, text: str) -> str:
+    def _name(self, identity: CacheKey, text: str) -> str:
         # Every part stands behind its length, so that no other parts give the same bytes.
         content = "".join(f"{len(part)}:{part}" for part in (*identity, text)).encode()
         return blake2b(content, key=self._key, digest_size=16).hexdigest()
@@ -111,7 +111,7 @@ class SpanCache:
 
 
 @cache
-def _opened(folder: str) -> SpanCache:
+def _open(folder: str) -> SpanCache:
     return SpanCache(Path(folder))
 
 

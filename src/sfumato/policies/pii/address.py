@@ -1,4 +1,10 @@
-"""Street addresses in the orders in which people write them."""
+"""Street addresses in the orders in which people write them.
+
+Addresses of several parts between commas, told by how they begin or by the code at their end.
+
+"Plot 12, Jasmine Layout, near the tank, Navsagar - 603 855", "The Old Forge, Mill Lane, Orme,
+TH9 6AB".
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,82 @@ from typing import ClassVar, NamedTuple
 
 import regex
 
-from sfumato.corpora.spans import Span
-from sfumato.policies.pii import streets
-from sfumato.policies.pii.address_parts import before_code, heading, unit_first
-from sfumato.policies.pii.address_tail import any_of, tail_end
+from sfumato.policies.pii import street
 from sfumato.policies.pii.reading import Reading, cue
+from sfumato.policies.pii.street import any_of, tail_end
+from sfumato.text.span import Span
+
+_REACH = 110
+_WORD = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th)|of|the|de|la|upon|on)"
+_PART = rf"(?:\p{{Lu}}[\p{{L}}\p{{M}}'.\-]*+|[0-9]{{1,3}}(?:st|nd|rd|th))(?: {_WORD}){{0,4}}+"
+_NEAR = r"(?:near|opp\.?|opposite|behind|beside|next to|off) [\p{L}\p{M} '\-]{3,40}?"
+_INDIAN = r"[1-9][0-9]{2} ?[0-9]{3}(?![0-9])"
+_HEADS = """
+no h.no hno house plot flat door d.no shop villa block sector quarter qtr survey room gali ward
+"""
+
+
+def unit_first(text: str, start: int) -> tuple[int, int] | None:
+    """From a house, plot or flat number over the parts after it to the code or a street."""
+    head = _head_before().search(text, max(0, start - 12), start)
+    match = _after_head().match(text, start)
+    if not match or not (head or match["code"]):
+        return None
+    if not match["code"] and not _street_inside().search(match[0]):
+        return None
+    return (head.start() if head else start), match.end()
+
+
+def before_code(text: str, start: int) -> tuple[int, int] | None:
+    """Parts with a street among them that stand right before a postcode."""
+    code = _code().match(text, max(0, start - 2)) or _code().match(text, max(0, start - 1))
+    if not code or code.start("digit") != start:
+        return None
+    match = _parts_before().search(text, max(0, start - _REACH), code.start())
+    if not match or not _street_inside().search(match[0]):
+        return None
+    return match.start(), code.end()
+
+
+def heading(address: str) -> str:
+    """What an address without a house number is mentioned by: its first two parts."""
+    parts = address.split(", ")
+    head = ", ".join(parts[:2])
+    return head if len(parts) > 2 and not any(letter.isdigit() for letter in head) else ""
+
+
+@cache
+def _head_before() -> regex.Pattern[str]:
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?i:(?:{any_of(_HEADS)})\.? ?|[a-z]-?)\Z")
+
+
+@cache
+def _after_head() -> regex.Pattern[str]:
+    number = r"[0-9]{1,5}\p{L}?(?:[\-/][0-9]{1,5}\p{L}?){0,3}"
+    return regex.compile(
+        rf"{number}(?:,? {_PART}(?=,|\s|\.|\Z)|, {_NEAR}(?=,| \p{{Lu}}|[.;\n]|\Z)){{1,5}}?"
+        rf"(?:,? (?:- ?)?(?P<code>{_INDIAN})|(?=[.;\n?!]|, \p{{Ll}}| \p{{Ll}}|\Z))"
+    )
+
+
+@cache
+def _parts_before() -> regex.Pattern[str]:
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}]|\p{{L}}['\-])(?:{_PART}, ){{1,4}}(?:{_PART})?,? ?\Z"
+    )
+
+
+@cache
+def _code() -> regex.Pattern[str]:
+    return regex.compile(
+        r"(?<![\p{L}\p{N}])[A-Z]{1,2}(?P<digit>)[0-9][A-Z0-9]? ?[0-9][A-Z]{2}(?![\p{L}\p{N}])"
+    )
+
+
+@cache
+def _street_inside() -> regex.Pattern[str]:
+    return regex.compile(rf" (?:{any_of(street.SUFFIXES)}|Layout|Nagar|Enclave|Vihar|Cross)\b")
+
 
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
 _STREET_BEFORE = 60
@@ -116,7 +193,7 @@ def _box(text: str, start: int) -> _Found | None:
 
 def _town(text: str, start: int) -> _Found | None:
     floor = max(0, start - _STREET_BEFORE)
-    if _previous_word(text[floor:start]) not in _words(streets.US_STATES):
+    if _previous_word(text[floor:start]) not in _words(street.US_STATES):
         return None
     match = _town_before().search(text, floor, start)
     code = _zip().match(text, start)
@@ -174,16 +251,16 @@ def _words(text: str) -> frozenset[str]:
 def _number_first() -> regex.Pattern[str]:
     number = r"[0-9]{1,6}(?: ?[A-Za-z](?![\p{L}']))?(?:[\-/][0-9]{1,5}[A-Za-z]?)?,?"
     direction = r"(?:(?:[NSEW]{1,2}\.?|North|South|East|West) )?"
-    suffix = rf"(?:{any_of(streets.SUFFIXES)})(?![\p{{L}}])"
+    suffix = rf"(?:{any_of(street.SUFFIXES)})(?![\p{{L}}])"
     english = rf"{direction}(?:{_NAME} ){{1,4}}?{suffix}(?: {suffix}){{0,2}}\.?"
-    plain = rf"(?i:{any_of(streets.PLAIN_SUFFIXES)})(?![\p{{L}}])"
+    plain = rf"(?i:{any_of(street.PLAIN_SUFFIXES)})(?![\p{{L}}])"
     lower = (
         r"(?!(?:the|a|an|of|on|in|to|down|along|per|more|miles?|from|at|by|different|main) )"
         rf"\p{{L}}[\p{{L}}']*+ (?:(?!(?:the|a|of|on|in|to) )\p{{L}}++ )?{plain}"
     )
     main = rf"(?i:main|high|church|park|station) {plain}"
     french = (
-        rf"(?:(?:bis|ter|quater),? )?(?i:{any_of(streets.FRENCH)}) "
+        rf"(?:(?:bis|ter|quater),? )?(?i:{any_of(street.FRENCH)}) "
         r"(?:(?:de|du|des|la|le|les|l'|d'|aux?|et|saint|st|dr) ?){0,3}[\p{L}\p{M}'\-]++"
         r"(?: \p{Lu}[\p{L}\p{M}'\-]*+){0,4}"
     )
@@ -196,14 +273,14 @@ def _street_before() -> regex.Pattern[str]:
     small = (
         r"(?:de|da|do|dos|del|della|dei|di|du|des|la|le|les|el|los|las|der|den|dem|van|von|i|e|y)"
     )
-    compound = rf"(?:{capital} ){{0,2}}[\p{{L}}\p{{M}}\-]{{2,40}}?(?:{any_of(streets.JOINED)})"
-    split = rf"\p{{Lu}}[\p{{L}}\p{{M}}'\-]*+[ \-](?i:{any_of(streets.ENDINGS)})"
+    compound = rf"(?:{capital} ){{0,2}}[\p{{L}}\p{{M}}\-]{{2,40}}?(?:{any_of(street.JOINED)})"
+    split = rf"\p{{Lu}}[\p{{L}}\p{{M}}'\-]*+[ \-](?i:{any_of(street.ENDINGS)})"
     leading = (
-        rf"(?:{any_of(streets.LEADING)}) ?(?<=[ ./])(?:{small} ){{0,3}}{capital}"
+        rf"(?:{any_of(street.LEADING)}) ?(?<=[ ./])(?:{small} ){{0,3}}{capital}"
         rf"(?: (?:{small} ){{0,2}}{capital}){{0,4}}"
     )
     german = rf"(?:Am|Im|An de[rnm]|Auf de[rm]|Unter den|In de[rn]|Zu[rm]|Hinter de[rm]) {capital}"
-    named = rf"{_NAME} (?:{any_of(streets.SUFFIXES)})"
+    named = rf"{_NAME} (?:{any_of(street.SUFFIXES)})"
     return regex.compile(
         rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named})"
         r",?(?: [nN][°ºr.]{1,2}|,? ?#)? ?\Z"
@@ -250,7 +327,7 @@ def _word_end() -> regex.Pattern[str]:
 @cache
 def _town_before() -> regex.Pattern[str]:
     town = rf"(?:{_NAME}[ \n]){{0,5}}{_NAME},?[ \n]{{1,2}}"
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(streets.US_STATES)})\.?,? \Z")
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(street.US_STATES)})\.?,? \Z")
 
 
 @cache

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
 
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
 

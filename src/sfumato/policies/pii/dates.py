@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
 
 # Month names of several languages, cut where the endings begin to differ.
 _MONTHS = (

@@ -1,19 +1,70 @@
-"""The policy ``pii``: all recognizers of personal data together."""
+"""The policy ``pii``: all recognizers of personal data together.
+
+What every recognizer can do.
+
+The regions of the world by their ISO 3166 codes, so that a mistyped one is refused early.
+
+The list is that of phonenumbers; a test compares the two. It stands here because building a
+policy must not load that library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Protocol
 
 from sfumato.core.checks import one_of
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.identity import Identity
 from sfumato.policies.pii.reading import Reading
-from sfumato.policies.pii.recognizer import Recognizer
-from sfumato.policies.pii.regions import DEFAULT, known_regions
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+
+
+class Recognizer(Protocol):
+    """Finds one kind of personal data.
+
+    Every span names its rule and gives a reason; neither may hold any of the text.
+    """
+
+    @property
+    def label(self) -> str:
+        """The label of all its spans."""
+        ...
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """The stretches of this kind, in any order; they may overlap."""
+        ...
+
+
+_KNOWN = """
+AC AD AE AF AG AI AL AM AO AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
+BS BT BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC
+EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GT GU GW GY HK
+HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB
+LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY
+MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PR PS PT PW PY QA RE RO RS
+RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TA TC TD TG TH TJ TK TL
+TM TN TO TR TT TV TW TZ UA UG US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
+"""
+
+# Where English is read most, the European Union and its neighbours, and a few large others.
+DEFAULT = (
+    *("US", "CA", "GB", "IE", "AU", "NZ", "IN", "ZA"),
+    *("DE", "AT", "CH", "FR", "BE", "NL", "LU", "ES", "PT", "IT"),
+    *("SE", "NO", "DK", "FI", "IS", "EE", "LV", "LT"),
+    *("PL", "CZ", "SK", "HU", "SI", "HR", "RO", "BG", "GR", "CY"),
+    *("BR", "MX", "JP"),
+)
+
+
+@cache
+def list_regions() -> frozenset[str]:
+    """Every region that has telephone numbers."""
+    return frozenset(_KNOWN.split())
+
 
 # Where two kinds claim the same stretch, the one that stands first here names it.
 _RECOGNIZERS = {
@@ -53,7 +104,7 @@ class Pii:
 
     def __post_init__(self) -> None:
         for region in self.regions:
-            one_of("regions", region, known_regions())
+            one_of("regions", region, list_regions())
         for kind in self.types:
             one_of("types", kind, TYPES)
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
 
 _REACH = 130  # how far around a spelled-out at sign an address is looked for
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading, cue
+from sfumato.text.span import Span
 
 _SHORTEST = 15
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
 
 _HEX = "0123456789abcdefABCDEF"
 

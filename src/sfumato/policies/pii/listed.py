@@ -7,7 +7,7 @@ from functools import cache
 
 from sfumato.policies.pii.capitals import Capital, Chain
 from sfumato.policies.pii.cues import NOT_NAMES
-from sfumato.policies.pii.names import Names, listed
+from sfumato.policies.pii.names import Names, list_names
 
 _MOST = 4  # words after the given name
 _SHORTEST_SHOUT = 5  # shorter words in capitals are abbreviations too often
@@ -67,7 +67,7 @@ series season episode chapter volume part game show final system project program
 
 def names_in(chain: Chain) -> Iterator[tuple[int, int]]:
     """First and last word of every name in a chain."""
-    words, names, index = chain.words, listed(), 0
+    words, names, index = chain.words, list_names(), 0
     while index < len(words):
         last = _last_of_name(words, index, names)
         if last is None:

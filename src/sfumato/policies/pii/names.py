@@ -31,7 +31,7 @@ class Names:
 
 
 @cache
-def listed() -> Names:
+def list_names() -> Names:
     """The list that comes with the package."""
     text = files("sfumato.policies.pii").joinpath("names.txt").read_text(encoding="utf-8")
     return Names(**{title: frozenset(names) for title, names in sections(text).items()})

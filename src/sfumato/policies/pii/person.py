@@ -2,6 +2,11 @@
 
 Words around are "my name is", "Dr", "Dear", a signature, an answer to a question for a name. A
 name that was found once is found again wherever it stands with a capital in the same document.
+
+Names by the word right before or right after them: "patient Lena Fischer", "Ann Hale said".
+
+Only the words beside a chain of capitals are looked at, which is much faster than looking for
+each of these words in the whole text.
 """
 
 from __future__ import annotations
@@ -9,17 +14,75 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii import cues
-from sfumato.policies.pii.around import Cued, cued_around
 from sfumato.policies.pii.capitals import PARTICLES, Chain, chains, speaker_tags
 from sfumato.policies.pii.listed import is_thing, names_in
-from sfumato.policies.pii.names import listed, plain
+from sfumato.policies.pii.names import list_names, plain
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
+
+_BEFORE, _AFTER = 32, 32
+_FIELDS = ("by", "from", "to", "cc", "bcc")
+
+
+class Cued(NamedTuple):
+    """A name with the rule that found it."""
+
+    rule: str
+    reason: str
+    place: tuple[int, int]
+
+
+def find_cued_around(chain: Chain) -> Iterator[Cued]:
+    """A chain that follows a word for a person's part, or does what only people do."""
+    words, text = chain.words, chain.text
+    start, end = words[0].start, chain.end_of(len(words) - 1)
+    if len(words) > 1 and _follows_role(text, start):
+        yield _role(start, end)
+    elif len(words) > 2 and words[0].plain in _by_word(cues.ROLES, -1):
+        yield _role(words[1].start, end)
+    if _acts(text, end) and text[max(0, start - 4) : start].lower() != "the ":
+        yield Cued("person-acting", "does what people do", (start, end))
+
+
+def _role(start: int, end: int) -> Cued:
+    return Cued("person-role", "follows a word for a person's part", (start, end))
+
+
+def _follows_role(text: str, start: int) -> bool:
+    stretch = text[max(0, start - _BEFORE) : start]
+    before = stretch.rstrip(" :.,")
+    if before == stretch:
+        return False
+    words = before.lower().split()
+    # A letter says "By:", "To:" and "From:"; without the colon only "by" is followed by people.
+    if words and words[-1] in _FIELDS and (words[-1] == "by" or stretch[len(before)] == ":"):
+        return True
+    phrases = _by_word(cues.ROLES, -1).get(words[-1], ()) if words else ()
+    return any(words[-len(phrase) :] == phrase for phrase in phrases)
+
+
+def _acts(text: str, end: int) -> bool:
+    if text[end : end + 1] != " ":
+        return False
+    words = [word.rstrip(".,;:!?") for word in text[end : end + _AFTER].split(" ", 3)[1:3]]
+    phrases = _by_word(cues.ACTING, 0).get(words[0], ())
+    return any(words[: len(phrase)] == phrase for phrase in phrases)
+
+
+@cache
+def _by_word(phrases: str, place: int) -> dict[str, list[list[str]]]:
+    """Phrases, each as its words, by their first or last word."""
+    found: dict[str, list[list[str]]] = {}
+    for phrase in phrases.strip().splitlines():
+        words = phrase.split()
+        found.setdefault(words[place], []).append(words)
+    return found
+
 
 _WORD = r"(?:(?:[dl]|dell)'|(?:al|el)-)?+\p{Lu}[\p{L}\p{M}'\-]*+"
 _PARTICLE = rf"(?:{'|'.join(PARTICLES.split())})"
@@ -52,7 +115,7 @@ class Person:
         text, known = reading.text, set[str]()
         tags = speaker_tags(text)
         found = list(chains(text, tags))
-        cued = (cue for chain in found for cue in cued_around(chain))
+        cued = (cue for chain in found for cue in find_cued_around(chain))
         for rule, reason, (start, end) in (*_cued(text), *cued):
             words = _named(text[start:end], rule)
             if words and words[0] not in tags:
@@ -79,15 +142,17 @@ def _small_names(text: str) -> Iterator[Cued]:
     """Listed names in small letters, where a name is asked for or may be expected."""
     for line in _answer_line().finditer(text):
         for match in _small_word().finditer(text, *line.span("answer")):
-            if plain(match[1]) in listed().alone:
+            if plain(match[1]) in list_names().alone:
                 reason = "a listed name that answers a question for a name"
                 turned = _surname_before().search(text, line.start("answer"), match.start())
                 start = turned.start() if turned else match.start()
                 yield Cued("person-answer", reason, (start, _small_end(text, match.end())))
     for match in _lead().finditer(text):
         end = match.end("given")
-        if plain(match["given"]) not in listed().alone:
-            if plain(match["after"] or "") not in listed().alone or not _named(match["given"], ""):
+        if plain(match["given"]) not in list_names().alone:
+            if plain(match["after"] or "") not in list_names().alone or not _named(
+                match["given"], ""
+            ):
                 continue
             end = match.end("after")
         reason = "a listed name in small letters, where a name can stand"
@@ -98,7 +163,7 @@ def _small_end(text: str, end: int) -> int:
     """Where a name in small letters ends: at the first ordinary word, after two words at most."""
     for _ in range(2):
         match = _small_rest().match(text, end)
-        if not match or plain(match[1]) in _no_names() or plain(match[1]) in listed().words:
+        if not match or plain(match[1]) in _no_names() or plain(match[1]) in list_names().words:
             break
         end = match.end()
     return end
@@ -122,7 +187,9 @@ def _lasting(words: Iterable[str]) -> Iterator[str]:
     """Of the words of a name those by which it is known again, as the list of names writes them."""
     for word in map(plain, words):
         name = word.removesuffix("'s")
-        if len(name) > 2 and not (name in _no_names() or name in listed().words or is_thing(name)):
+        if len(name) > 2 and not (
+            name in _no_names() or name in list_names().words or is_thing(name)
+        ):
             yield name
 
 
@@ -133,7 +200,7 @@ def _named(text: str, rule: str) -> list[str]:
         words.pop(0)
     if not words or plain(words[0]) in cues.NOT_NAMES.split():
         return []
-    ordinary = [plain(word) in listed().words for word in words]
+    ordinary = [plain(word) in list_names().words for word in words]
     things = [is_thing(plain(word)) for word in words]
     if all(ordinary) or (rule != "person-title" and all(map(max, ordinary, things))):
         return []

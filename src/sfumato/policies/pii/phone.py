@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.reading import Reading, cue
+from sfumato.text.span import Span
 
 _FEWEST, _MOST = 5, 17
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading, cue
-from sfumato.policies.pii.streets import US_STATES
+from sfumato.policies.pii.street import US_STATES
+from sfumato.text.span import Span
 
 # Forms that are a postcode wherever they stand. Those with letters begin at most two characters
 # before their first digit.

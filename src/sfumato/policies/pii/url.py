@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import regex
 
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
 
 # Endings that are seldom anything but a domain; py, rs, md, so and the like are file names and
 # words more often, so they count only after a scheme or www.

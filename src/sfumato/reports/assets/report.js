@@ -3,14 +3,14 @@
 (() => {
   const read = (name) => JSON.parse(document.getElementById(name).textContent);
   const charts = read("charts");
-  const colours = new Map(Object.entries(read("colours")).map(([one, other]) => [one.toLowerCase(), other]));
+  const colors = new Map(Object.entries(read("colors")).map(([one, other]) => [one.toLowerCase(), other]));
   const root = document.documentElement;
   const system = window.matchMedia("(prefers-color-scheme: dark)");
 
-  // Data may hold a text that looks like a colour: they are left alone.
+  // Data may hold a text that looks like a color: they are left alone.
   const exchanged = (value, key) => {
     if (key === "datasets" || key === "values") return value;
-    if (typeof value === "string") return colours.get(value.toLowerCase()) ?? value;
+    if (typeof value === "string") return colors.get(value.toLowerCase()) ?? value;
     if (Array.isArray(value)) return value.map((one) => exchanged(one));
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, exchanged(one, name)]));

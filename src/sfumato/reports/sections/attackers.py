@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.reports.markup import Html, tag
+from sfumato.reports.markup import Html, Table, fold_table, tag
 from sfumato.reports.numbers import as_number, interval
 from sfumato.reports.parts import Section, bullets, paragraph
-from sfumato.reports.studied import Studied, called
-from sfumato.reports.tables import Table, folded
-from sfumato.studies.computing.attack import about_the_data
+from sfumato.reports.studied import Studied, describe_method
+from sfumato.studies.kinds.attack import about_the_data
 
 
 def attackers(study: Studied) -> Section | None:
@@ -32,7 +31,7 @@ def _attack(study: Studied, name: str) -> list[Html]:
     notes = dict.fromkeys(str(note) for _, scores in found for note in scores.get("notes") or ())
     rows = [
         (
-            called(cell),
+            describe_method(cell),
             cell.seed,
             str(one.get("metric")),
             as_number(one.get("value")),
@@ -46,11 +45,13 @@ def _attack(study: Studied, name: str) -> list[Html]:
     head = ("against", "seed", "figure", "value", "95 % interval", "by chance")
     parts = [tag("h3", {}, name), *(paragraph(one) for one in knowledge if one)]
     if notes:
-        parts.append(folded(f"Notes ({len(notes)})", bullets(list(notes)), kind="print"))
+        parts.append(fold_table(f"Notes ({len(notes)})", bullets(list(notes)), kind="print"))
     if rows:
         caption = f"Null control: {'; '.join(one for one in what if one)}"
         caption += "; and what the texts show by themselves"
-        parts.append(folded("Null control", Table(caption=caption, head=head, rows=rows).html()))
+        parts.append(
+            fold_table("Null control", Table(caption=caption, head=head, rows=rows).html())
+        )
     return parts
 
 

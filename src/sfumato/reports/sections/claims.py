@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.charts.audit import NAMES, AuditRow, audit_chart
-from sfumato.reports.markup import Html
+from sfumato.reports.markup import CellValue, Html, Table
 from sfumato.reports.numbers import as_number, epsilon_of
-from sfumato.reports.parts import Figure, Section, drawn, paragraph
-from sfumato.reports.studied import Studied, called
-from sfumato.reports.tables import Cell, Table
+from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.studied import Studied, describe_method
 from sfumato.studies.folder import CellRecord
 
 
@@ -22,7 +21,7 @@ def claims(study: Studied) -> Section | None:
     if not bounds:
         return None
     drawable = [row for one in bounds if (row := _drawable(*one)) is not None]
-    refuted = [called(cell) for cell, details in found if details.get("refuted") is True]
+    refuted = [describe_method(cell) for cell, details in found if details.get("refuted") is True]
     parts: list[Html | Figure] = [
         paragraph(
             "A guarantee says 'at most' and is proven; an audit says 'at least' and is measured, "
@@ -44,7 +43,7 @@ def claims(study: Studied) -> Section | None:
                 head=("method", "seed", "bound", "claimed ε", "measured ε, at least", "guesses"),
                 rows=[_row(*one) for one in bounds],
             ),
-            chart=drawn(lambda: audit_chart(drawable)) if drawable else None,
+            chart=draw_figure(lambda: audit_chart(drawable)) if drawable else None,
         ),
     ]
     return Section(name="claims", title="Measured against claimed privacy", parts=parts)
@@ -55,7 +54,7 @@ def _bounds(details: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _measured(details: Mapping[str, Any], name: str) -> float | None:
+def _measure(details: Mapping[str, Any], name: str) -> float | None:
     bound = _bounds(details)[name]
     return as_number(bound.get("epsilon_at_least")) if isinstance(bound, dict) else None
 
@@ -67,23 +66,23 @@ def _claimed(details: Mapping[str, Any]) -> float | None:
 
 
 def _drawable(cell: CellRecord, details: Mapping[str, Any], name: str) -> AuditRow | None:
-    measured = _measured(details, name)
+    measured = _measure(details, name)
     if name not in NAMES or measured is None or not math.isfinite(measured):
         return None
     elsewhere = " (claims something else)" if details.get("comparable") is False else ""
-    run = called(cell) + elsewhere
+    run = describe_method(cell) + elsewhere
     return AuditRow(run=run, claimed=_claimed(details), bound=name, measured=measured)
 
 
-def _row(cell: CellRecord, details: Mapping[str, Any], name: str) -> list[Cell]:
+def _row(cell: CellRecord, details: Mapping[str, Any], name: str) -> list[CellValue]:
     claimed = _claimed(details)
     right, guesses = (as_number(details.get(key)) for key in ("right", "guesses"))
     something_else = details.get("comparable") is False
     return [
-        called(cell),
+        describe_method(cell),
         cell.seed,
         NAMES.get(name, name),
         "about something else" if something_else else epsilon_of(claimed),
-        _measured(details, name),
+        _measure(details, name),
         "–" if right is None or guesses is None else f"{right:.0f} of {guesses:.0f} right",
     ]

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sfumato.charts.groups import GroupPoint, groups_chart
-from sfumato.metrics.rows import Row
-from sfumato.reports.numbers import counted, number
-from sfumato.reports.parts import Figure, Section, drawn, paragraph
-from sfumato.reports.series import Point, Quantity, points, quantities
+from sfumato.reports.markup import CellValue, Table
+from sfumato.reports.numbers import count_things, number
+from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.series import Quantity, SeriesPoint, points, quantities
 from sfumato.reports.studied import Studied
-from sfumato.reports.tables import Cell, Table
+from sfumato.results.row import Row
 
 # Figures that are drawn; the others stand among all figures.
 MOST_DRAWN = 6
@@ -64,8 +64,8 @@ def _left_out(study: Studied) -> Table | None:
     )
     if not found:
         return None
-    rows: list[list[Cell]] = [[*reason, times] for reason, times in found.items()]
-    caption = f"Groups that an attack could not look at alone: {counted(len(rows), 'case')}"
+    rows: list[list[CellValue]] = [[*reason, times] for reason, times in found.items()]
+    caption = f"Groups that an attack could not look at alone: {count_things(len(rows), 'case')}"
     if len(rows) > MOST_LISTED:
         caption += f", of which the first {MOST_LISTED} are listed"
     head = ("attack", "group", "why", "computations")
@@ -76,7 +76,7 @@ def _of(rows: Sequence[Row], field: str) -> list[Row]:
     return [row for row in rows if row.group_field == field]
 
 
-def _figure(field: str, quantity: Quantity, found: list[Point]) -> Figure:
+def _figure(field: str, quantity: Quantity, found: list[SeriesPoint]) -> Figure:
     largest = sorted(_sizes(found).items(), key=lambda item: -item[1])
     shown = [name for name, _ in largest[:MOST_GROUPS]]
     drawable = [point for point in found if point.group in shown and math.isfinite(point.value)]
@@ -94,13 +94,13 @@ def _figure(field: str, quantity: Quantity, found: list[Point]) -> Figure:
         title=f"By {field}: {quantity.said}.",
         description=said,
         table=_table(field, quantity, found),
-        chart=drawn(lambda: groups_chart(named, metric=quantity.metric, field=field))
+        chart=draw_figure(lambda: groups_chart(named, metric=quantity.metric, field=field))
         if named
         else None,
     )
 
 
-def _drawable(point: Point) -> GroupPoint:
+def _drawable(point: SeriesPoint) -> GroupPoint:
     return GroupPoint(
         place=point.said,
         group=point.group or "",
@@ -111,7 +111,7 @@ def _drawable(point: Point) -> GroupPoint:
     )
 
 
-def _sizes(found: Sequence[Point]) -> dict[str, int]:
+def _sizes(found: Sequence[SeriesPoint]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for point in found:
         name = point.group or ""
@@ -119,9 +119,9 @@ def _sizes(found: Sequence[Point]) -> dict[str, int]:
     return sizes
 
 
-def _gaps(found: Sequence[Point], quantity: Quantity) -> list[tuple[str, str, str, float]]:
+def _gaps(found: Sequence[SeriesPoint], quantity: Quantity) -> list[tuple[str, str, str, float]]:
     """For each method and level: where, who fares best, who worst, and how far apart they are."""
-    by_place: dict[str, list[Point]] = {}
+    by_place: dict[str, list[SeriesPoint]] = {}
     for point in found:
         by_place.setdefault(point.said, []).append(point)
     gaps = []
@@ -134,13 +134,13 @@ def _gaps(found: Sequence[Point], quantity: Quantity) -> list[tuple[str, str, st
     return gaps
 
 
-def _table(field: str, quantity: Quantity, found: Sequence[Point]) -> Table:
+def _table(field: str, quantity: Quantity, found: Sequence[SeriesPoint]) -> Table:
     names = list(_sizes(found))
     gaps = {place: (best, worst, gap) for place, best, worst, gap in _gaps(found, quantity)}
-    rows: list[list[Cell]] = []
+    rows: list[list[CellValue]] = []
     for place in dict.fromkeys(point.said for point in found):
         here = {point.group or "": point for point in found if point.said == place}
-        values: list[Cell] = [here[name].value if name in here else None for name in names]
+        values: list[CellValue] = [here[name].value if name in here else None for name in names]
         best, worst, gap = gaps.get(place, ("", "", None))
         rows.append([place, *values, gap, f"{best} / {worst}" if best or worst else "–"])
     sizes = _sizes(found)

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.charts.deniability import Labels, LevelRow, deniability_chart
+from sfumato.charts.deniability import LevelLabels, LevelRow, deniability_chart
 from sfumato.charts.guesses import guesses_chart
 from sfumato.metrics.deniability import most_shown
-from sfumato.reports.markup import Html
+from sfumato.reports.markup import CellValue, Html, Table
 from sfumato.reports.numbers import as_number, plain
-from sfumato.reports.parts import Figure, Section, drawn, paragraph
-from sfumato.reports.studied import Studied, called
-from sfumato.reports.tables import Cell, Table
+from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.studied import Studied, describe_method
 from sfumato.studies.folder import CellRecord
 
 # A chart for each attack on words would fill pages; the least protected ones are drawn.
@@ -57,7 +56,7 @@ def _hidden(method: str, found: Mapping[float, CellRecord]) -> Figure:
     words = max((row.n for row in some.rows), default=0)
     how = f"{draws:,} draws per word" if draws else "exact"
     held = f"fewest words that hold {1 - eta:.4g} of the probability (S)"
-    labels = Labels(
+    labels = LevelLabels(
         title=method,
         subtitle=f"{words:,} frequent public words; {how}",
         outputs_title=f"{held}, at least" if draws else held,
@@ -69,7 +68,7 @@ def _hidden(method: str, found: Mapping[float, CellRecord]) -> Figure:
         description=f"Over {words:,} frequent public words, {how}: the median word, the middle "
         "80 %, and the word that is protected least.",
         table=_table(method, levels),
-        chart=drawn(lambda: deniability_chart(drawable, labels)) if drawable else None,
+        chart=draw_figure(lambda: deniability_chart(drawable, labels)) if drawable else None,
     )
 
 
@@ -89,7 +88,7 @@ def _level(level: float, details: Mapping[str, Any]) -> LevelRow:
 
 
 def _table(method: str, levels: list[LevelRow]) -> Table:
-    rows: list[list[Cell]] = [
+    rows: list[list[CellValue]] = [
         [
             plain(one.epsilon),
             one.keep_median,
@@ -129,16 +128,18 @@ def _guesses(study: Studied) -> list[Figure]:
 def _guessed(cell: CellRecord, scores: Mapping[str, Any], success: list[dict[str, Any]]) -> Figure:
     details = scores["details"]
     said = f"attacker: {details.get('attacker')}; prior: {details.get('prior')}"
-    rows: list[list[Cell]] = [
+    rows: list[list[CellValue]] = [
         [str(one["guesses"]), one["share"], one["control"], one["chance"]] for one in success
     ]
     return Figure(
-        title=f"Words inferred against {called(cell)}.",
+        title=f"Words inferred against {describe_method(cell)}.",
         description=f"Share of words found after so many guesses; {said}.",
         table=Table(
             caption="Share of words found",
             head=("guesses", "attacker", "null control", "best blind guesses"),
             rows=rows,
         ),
-        chart=drawn(lambda: guesses_chart(success, title=called(cell), subtitle=said)),
+        chart=draw_figure(
+            lambda: guesses_chart(success, title=describe_method(cell), subtitle=said)
+        ),
     )

@@ -1,9 +1,16 @@
-"""What a page does not show. Always there, never short."""
+"""What a page does not show. Always there, never short.
+
+What is proven about one release, in a sentence and in its parts.
+"""
 
 from __future__ import annotations
 
-from sfumato.accounting.guarantee import Guarantee
-from sfumato.reports.markup import Html
+import math
+from collections.abc import Sequence
+
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.guarantees.wording import at_most, exact
+from sfumato.reports.markup import CellValue, Html, properties, tag
 from sfumato.reports.parts import Section, bullets, paragraph
 from sfumato.reports.studied import Studied
 
@@ -67,3 +74,24 @@ def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
         parts += [paragraph("Still visible in what is released:"), bullets(leaks)]
     parts += [paragraph("And in general:" if parts else "In general:"), bullets(general)]
     return Section(name=NAME, title=TITLE, parts=parts)
+
+
+def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellValue]]) -> Section:
+    """The sentence, then a table; ``further`` are lines of its own."""
+    epsilon = "∞ (nothing is proven)" if math.isinf(guarantee.epsilon) else exact(guarantee.epsilon)
+    lines: list[tuple[str, CellValue]] = [
+        ("notion of privacy", guarantee.notion.value),
+        ("ε", epsilon),
+        ("δ", at_most(guarantee.delta)),
+        ("unit", guarantee.unit),
+        ("neighbors", guarantee.neighbors),
+        ("distance", guarantee.metric or "none"),
+        ("holds for", guarantee.scope),
+        ("may be released", "yes" if guarantee.for_release else "no: see what is still visible"),
+        *further,
+    ]
+    parts: list[Html] = [
+        tag("blockquote", {}, tag("p", {}, guarantee.sentence())),
+        properties("The guarantee in its parts", lines),
+    ]
+    return Section(name="guarantee", title="What is guaranteed", parts=parts)

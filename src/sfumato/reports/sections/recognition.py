@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.charts.roc import roc_chart
-from sfumato.metrics.rows import ANCHORS
+from sfumato.reports.markup import Table
 from sfumato.reports.numbers import as_number, interval
-from sfumato.reports.parts import Figure, Section, drawn, paragraph
-from sfumato.reports.studied import Studied, called
-from sfumato.reports.tables import Table
+from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.studied import Studied, describe_method
+from sfumato.results.row import ANCHORS
 from sfumato.studies.folder import CellRecord
 
 # More curves could not be told apart.
 MOST_CURVES = 14
 
-Curve = Sequence[Sequence[float]]
+RocCurve = Sequence[Sequence[float]]
 
 
 def recognition(study: Studied) -> Section | None:
@@ -37,10 +37,17 @@ def recognition(study: Studied) -> Section | None:
         if cell.seed == first and best in _curves(scores)
     ]
     chosen = _some(drawable)
-    curves = {called(cell): curve for cell, curve in chosen}
-    legend = {called(cell): _value(areas[cell.key, best]) for cell, _ in chosen}
+    curves = {describe_method(cell): curve for cell, curve in chosen}
+    legend = {describe_method(cell): _value(areas[cell.key, best]) for cell, _ in chosen}
     rows = [
-        (called(cell), name, cell.seed, _value(area), interval(*_ends(area)), int(area.get("n", 0)))
+        (
+            describe_method(cell),
+            name,
+            cell.seed,
+            _value(area),
+            interval(*_ends(area)),
+            int(area.get("n", 0)),
+        )
         for cell, scores in found
         for name in _curves(scores)
         for area in (areas[cell.key, name],)
@@ -71,13 +78,13 @@ def recognition(study: Studied) -> Section | None:
                     head=("method", "signal", "seed", "AUC", "95 % interval", "texts"),
                     rows=rows,
                 ),
-                chart=drawn(lambda: roc_chart(curves, legend)),
+                chart=draw_figure(lambda: roc_chart(curves, legend)),
             ),
         ],
     )
 
 
-def _curves(scores: Mapping[str, Any]) -> Mapping[str, Curve]:
+def _curves(scores: Mapping[str, Any]) -> Mapping[str, RocCurve]:
     details = scores.get("details")
     curves = details.get("roc") if isinstance(details, dict) else None
     if not isinstance(curves, dict):
@@ -98,11 +105,11 @@ def _ends(figure: Mapping[str, Any]) -> tuple[float | None, float | None]:
     return as_number(figure.get("low")), as_number(figure.get("high"))
 
 
-def _some(found: list[tuple[CellRecord, Curve]]) -> list[tuple[CellRecord, Curve]]:
+def _some(found: list[tuple[CellRecord, RocCurve]]) -> list[tuple[CellRecord, RocCurve]]:
     """All, or of each method its ends, as far as curves can be told apart."""
     if len(found) <= MOST_CURVES:
         return found
-    by_method: dict[str, list[tuple[CellRecord, Curve]]] = {}
+    by_method: dict[str, list[tuple[CellRecord, RocCurve]]] = {}
     for cell, curve in found:
         by_method.setdefault(cell.method, []).append((cell, curve))
     ordered = sorted(by_method.values(), key=lambda some: some[0][0].method not in ANCHORS)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.charts.exposure import exposure_chart
-from sfumato.charts.repetitions import MeanExposure, repetitions_chart
-from sfumato.reports.markup import Html
+from sfumato.charts.exposure import MeanExposure, exposure_chart, repetitions_chart
+from sfumato.reports.markup import CellValue, Html, Table, fold_table
 from sfumato.reports.numbers import as_number, interval, number
-from sfumato.reports.parts import Figure, Section, drawn, paragraph
-from sfumato.reports.studied import Studied, called
-from sfumato.reports.tables import Cell, Table, folded
+from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.studied import Studied, describe_method
 from sfumato.studies.folder import CellRecord
 
 # The most exposed ones; further ones stand in the cells.
@@ -44,21 +42,23 @@ def secrets(study: Studied) -> Section | None:
             description="A line for each level of a method; the dashed lines are the two ends. "
             f"Seed {first}.",
             table=_means_table(found),
-            chart=drawn(lambda: repetitions_chart(means)),
+            chart=draw_figure(lambda: repetitions_chart(means)),
         ),
         Figure(
-            title=f"Every planted secret against {called(worst)}.",
+            title=f"Every planted secret against {describe_method(worst)}.",
             description="The attack on which a secret is exposed most; the band holds 19 of 20 "
             "secrets that were never planted.",
             table=_secrets_table([(worst, most)], "Planted secrets, the most exposed first"),
-            chart=drawn(lambda: exposure_chart(most)),
+            chart=draw_figure(lambda: exposure_chart(most)),
         ),
     ]
     others = [one for one in mine if one[0] is not worst]
     if others:
         caption = "Planted secrets as the attacker ranks them, the most exposed first"
         parts.append(
-            folded("The secrets against every other method", _secrets_table(others, caption).html())
+            fold_table(
+                "The secrets against every other method", _secrets_table(others, caption).html()
+            )
         )
     return Section(name="secrets", title="Secrets that can be told from the model", parts=parts)
 
@@ -87,7 +87,7 @@ def _means(cell: CellRecord, details: Details) -> list[MeanExposure]:
 def _means_table(found: Sequence[tuple[CellRecord, Details]]) -> Table:
     rows = [
         (
-            called(cell),
+            describe_method(cell),
             cell.seed,
             one["repetitions"],
             one["method"],
@@ -114,13 +114,13 @@ def _secrets_table(found: Sequence[tuple[CellRecord, Details]], caption: str) ->
     )
 
 
-def _secret(cell: CellRecord, one: Mapping[str, Any]) -> list[Cell]:
+def _secret(cell: CellRecord, one: Mapping[str, Any]) -> list[CellValue]:
     template = str(one.get("template", ""))
     times = one.get("repetitions")
     return [
         template.replace("{}", "·····"),
         str(one.get("secret", "")),
-        called(cell),
+        describe_method(cell),
         f"{times}×" if times else "never",
         _rank(one),
         one.get("space"),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 
-from sfumato.accounting.guarantee import Guarantee
-from sfumato.accounting.wording import at_most
-from sfumato.metrics.rows import LEAKAGE, UTILITY
-from sfumato.reports.markup import Html, tag
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.guarantees.wording import at_most
+from sfumato.reports.markup import CellValue, Html, Table, fold_table, tag
 from sfumato.reports.numbers import NONE, level_of, number
 from sfumato.reports.parts import Section, paragraph
-from sfumato.reports.series import Point, Quantity, ends, headline, points, whole
+from sfumato.reports.series import Quantity, SeriesPoint, ends, headline, points, whole
 from sfumato.reports.studied import Studied
-from sfumato.reports.tables import Cell, Table, folded
+from sfumato.results.row import LEAKAGE, UTILITY
 
 _WAYS = {"lower": "less is better", "higher": "more is better"}
-Place = tuple[str | None, float | None]
+MethodPlace = tuple[str | None, float | None]
 
 
 def summary(study: Studied) -> Section:
@@ -24,7 +23,7 @@ def summary(study: Studied) -> Section:
     first = [headline(rows, role, study.on_models) for role in (LEAKAGE, UTILITY)]
     shown = [one for one in first if one is not None]
     found = {one: points(rows, one) for one in shown}
-    parts = [paragraph(_shown(found))] if found else []
+    parts = [paragraph(_show(found))] if found else []
     if not study.methods:
         parts.append(paragraph("The grid of this study holds no method."))
     return Section(
@@ -34,7 +33,7 @@ def summary(study: Studied) -> Section:
     )
 
 
-def _shown(found: dict[Quantity, list[Point]]) -> str:
+def _show(found: dict[Quantity, list[SeriesPoint]]) -> str:
     said = []
     for one, some in found.items():
         beside = "".join(f"; {name}: {number(value)}" for name, value in ends(some))
@@ -47,7 +46,7 @@ def _shown(found: dict[Quantity, list[Point]]) -> str:
     return f"In this summary {', and '.join(said)}. {chosen}"
 
 
-def _method(study: Studied, method: str, found: dict[Quantity, list[Point]]) -> Html:
+def _method(study: Studied, method: str, found: dict[Quantity, list[SeriesPoint]]) -> Html:
     proven = study.guarantees(method)
     mine = {one: [point for point in some if point.method == method] for one, some in found.items()}
     places = sorted(
@@ -62,7 +61,7 @@ def _method(study: Studied, method: str, found: dict[Quantity, list[Point]]) -> 
     return tag("div", {"class": "method"}, *parts)
 
 
-def _range(quantity: Quantity, some: list[Point]) -> str:
+def _range(quantity: Quantity, some: list[SeriesPoint]) -> str:
     if not some:
         return ""
     ordered = sorted(some, key=lambda point: -math.inf if point.level is None else point.level)
@@ -84,7 +83,7 @@ def _waiting(study: Studied, method: str) -> str:
     )
 
 
-def _guarantee(proven: dict[Place, Guarantee]) -> list[Html]:
+def _guarantee(proven: dict[MethodPlace, Guarantee]) -> list[Html]:
     """The sentence of the smallest level, which others differ from in numbers; and those."""
     if not proven:
         return [paragraph("What is proven is not known yet.", kind="quiet")]
@@ -97,20 +96,20 @@ def _guarantee(proven: dict[Place, Guarantee]) -> list[Html]:
             tag("li", {}, tag("strong", {}, level_of(*where) or "no level"), ": ", one.sentence())
             for where, one in proven.items()
         ]
-        parts.append(folded("The guarantee at every level", tag("ul", {}, *others)))
+        parts.append(fold_table("The guarantee at every level", tag("ul", {}, *others)))
     return parts
 
 
 def _table(
     method: str,
-    places: list[Place],
-    proven: dict[Place, Guarantee],
-    mine: dict[Quantity, list[Point]],
+    places: list[MethodPlace],
+    proven: dict[MethodPlace, Guarantee],
+    mine: dict[Quantity, list[SeriesPoint]],
 ) -> Html:
-    rows: list[list[Cell]] = []
+    rows: list[list[CellValue]] = []
     for place in places:
         guarantee = proven.get(place)
-        row: list[Cell] = [level_of(*place) or "no level"]
+        row: list[CellValue] = [level_of(*place) or "no level"]
         row += [guarantee.notion.value, _epsilon(guarantee)] if guarantee else [NONE, NONE]
         for some in mine.values():
             here = [point for point in some if (point.parameter, point.level) == place]

@@ -1,15 +1,142 @@
-"""Samples of text before and after, and why there are none."""
+"""Samples of text before and after, and why there are none.
+
+Texts before and after, side by side: what is sensitive is marked, and what came in its place.
+
+Care
+    A text before is private text, unless it is generated or declared public. It is read only where
+    whoever makes the page names the file and says how many documents to show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import islice
 from types import MappingProxyType
 
-from sfumato.reports.markup import Html, tag
+import regex
+
+from sfumato.reports.markup import Html, join, tag
 from sfumato.reports.numbers import level_of
 from sfumato.reports.parts import Section, paragraph
-from sfumato.reports.samples import side_by_side
-from sfumato.studies.samples import Sample
+from sfumato.studies.samples import TextSample
+
+# Of a long document the beginning is shown.
+MOST_CHARACTERS = 1500
+NEW, KEPT = "new", "kept"
+
+_TOKEN = regex.compile(r"\w+|\s+|[^\w\s]")
+MarkedPiece = tuple[str, str, str]
+
+
+def side_by_side(sample: TextSample) -> Html:
+    """Before on the left, after on the right."""
+    before, after = mark_before(sample), mark_after(sample)
+    return tag(
+        "div",
+        {"class": "sample"},
+        tag("div", {}, tag("h4", {}, "before"), _text(before)),
+        tag("div", {}, tag("h4", {}, "after"), _text(after)),
+    )
+
+
+def mark_before(sample: TextSample) -> list[MarkedPiece]:
+    """The original in pieces: text, kind of mark, label. Of spans that overlap the first counts.
+
+    >>> found = ((4, 7, "name"),)
+    >>> mark_before(TextSample(method="m", level=1, before="Ask Ada.", after="", spans=found))
+    [('Ask ', '', ''), ('Ada', 'found', 'name'), ('.', '', '')]
+    """
+    text = sample.before[:MOST_CHARACTERS]
+    pieces: list[MarkedPiece] = []
+    place = 0
+    for start, end, label in sorted(sample.spans):
+        if start < place or start >= len(text) or end <= start:
+            continue
+        pieces += [(text[place:start], "", ""), (text[start:end], "found", label)]
+        place = min(end, len(text))
+    pieces.append((text[place:], "", ""))
+    pieces = [piece for piece in pieces if piece[0]]
+    return [*pieces, ("…", "", "")] if len(sample.before) > MOST_CHARACTERS else pieces
+
+
+def mark_after(sample: TextSample) -> list[MarkedPiece]:
+    """What became of it: new text is marked, and so is a sensitive word that stayed as it was.
+
+    >>> sample = TextSample(method="m", level=1, before="Ask Ada 12.", after="Ask Bob 12.",
+    ...                 spans=((4, 7, "name"), (8, 10, "number")))
+    >>> [piece[:2] for piece in mark_after(sample)]
+    [('Ask ', ''), ('Bob', 'new'), (' ', ''), ('12', 'kept'), ('.', '')]
+    """
+    before = _tokens(sample.before[:MOST_CHARACTERS])
+    after = _tokens(sample.after[: 2 * MOST_CHARACTERS])
+    # A word that differs in its capitals only is the same word.
+    old, new = ([token.casefold() for token, _ in some] for some in (before, after))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    pieces: list[MarkedPiece] = []
+    for change, start, _, begin, end in matcher.get_opcodes():
+        if change == "equal":
+            for offset, (token, _) in enumerate(after[begin:end]):
+                place = before[start + offset][1]
+                pieces.append((token, KEPT if _sensitive(sample, token, place) else "", ""))
+        elif change != "delete":
+            pieces.append(("".join(token for token, _ in after[begin:end]), NEW, ""))
+    merged = list(_merge(pieces))
+    shown: list[MarkedPiece] = []
+    room = MOST_CHARACTERS
+    for text, kind, label in merged:
+        if room <= 0:
+            break
+        shown.append((text[:room], kind, label))
+        room -= len(text)
+    cut = room < 0 or len(sample.before) > MOST_CHARACTERS
+    return [*shown, ("…", "", "")] if cut else shown
+
+
+def _sensitive(sample: TextSample, token: str, place: int) -> bool:
+    if not token[0].isalnum():
+        return False
+    return any(start <= place < end for start, end, _ in sample.spans)
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    return [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
+
+
+def _merge(pieces: Sequence[MarkedPiece]) -> Iterator[MarkedPiece]:
+    """Neighbors of the same kind as one."""
+    waiting: MarkedPiece | None = None
+    for piece in pieces:
+        if waiting is not None and waiting[1:] == piece[1:]:
+            waiting = waiting[0] + piece[0], piece[1], piece[2]
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = piece
+    if waiting is not None:
+        yield waiting
+
+
+def _text(pieces: Sequence[MarkedPiece]) -> Html:
+    return tag("p", {"dir": "auto"}, join(_piece(*piece) for piece in pieces))
+
+
+def _piece(text: str, kind: str, label: str) -> str:
+    if not kind:
+        return text
+    said = tag("small", {}, label) if label else Html("")
+    return tag("mark", {"class": kind}, text, said)
+
+
+def some(samples: Sequence[TextSample], count: int) -> list[TextSample]:
+    """So many of each method."""
+    methods = dict.fromkeys((sample.method, sample.level) for sample in samples)
+    return [
+        sample
+        for method in methods
+        for sample in islice((s for s in samples if (s.method, s.level) == method), count)
+    ]
+
 
 NO_PARAMETERS: Mapping[str, str | None] = MappingProxyType({})
 _LEGEND = (
@@ -23,7 +150,9 @@ _LEGEND = (
 
 
 def texts(
-    samples: Sequence[Sample], why_none: str, parameters: Mapping[str, str | None] = NO_PARAMETERS
+    samples: Sequence[TextSample],
+    why_none: str,
+    parameters: Mapping[str, str | None] = NO_PARAMETERS,
 ) -> Section:
     """Side by side, by method and level."""
     if not samples:

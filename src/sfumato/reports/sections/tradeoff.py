@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sfumato.calibration.choosing import basis
 from sfumato.calibration.equal_leakage import calibrate
-from sfumato.calibration.selecting import select
+from sfumato.calibration.permission import basis
+from sfumato.calibration.select import select
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.rows import ANCHORS, LEAKAGE, UTILITY, Row
-from sfumato.reports.markup import Html
+from sfumato.reports.markup import CellValue, Html, Table
 from sfumato.reports.numbers import interval
-from sfumato.reports.parts import Figure, Section, bullets, drawn, paragraph
-from sfumato.reports.series import Point, Quantity, points, telling, whole
+from sfumato.reports.parts import Figure, Section, bullets, draw_figure, paragraph
+from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
 from sfumato.reports.studied import Studied
-from sfumato.reports.tables import Cell, Table
+from sfumato.results.row import ANCHORS, LEAKAGE, UTILITY, Row
 
 # One for each attack; further figures stand in the table of all.
 MOST_DRAWN = 5
 
-Place = tuple[str, str | None, float | None]
+QuantityPlace = tuple[str, str | None, float | None]
 
 
 def tradeoff(study: Studied) -> Section | None:
@@ -51,7 +50,7 @@ def tradeoff(study: Studied) -> Section | None:
     )
 
 
-def _places(rows: Sequence[Row], quantity: Quantity) -> dict[Place, Point]:
+def _places(rows: Sequence[Row], quantity: Quantity) -> dict[QuantityPlace, SeriesPoint]:
     return {(point.method, point.parameter, point.level): point for point in points(rows, quantity)}
 
 
@@ -86,7 +85,7 @@ def _figure(
         description=f"Leakage is {leakage.said}; {leakage.better} is better.{against} With the two "
         "ends between which every method lies.",
         table=_table(leakage, utility, found, kept),
-        chart=drawn(lambda: calibration_chart(sweeps, anchors, labels)),
+        chart=draw_figure(lambda: calibration_chart(sweeps, anchors, labels)),
     )
     if not verdicts:
         return [figure]
@@ -96,7 +95,7 @@ def _figure(
 
 def _curves(
     rows: Sequence[Row], leakage: Quantity, utility: Quantity | None
-) -> tuple[dict[Place, float], list[str]]:
+) -> tuple[dict[QuantityPlace, float], list[str]]:
     """Monotone curves of leakage, and whether each method's figures are fit for one.
 
     Only where the corpus is public: which curve is fit is something to choose by.
@@ -109,7 +108,7 @@ def _curves(
     )
     # The tests of fitness draw at random; a page is the same for the same figures.
     found = calibrate(selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0))
-    curves: dict[Place, float] = {
+    curves: dict[QuantityPlace, float] = {
         (method.name, method.parameter, level): fitted
         for method in found.methods
         if method.fit is not None
@@ -132,9 +131,9 @@ def _axes(study: Studied) -> dict[str, str]:
 
 
 def _drawable(
-    found: dict[Place, Point],
-    kept: dict[Place, Point],
-    curves: dict[Place, float],
+    found: dict[QuantityPlace, SeriesPoint],
+    kept: dict[QuantityPlace, SeriesPoint],
+    curves: dict[QuantityPlace, float],
     axes: dict[str, str],
 ) -> tuple[list[Sweep], list[Anchor]]:
     sweeps, anchors = [], []
@@ -158,11 +157,11 @@ def _drawable(
     return sweeps, anchors
 
 
-def _methods(found: dict[Place, Point]) -> set[str]:
+def _methods(found: dict[QuantityPlace, SeriesPoint]) -> set[str]:
     return {place[0] for place in found} | set(ANCHORS)
 
 
-def _spot(point: Point | None) -> Spot | None:
+def _spot(point: SeriesPoint | None) -> Spot | None:
     if point is None:
         return None
     return Spot(value=point.value, low=_finite(point.low), high=_finite(point.high))
@@ -175,12 +174,17 @@ def _finite(value: float | None) -> float | None:
 def _table(
     leakage: Quantity,
     utility: Quantity | None,
-    found: dict[Place, Point],
-    kept: dict[Place, Point],
+    found: dict[QuantityPlace, SeriesPoint],
+    kept: dict[QuantityPlace, SeriesPoint],
 ) -> Table:
-    rows: list[list[Cell]] = []
+    rows: list[list[CellValue]] = []
     for place, point in found.items():
-        row: list[Cell] = [point.said, point.value, interval(point.low, point.high), point.chance]
+        row: list[CellValue] = [
+            point.said,
+            point.value,
+            interval(point.low, point.high),
+            point.chance,
+        ]
         if utility is not None:
             use = kept.get(place)
             row += [use.value, interval(use.low, use.high)] if use else [None, "–"]

@@ -12,7 +12,7 @@ Why it holds
     which up to a thousand physical batches are added. A scale depends on no record but its own.
 
 Adaptive
-    The bound follows a quantile of the norms. What is learnt about the norms is a release of its
+    The bound follows a quantile of the norms. What is learned about the norms is a release of its
     own: every record of a batch counts +½ if its norm is within the bound and −½ if not, so one
     record moves the sum by ½, and the sum gets noise of standard deviation ``count_noise``. That is
     a Gaussian release with multiplier 2·count_noise (``count_multiplier``), about the same records

@@ -15,32 +15,83 @@ Why rows are not mixed
     same whatever the other rows are, and however many. Normalization over the batch, detached or
     not, a state that is passed from row to row, a capacity that rows share, or an axis taken for
     the rows that is not, do not pass.
+
+Ways around the noise: what a forward pass writes into the model, and batch statistics.
+
+Why it matters
+    Gradients get noise; what else a batch leaves in the model does not, and is saved with it. A
+    batch normalization keeps averages of what went through it, an embedding with ``max_norm``
+    shortens the lines that were looked up, also when it is frozen. And what is normalized by the
+    other rows of a batch depends on them, whether or not that shows in a gradient.
+
+Why nothing is missed
+    Torch counts the changes of every tensor. Parameters and all buffers that are saved must have
+    the same count before the model is called and after the backward pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
 from sfumato.core.randomness import Randomness
-from sfumato.training.clipping.layers.choosing import rule_for, slot_for, unsupported
-from sfumato.training.clipping.layers.layer import Batch, Layer, Role
+from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role
+from sfumato.training.clipping.layers.rules import rule_for, slot_for, unsupported
 from sfumato.training.clipping.records import Records
-from sfumato.training.clipping.replays import Inputs, tensors_in
+from sfumato.training.clipping.replays import ModelInputs, tensors_in
 from sfumato.training.clipping.rounding import (
-    Measured,
+    MeasuredNorms,
     refuse_coarse_products,
     shares,
     together,
 )
-from sfumato.training.clipping.row_checks import Schedule, Split, check_call
-from sfumato.training.clipping.side_doors import refuse_batch_statistics, refuse_changes, state_of
+from sfumato.training.clipping.row_checks import CheckSchedule, RowSplit, check_call
 from sfumato.training.clipping.slots import Slot
+
+BufferVersions = Mapping[str, tuple[int, int]]
+
+
+def refuse_batch_statistics(model: nn.Module) -> None:
+    """Name the layers that let the rows of a batch see each other."""
+    for name, module in model.named_modules():
+        if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None):
+            raise UnsupportedLayer(
+                f"layer {name!r} ({type(module).__name__}) normalizes over the batch: its rows see "
+                "each other, and averages of them are kept without noise. Replace it, for instance "
+                "by LayerNorm, or freeze it and call its eval()"
+            )
+
+
+def state_of(model: nn.Module) -> BufferVersions:
+    """Which tensor stands where, and how often it was changed."""
+    return {name: (id(one), one._version) for name, one in _save(model)}
+
+
+def refuse_changes(before: BufferVersions, model: nn.Module) -> None:
+    """Name what was changed since then by something else than a private step."""
+    after = state_of(model)
+    changed = sorted(name for name, state in before.items() if after.get(name) != state)
+    if changed:
+        raise UnsupportedLayer(
+            f"{', '.join(changed)} was changed while the model was computing: it would be saved "
+            "with the model, and holds the text without noise. Switch that off (eval(), no "
+            "max_norm), or replace the layer; use this model no further"
+        )
+
+
+def _save(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    for prefix, module in model.named_modules():
+        passing = module._non_persistent_buffers_set
+        for held in (module._parameters, module._buffers):
+            for name, one in held.items():
+                if one is not None and name not in passing and not one.is_inference():
+                    yield (f"{prefix}.{name}" if prefix else name), one
 
 
 class Recording:
@@ -53,7 +104,7 @@ class Recording:
 
     def __init__(self, model: nn.Module, coin: Randomness | None = None) -> None:
         self.model = model
-        self.batch = Batch()
+        self.batch = CurrentBatch()
         self.layers = _layers(model, self.batch)
         self.slots = _slots(model, self.layers)
         refuse_batch_statistics(model)
@@ -65,7 +116,7 @@ class Recording:
             model.__dict__["forward"] = self._call_root
         self._parameters_checked = False
         self.coin = coin or Randomness.secure()
-        self._calls, self._gradients = Schedule(self.coin), Schedule(self.coin)
+        self._calls, self._gradients = CheckSchedule(self.coin), CheckSchedule(self.coin)
         self._half: Tensor | None = None
         self._comparing, self._comparisons = False, 0
         self.compared = False
@@ -130,7 +181,7 @@ class Recording:
             self.clear()
             raise
 
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient over all parameters, and a bound on it."""
         slots = [slot for slot in self.slots.values() if slot.used]
         parts = [slot.measure(records) for slot in slots]
@@ -151,7 +202,7 @@ class Recording:
         """For each parameter the records' gradients times their weights, summed; forgets them."""
         for name, slot in self.slots.items():
             if slot.used:
-                total = slot.weighted_sum(_rounded(weights, slot.parameter.dtype), records)
+                total = slot.weighted_sum(_round(weights, slot.parameter.dtype), records)
                 slot.clear()
                 yield name, total
 
@@ -261,13 +312,13 @@ class Recording:
             return
         # Only here numbers turn their signs, in every other comparison.
         if (not compared or first.is_floating_point()) and self._calls.due():
-            split = Split.drawn(len(first), self.coin, flipped=self._comparisons % 2 == 1)
+            split = RowSplit.drawn(len(first), self.coin, flipped=self._comparisons % 2 == 1)
             self._comparisons += 1
-            if check_call(self, Inputs(args, kwargs), split):
+            if check_call(self, ModelInputs(args, kwargs), split):
                 self._calls.passed()
             refuse_changes(self._state, self.model)
         if self._gradients.due():
-            self._half = Split.drawn(len(first), self.coin).looked_at
+            self._half = RowSplit.drawn(len(first), self.coin).looked_at
 
     def _traced(self, value: Any) -> Any:
         """Numbers that enter the model, so that their rows can be seen to stay apart as well."""
@@ -300,7 +351,7 @@ class Recording:
         return type(self.model).forward(self.model, *args, **kwargs)
 
 
-def _layers(model: nn.Module, batch: Batch) -> list[Layer]:
+def _layers(model: nn.Module, batch: CurrentBatch) -> list[Layer]:
     found: list[Layer] = []
     strangers: dict[nn.Parameter, str] = {}
     for name, module in model.named_modules():
@@ -315,7 +366,7 @@ def _layers(model: nn.Module, batch: Batch) -> list[Layer]:
             found.append(layer)
         else:
             kind = type(module).__name__
-            strangers |= {one: f"{_joined(name, key)} ({kind})" for key, one in own.items()}
+            strangers |= {one: f"{_join(name, key)} ({kind})" for key, one in own.items()}
     # A module may hold a parameter that only a layer below it uses.
     used = {parameter for layer in found for parameter in layer.trainable().values()}
     missing = [name for parameter, name in strangers.items() if parameter not in used]
@@ -350,10 +401,10 @@ def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
     return {names[parameter]: slot for parameter, slot in known.items()}
 
 
-def _rounded(weights: Tensor, dtype: torch.dtype) -> Tensor:
+def _round(weights: Tensor, dtype: torch.dtype) -> Tensor:
     """Weights in the precision of a parameter; one so small that rounding could double it is 0."""
     return torch.where(weights.abs() < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
 
 
-def _joined(name: str, key: str) -> str:
+def _join(name: str, key: str) -> str:
     return f"{name}.{key}" if name else key

@@ -97,7 +97,7 @@ def still_draws() -> AbstractContextManager[object]:
     return StillDraws()  # type: ignore[no-untyped-call]
 
 
-class Inputs:
+class ModelInputs:
     """What a model was called with, by row.
 
     The rows are the first axis of the first tensor. Other tensors have as many on their first axis,
@@ -126,7 +126,7 @@ class Inputs:
                 return one.detach().clone()
             return one.detach().index_select(axis, rows.to(one.device))
 
-        args, kwargs = _mapped(self._given, taken)
+        args, kwargs = _map(self._given, taken)
         return args, kwargs
 
 
@@ -150,17 +150,17 @@ def _inside(value: Any) -> Iterable[Any]:
     return ()
 
 
-def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
     """The same structure with other tensors."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, Mapping):
         found = copy.copy(value)
         for key, inner in value.items():
-            found[key] = _mapped(inner, function)  # type: ignore[index]
+            found[key] = _map(inner, function)  # type: ignore[index]
         return found
     if isinstance(value, list | tuple):
-        inner = [_mapped(one, function) for one in value]
+        inner = [_map(one, function) for one in value]
         return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
     return value
 

@@ -72,7 +72,7 @@ MORE = 1.02
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredNorms:
     """Of each record the square of its gradient's norm, and what rounding may have done to it."""
 
     square: Tensor
@@ -96,37 +96,37 @@ class Measured:
         """The records whose norm should be measured more closely."""
         return (self.doubt > shares(self.dtype)[0] * self.square).nonzero()[:, 0]
 
-    def of(self, records: Tensor) -> Measured:
+    def of(self, records: Tensor) -> MeasuredNorms:
         """Some of the records."""
         square, doubt, size = (one[records] for one in self.parts())
-        return Measured(square, doubt, size, self.dtype)
+        return MeasuredNorms(square, doubt, size, self.dtype)
 
-    def replaced(self, records: Tensor, closer: Measured) -> Measured:
+    def replaced(self, records: Tensor, closer: MeasuredNorms) -> MeasuredNorms:
         """With some of the records measured again."""
         pairs = zip(self.parts(), closer.parts(), strict=True)
         square, doubt, size = (one.index_copy(0, records, other) for one, other in pairs)
-        return Measured(square, doubt, size, self.dtype)
+        return MeasuredNorms(square, doubt, size, self.dtype)
 
     def parts(self) -> tuple[Tensor, Tensor, Tensor]:
         """Square, doubt and size."""
         return self.square, self.doubt, self.size
 
 
-def together(parts: Sequence[Measured]) -> Measured:
+def together(parts: Sequence[MeasuredNorms]) -> MeasuredNorms:
     """The gradient over several parameters: squares add up."""
     square, doubt, size = (
         torch.stack(one) for one in zip(*(part.parts() for part in parts), strict=True)
     )
     coarsest = max((one.dtype for one in parts), key=lambda dtype: torch.finfo(dtype).eps)
-    return Measured(square.sum(0), doubt.sum(0), size.square().sum(0).sqrt(), coarsest)
+    return MeasuredNorms(square.sum(0), doubt.sum(0), size.square().sum(0).sqrt(), coarsest)
 
 
-def one_after_another(parts: Iterable[Measured]) -> Measured:
+def one_after_another(parts: Iterable[MeasuredNorms]) -> MeasuredNorms:
     """The records of several measurements as one."""
     every = list(parts)
     columns = zip(*(one.parts() for one in every), strict=True)
     square, doubt, size = (torch.cat(column) for column in columns)
-    return Measured(square, doubt, size, every[0].dtype)
+    return MeasuredNorms(square, doubt, size, every[0].dtype)
 
 
 def gamma(additions: int, dtype: torch.dtype) -> float:
@@ -145,7 +145,7 @@ def shares(dtype: torch.dtype) -> tuple[float, float]:
     return DOUBT * coarseness, DRIFT * coarseness
 
 
-def formed(gradients: Tensor) -> Measured:
+def bound_formed(gradients: Tensor) -> MeasuredNorms:
     """Of gradients that are added to the sum as they stand: (records, …, width)."""
     dtype, width = gradients.dtype, gradients.shape[-1]
     # Along the last axis in single precision, then in double: these sums are the long ones.
@@ -153,15 +153,17 @@ def formed(gradients: Tensor) -> Measured:
     squared = lengths.square().reshape(len(lengths), -1).sum(1)
     underflow = gradients[0].numel() * torch.finfo(dtype).tiny if len(gradients) else 0.0
     doubt = gamma(width + 8, dtype) * squared + underflow
-    return Measured(squared, doubt, (squared + doubt).sqrt(), dtype)
+    return MeasuredNorms(squared, doubt, (squared + doubt).sqrt(), dtype)
 
 
-def approximated(gradients: Tensor, size: Tensor, additions: int) -> Measured:
+def bound_approximated(gradients: Tensor, size: Tensor, additions: int) -> MeasuredNorms:
     """Of gradients whose entries are sums of so many products, with A = ``size``."""
-    like = formed(gradients)
+    like = bound_formed(gradients)
     # As many as a bound allows for are not counted here again.
     error = gamma(max(0, additions + 4 - CHAIN), like.dtype) * size
-    return Measured(like.square, like.doubt + error * (2 * like.size + error), size, like.dtype)
+    return MeasuredNorms(
+        like.square, like.doubt + error * (2 * like.size + error), size, like.dtype
+    )
 
 
 def lengths(places: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.replays import (
-    Inputs,
+    ModelInputs,
     draw_once,
     draws,
     row_axis,
@@ -63,7 +63,7 @@ SLACK, SLACK_IN_OTHER_SHAPES = 1e-4, 1e-3
 LossesOf = Callable[[Tensor], Tensor]
 
 
-class Schedule:
+class CheckSchedule:
     """When to compare: the first batches that prove something, then at random."""
 
     def __init__(self, coin: Randomness) -> None:
@@ -79,7 +79,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class RowSplit:
     """A half of the rows to look at, and other rows in the places of the rest."""
 
     kept: Tensor
@@ -88,7 +88,7 @@ class Split:
     flipped: bool
 
     @classmethod
-    def drawn(cls, rows: int, coin: Randomness, *, flipped: bool = False) -> Split:
+    def drawn(cls, rows: int, coin: Randomness, *, flipped: bool = False) -> RowSplit:
         """Of two rows or more; one at least is looked at and one at least is not.
 
         ``flipped`` turns the sign of all numbers in the batch.
@@ -113,7 +113,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RowPlaces:
     """A batch to be computed: which row stands where, and which of them change sign."""
 
     rows: Tensor
@@ -134,7 +134,7 @@ class Seen:
         return Seen([one[rows.to(one.device)] for one in self.results], norms, self.total)
 
 
-class Found(Enum):
+class Coupling(Enum):
     """The outcome of a comparison."""
 
     SAME = auto()
@@ -143,14 +143,14 @@ class Found(Enum):
 
 
 # From a batch to its results, by row, and a number whose gradient is to be looked at.
-Look = Callable[[Places], tuple[list[Tensor], Tensor]]
+Look = Callable[[RowPlaces], tuple[list[Tensor], Tensor]]
 
 
-def check_call(recording: Recording, inputs: Inputs, split: Split) -> bool:
+def check_call(recording: Recording, inputs: ModelInputs, split: RowSplit) -> bool:
     """Compare what a model computes for some rows; whether numbers were finite."""
     outputs = _Outputs(inputs.rows)
 
-    def look(places: Places) -> tuple[list[Tensor], Tensor]:
+    def look(places: RowPlaces) -> tuple[list[Tensor], Tensor]:
         args, kwargs = inputs.taken(places.rows, places.flipped)
         results = recording.model(*args, **kwargs)
         if is_dataclass(results) and not isinstance(results, Mapping):
@@ -169,22 +169,22 @@ def check_call(recording: Recording, inputs: Inputs, split: Split) -> bool:
         changes["changes when other rows of its batch are left out"] = comparison.left_out
     for change, compare in changes.items():
         outcome = _outcome_of(compare)
-        if outcome is Found.OTHER:
+        if outcome is Coupling.OTHER:
             raise CoupledRows(
                 f"what the model computes for a row {change}; rows must not see each other, "
                 "neither through gradients nor through numbers that are detached, such as a mean "
                 "over the batch or a capacity that rows share"
             )
-        if outcome is Found.HIDDEN:
+        if outcome is Coupling.HIDDEN:
             return False
     return True
 
 
-def _outcome_of(compare: Callable[[], Found]) -> Found:
+def _outcome_of(compare: Callable[[], Coupling]) -> Coupling:
     try:
         return compare()
     except _Incomparable:
-        return Found.SAME
+        return Coupling.SAME
     except Exception as error:
         if is_about_memory(error):
             raise
@@ -195,13 +195,13 @@ def _outcome_of(compare: Callable[[], Found]) -> Found:
         ) from None
 
 
-def check_losses(recording: Recording, losses_of: LossesOf, split: Split, length: float) -> bool:
+def check_losses(recording: Recording, losses_of: LossesOf, split: RowSplit, length: float) -> bool:
     """Compare losses of some rows and their gradients; whether numbers were finite.
 
     Gradients much shorter than ``length`` contribute next to nothing, and are as good as equal.
     """
 
-    def look(places: Places) -> tuple[list[Tensor], Tensor]:
+    def look(places: RowPlaces) -> tuple[list[Tensor], Tensor]:
         losses = losses_of(places.rows)
         if not isinstance(losses, Tensor) or losses.shape != places.rows.shape:
             raise InvalidArgument(
@@ -215,13 +215,13 @@ def check_losses(recording: Recording, losses_of: LossesOf, split: Split, length
     changes = {"are replaced": comparison.replaced, "are left out": comparison.left_out}
     for change, compare in changes.items():
         outcome = compare()
-        if outcome is Found.OTHER:
+        if outcome is Coupling.OTHER:
             raise CoupledRows(
                 f"the loss of a row, or its gradient, changes when other rows of its batch {change}"
                 "; rows must not see each other in the model, and a loss may be divided by what "
                 "the row itself has or by a public constant, never by a number of the batch"
             )
-        if outcome is Found.HIDDEN:
+        if outcome is Coupling.HIDDEN:
             return False
     return True
 
@@ -230,40 +230,40 @@ class _Comparison:
     """One batch, and the same rows in other company."""
 
     def __init__(
-        self, recording: Recording, look: Look, split: Split, length: float | None = None
+        self, recording: Recording, look: Look, split: RowSplit, length: float | None = None
     ) -> None:
         self.recording, self.look, self.split, self._length = recording, look, split, length
         flipped = torch.full((split.rows,), split.flipped)
-        self._whole = Places(torch.arange(split.rows), flipped)
+        self._whole = RowPlaces(torch.arange(split.rows), flipped)
         # The others have both signs: their own, and the other one where rows have theirs.
-        self._replaced = Places(split.replaced, flipped ^ ~split.looked_at)
-        self._half = Places(split.kept, flipped[: len(split.kept)])
+        self._replaced = RowPlaces(split.replaced, flipped ^ ~split.looked_at)
+        self._half = RowPlaces(split.kept, flipped[: len(split.kept)])
 
     def begin(self) -> None:
         """See the batch as it is."""
         self.base, self.drew = self._see(self._whole, self.split.signs)
 
-    def replaced(self) -> Found:
+    def replaced(self) -> Coupling:
         """With other rows in the places of the rest, under the same draws."""
         other, _ = self._see(self._replaced, self.split.signs)
         return self._compare(self.base, other.of(self.split.kept), SLACK)
 
-    def left_out(self) -> Found:
+    def left_out(self) -> Coupling:
         """Without the rest."""
         signs, slack = self.split.signs[self.split.kept], SLACK_IN_OTHER_SHAPES
         if not self.drew:
             return self._compare(self.base, self._see(self._half, signs)[0], slack)
         base = self._see(self._whole, self.split.signs, still=True)[0]
         outcome = self._compare(base, self._see(self._half, signs, still=True)[0], slack)
-        if outcome is Found.OTHER:
+        if outcome is Coupling.OTHER:
             # Chance that cannot be held still, in a kernel of its own, is no influence of rows.
             again = self._see(self._whole, self.split.signs, still=True, fresh=True)[0]
-            if self._compare(base, again.of(self.split.kept), slack) is not Found.SAME:
-                return Found.SAME
+            if self._compare(base, again.of(self.split.kept), slack) is not Coupling.SAME:
+                return Coupling.SAME
         return outcome
 
     def _see(
-        self, places: Places, signs: Tensor, *, still: bool = False, fresh: bool = False
+        self, places: RowPlaces, signs: Tensor, *, still: bool = False, fresh: bool = False
     ) -> tuple[Seen, bool]:
         """What is computed for a batch, and whether something was drawn in it."""
         recording, records = self.recording, Records(len(places.rows))
@@ -280,26 +280,26 @@ class _Comparison:
         drew = not all(torch.equal(*one) for one in zip(before, after, strict=True))
         return Seen([one.detach() for one in results], norms, total), drew
 
-    def _compare(self, whole: Seen, other: Seen, slack: float) -> Found:
+    def _compare(self, whole: Seen, other: Seen, slack: float) -> Coupling:
         mine = whole.of(self.split.kept)
         length = float(mine.norms.mean()) if self._length is None else self._length
         if not _finite(mine) or not _finite(other):
-            return Found.HIDDEN
+            return Coupling.HIDDEN
         for one, same in zip(mine.results, other.results, strict=True):
             sizes = torch.maximum(_lengths(one), _lengths(same))
             allowed = slack * (sizes + sizes.max() + (self._length or 0.0))
             if bool((_lengths(one - same) > allowed).any()):
-                return Found.OTHER
+                return Coupling.OTHER
         allowed = slack * (torch.maximum(mine.norms, other.norms) + length)
         if bool(((mine.norms - other.norms).abs() > allowed).any()):
-            return Found.OTHER
+            return Coupling.OTHER
         shared = whole.total.keys() & other.total.keys()
         apart = [
             (whole.total[name].double() - other.total[name].double()).norm() for name in shared
         ]
         if math.hypot(*map(float, apart)) > float(allowed.sum()):
-            return Found.OTHER
-        return Found.SAME
+            return Coupling.OTHER
+        return Coupling.SAME
 
 
 class _Incomparable(Exception):
@@ -307,7 +307,7 @@ class _Incomparable(Exception):
 
 
 class _Outputs:
-    """The results of a model by row; what they are like is learnt from the whole batch."""
+    """The results of a model by row; what they are like is learned from the whole batch."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows

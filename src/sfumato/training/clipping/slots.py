@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor
 
 from sfumato.training.clipping.records import Records
-from sfumato.training.clipping.rounding import Measured, formed, weigh
+from sfumato.training.clipping.rounding import MeasuredNorms, bound_formed, weigh
 
 
 class Slot(ABC):
@@ -35,10 +35,10 @@ class Slot(ABC):
         """Whether any layer wrote something down."""
 
     @abstractmethod
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
 
-    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+    def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
         """The same of some records, with less doubt, at whatever cost."""
         return self.measure(records).of(which)
 
@@ -73,9 +73,9 @@ class VectorSlot(Slot):
         """Whether any layer wrote something down."""
         return self._rows is not None
 
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
-        return formed(self._of_records(records))
+        return bound_formed(self._of_records(records))
 
     def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
         """Sum of the records' gradients, each times its weight."""

@@ -27,23 +27,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import CannotResume
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel
-from sfumato.training.checkpoints import Checkpoint
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.load import LoadedModel
+from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.course import Course
 from sfumato.training.failures import refuse_diverged
-from sfumato.training.loop import ORDER, Watch
-from sfumato.training.optimisers import put_back
-from sfumato.training.resuming import last_checkpoint, ledger_of, paid_if_undefined
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.folder import RunFolder
+from sfumato.training.loop import ORDER, WatchSteps
+from sfumato.training.optimizers import put_back
 from sfumato.training.saving import saving
-from sfumato.training.selective.interleaved_plan import InterleavedPlan
+from sfumato.training.selective.interleaved_plan import InterleavedPlan, all_steps
 from sfumato.training.selective.interleaved_steps import InterleavedRun
 from sfumato.training.selective.stretch_records import StretchRecords
-from sfumato.training.selective.turn_order import all_steps
 
 
 def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defaults
@@ -54,7 +52,7 @@ def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defau
     *,
     randomness: Randomness | None = None,
     folder: RunFolder | None = None,
-    watch: Watch | None = None,
+    watch: WatchSteps | None = None,
 ) -> Guarantee:
     """Train a recurrent model on documents in turns; the promise about the trained model."""
     plan.require(records)
@@ -71,7 +69,7 @@ def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defau
 
 
 def _train(
-    run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None, watch: Watch | None
+    run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None, watch: WatchSteps | None
 ) -> None:
     plan = run.plan
     first = ledger.charged if ledger else 0

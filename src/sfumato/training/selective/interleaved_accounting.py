@@ -3,7 +3,7 @@
 Guarantee
     E epochs of at most K private stretches per record are together one Gaussian release with shift
     μ = (s/σ)·√(E·K·(1 + r)), σ being the noise multiplier of gradients and states alike; s = 1 for
-    zero-out neighbours (a record's private part is null in one corpus: gradient 0, state 0), s = 2
+    zero-out neighbors (a record's private part is null in one corpus: gradient 0, state 0), s = 2
     for replacement (its private part is another one); r = 0 if states are reset, 1 if hidden and
     cell state are clipped together, 2 if each has the bound for itself.
 
@@ -30,14 +30,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sfumato.accounting.accountants import spent
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian, computable_noise
 from sfumato.accounting.gaussian import gaussian_epsilon
-from sfumato.accounting.solving import least, rounded_up
+from sfumato.accounting.solving import least, round_up
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
 
-# By how much noise multipliers a record's contribution may move between neighbours.
+# By how much noise multipliers a record's contribution may move between neighbors.
 MOVES = {"zero-out": 1.0, "replacement": 2.0}
 # How many releases of full weight a state is, beside the gradient of its stretch.
 RELEASES = {"reset": 0, "noise": 1, "separate": 2}
@@ -55,13 +55,13 @@ class Visits:
     epochs: int
     stretches: int
     state: str = "noise"
-    neighbours: str = "zero-out"
+    neighbors: str = "zero-out"
 
     def __post_init__(self) -> None:
         at_least("epochs", self.epochs, 0, None)
         at_least("stretches", self.stretches, 1)
         one_of("state", self.state, RELEASES)
-        one_of("neighbours", self.neighbours, MOVES)
+        one_of("neighbors", self.neighbors, MOVES)
 
     @property
     def releases(self) -> int:
@@ -74,7 +74,7 @@ class Visits:
             return 0.0
         if not computable_noise("noise_multiplier", noise_multiplier):
             return math.inf
-        return MOVES[self.neighbours] / noise_multiplier * math.sqrt(self.releases)
+        return MOVES[self.neighbors] / noise_multiplier * math.sqrt(self.releases)
 
     def epsilon(self, noise_multiplier: float, *, delta: float) -> float:
         """The proven level; infinite without noise."""
@@ -90,7 +90,7 @@ class Visits:
         )
         if not 0 < found < math.inf:
             raise InvalidArgument(f"epsilon={epsilon:g} cannot be planned for; take another level")
-        return rounded_up(found)
+        return round_up(found)
 
 
 def paper_epsilon(*, noise_multiplier: float, rate: float, updates: int, delta: float) -> float:
@@ -101,4 +101,4 @@ def paper_epsilon(*, noise_multiplier: float, rate: float, updates: int, delta: 
     if not noise_multiplier:
         return math.inf
     event = SampledGaussian(noise_multiplier=noise_multiplier, rate=min(1.0, rate), count=updates)
-    return spent([event], "rdp").epsilon(delta)
+    return compute_spending([event], "rdp").epsilon(delta)

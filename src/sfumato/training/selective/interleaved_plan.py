@@ -1,35 +1,118 @@
 """A plan for interleaved training: everything that decides its privacy.
 
 Guarantee
-    (F, ε, δ)-selective DP for zero-out neighbours: two corpora with the same public tokens and the
+    (F, ε, δ)-selective DP for zero-out neighbors: two corpora with the same public tokens and the
     same policy bits, of which one has the private part of one document replaced by null. It covers
     all weights and all released states together. ``interleaved_accounting`` says why.
 
 Care
     K, the most private stretches of any document, decides the noise, and follows from the policy's
     bits, which are public by definition. One document with many stretches makes all others pay.
+
+Who takes which turn when: full batches of stretches, each document once per epoch.
+
+A step takes one turn of each of up to ``batch_size`` documents. Documents have different numbers of
+turns. Were a batch of documents worked through until its longest one is done, most steps would
+serve a few documents only, at the price of a full one; so a document that is done makes room for
+the next.
+
+Guarantee
+    In every epoch each document takes all its turns, in reading order, and at most one in a step.
+    So a record contributes to as many private sums per epoch as it has private stretches, once to
+    each. The steps of an epoch are as few as can be, and their number is the same for every order.
+
+Why it holds
+    The turns of all documents are laid end to end, in the epoch's order, and the line is cut into
+    lanes of equal length, of which step t takes what stands at t (McNaughton 1959). A lane is at
+    least as long as a document has turns, so a document that is cut in two never meets itself. The
+    order is drawn without looking at private text, and lengths are counted in turns, which are
+    public: nothing rests on the order being secret.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
-from sfumato.accounting.deltas import caution, resolved_delta
-from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.delta import caution, resolve_delta
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.bounds import COMPUTABLE_NORM, Clipping
-from sfumato.training.plan import PrivacyCaution
+from sfumato.training.plan import PrivacyCaution, check_record
 from sfumato.training.privacy import Privacy
-from sfumato.training.record_name import check_record
 from sfumato.training.sampling import Sampling, Shuffled
 from sfumato.training.selective.interleaved_accounting import Visits, paper_epsilon
 from sfumato.training.selective.stretch_records import StretchRecords
-from sfumato.training.selective.turn_order import steps_per_epoch
 from sfumato.training.stages import countable
+
+
+@dataclass(frozen=True)
+class Step:
+    """The documents that take a turn, and which one; ``step`` counts from 0 over all epochs."""
+
+    step: int
+    documents: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
+def steps_per_epoch(turns: NDArray[np.int64], batch_size: int) -> int:
+    """As few as can be: enough for all turns, and for the document with the most of them.
+
+    >>> steps_per_epoch(np.array([1, 1, 5, 2]), 2), steps_per_epoch(np.array([1, 7]), 2)
+    (5, 7)
+    """
+    return max(int(turns.max()), -(-int(turns.sum()) // batch_size))
+
+
+def epoch(
+    turns: NDArray[np.int64], batch_size: int, order: NDArray[np.intp]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For every step of an epoch the documents that take a turn, and which turn it is."""
+    length = steps_per_epoch(turns, batch_size)
+    counts = turns[order]
+    owner = np.repeat(order, counts).astype(np.int64)
+    begin = np.repeat(np.cumsum(counts) - counts, counts)
+    place = np.arange(len(owner))
+    # A document that is cut by the end of a lane goes on at the beginning of the next one, which is
+    # earlier: those are its first turns.
+    edge = (place // length) * length
+    ahead = np.repeat(
+        _beyond(begin_of=np.cumsum(counts) - counts, counts=counts, length=length), counts
+    )
+    numbers = np.where(edge > begin, place - edge, place - begin + ahead)
+    for step in range(length):
+        yield owner[step::length], numbers[step::length]
+
+
+def all_steps(
+    turns: NDArray[np.int64], batch_size: int, epochs: int, key: int, *, first: int = 0
+) -> Iterator[Step]:
+    """The steps from ``first`` on, in orders that follow from ``key``."""
+    length, orders = steps_per_epoch(turns, batch_size), Randomness.reproducible(key)
+    for number in range(first // length, epochs):
+        order = orders.stream(number).uniform(len(turns)).argsort(kind="stable")
+        for place, (documents, numbers) in enumerate(epoch(turns, batch_size, order)):
+            step = number * length + place
+            if step >= first:
+                yield Step(step, documents, numbers)
+
+
+def _beyond(
+    *, begin_of: NDArray[np.int64], counts: NDArray[np.int64], length: int
+) -> NDArray[np.int64]:
+    """How many turns of each document stand in the lane behind the one in which it begins."""
+    end_of_lane = (begin_of // length + 1) * length
+    beyond: NDArray[np.int64] = np.maximum(0, begin_of + counts - end_of_lane)
+    return beyond
+
 
 STATES = ("noise", "reset")
 _SCOPE = "{what}, over {epochs} with at most {stretches} per document"
@@ -105,7 +188,7 @@ class InterleavedPlan:
         epochs = _refuse_what_is_not_planned(privacy)
         private, size = records.private, min(privacy.batch_sizes[0], len(records))
         units, stretches = int((private > 0).sum()), int(private.max())
-        delta = resolved_delta(privacy.delta, units)
+        delta = resolve_delta(privacy.delta, units)
         visits = Visits(epochs=epochs, stretches=stretches, state=interleaving.state)
         steps = steps_per_epoch(records.turns, size)
         countable(privacy.epochs * steps)
@@ -172,15 +255,15 @@ class InterleavedPlan:
         """The promise about the trained model, before a policy is named."""
         scope = _SCOPE.format(
             what=_WHAT[self.interleaving.state],
-            epochs=_counted(self.epochs, "epoch", "epochs"),
-            stretches=_counted(self.stretches, "private stretch", "private stretches"),
+            epochs=_count(self.epochs, "epoch", "epochs"),
+            stretches=_count(self.stretches, "private stretch", "private stretches"),
         )
         if not self.private:
             return replace(no_guarantee(unit=self.unit, scope=scope), record=self.record)
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
-            neighbours="two corpora of which one lacks the private part of one document",
+            neighbors="two corpora of which one lacks the private part of one document",
             epsilon=max(self.epsilon(), 1e-12),
             delta=self.delta,
             record=self.record,
@@ -229,5 +312,5 @@ def _refuse_what_is_not_planned(privacy: Privacy) -> int:
     return int(privacy.epochs)
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def _count(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"

@@ -8,6 +8,23 @@ Guarantee
 Why it holds
     The public update is computed from public tokens, the weights so far and states that were
     released: post-processing. What else is computed in a private stretch ends with it.
+
+The state of a recurrent network as it leaves a private stretch: clipped and noised, or reset.
+
+Guarantee
+    The released states of a step are Gaussian releases with noise multiplier z: the state of a
+    document, hidden and cell taken as one vector, has a norm of at most C and gets noise of
+    standard deviation z·C in every coordinate. A document whose private part is null has the state
+    0 before the noise, so its release moves by at most C. ``reset`` releases nothing at all.
+
+Why it holds
+    Hidden and cell state are shortened together, by one scale; taken one by one with the same C
+    each, they would be two releases. Every document has noise of its own: states are not summed,
+    and what is done with one of them later follows from its release.
+
+Care
+    The number of coordinates does not matter for privacy, but it does for use: the noise is z·C·√d
+    long and the state at most C. A small C keeps what the network reads next from being drowned.
 """
 
 from __future__ import annotations
@@ -21,22 +38,62 @@ from typing import TypeGuard
 import torch
 from torch import Tensor
 
+from sfumato.accounting.events import computable_noise
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
-from sfumato.models.initial import drawn_from
-from sfumato.models.loading import LoadedModel
+from sfumato.models.architecture import draw_weights_from
+from sfumato.models.load import LoadedModel
+from sfumato.models.lstm_layer import State
 from sfumato.models.lstm_network import LstmForCausalLM
+from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
+from sfumato.training.clipping.noise import add_noise
 from sfumato.training.course import Course
 from sfumato.training.failures import naming_nobody
 from sfumato.training.loop import DROPOUT, NOISE, Progress, clipper
-from sfumato.training.optimisers import make_optimiser, rate_factor, set_rate, tell_noise
-from sfumato.training.private_step import PrivateStep, make_private
-from sfumato.training.selective.interleaved_plan import InterleavedPlan
-from sfumato.training.selective.state_release import StateRelease
-from sfumato.training.selective.stretch_batches import Rows, chunks, row_batches, states_behind
-from sfumato.training.selective.stretch_records import Stretch, StretchRecords
-from sfumato.training.selective.turn_order import Step
+from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
+from sfumato.training.selective.interleaved_plan import InterleavedPlan, Step
+from sfumato.training.selective.stretch_records import (
+    Rows,
+    StretchRecords,
+    TokenRange,
+    chunks,
+    row_batches,
+    states_behind,
+)
+from sfumato.training.steps import PrivateStep, make_private
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateRelease:
+    """Bound and noise of the states that leave private stretches."""
+
+    clip_norm: float
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        Flat(self.clip_norm)
+        computable_noise("noise_multiplier", self.noise_multiplier)
+
+    def release(self, states: State, randomness: Randomness) -> State:
+        """Hidden and cell states (documents × size), safe to go on with.
+
+        ``randomness`` must be a stream that is used for nothing else.
+        """
+        joined = clip_state(torch.cat(states, dim=1), self.clip_norm)
+        if self.noise_multiplier:
+            add_noise([joined], self.noise_multiplier * self.clip_norm, randomness)
+        hidden, cell = joined.chunk(2, dim=1)
+        return hidden, cell
+
+
+def clip_state(states: Tensor, clip_norm: float) -> Tensor:
+    """Every row, shortened to the bound where it is longer."""
+    norms = torch.linalg.vector_norm(states.double(), dim=1)
+    if not bool(norms.isfinite().all()):
+        raise UndefinedGradient("a state of this batch is not finite; lower the learning rate")
+    return (states * Flat(clip_norm).scales(norms)[:, None].to(states.dtype)).contiguous()
+
 
 # An independent stream beside those of the loop.
 STATES = 4
@@ -81,16 +138,16 @@ class InterleavedRun:
         network.train()
         rate = plan.interleaving.public_learning_rate or course.learning_rate
         # Nothing is to be known about noise where there is none.
-        kind = "sgd" if course.optimiser == "sgd" else "adam"
+        kind = "sgd" if course.optimizer == "sgd" else "adam"
         step = make_private(
             network,
-            make_optimiser(course.optimiser, network.parameters(), course.learning_rate),
+            make_optimizer(course.optimizer, network.parameters(), course.learning_rate),
             clipper=clipper(plan.clipping),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.batch_size,
             randomness=randomness.stream(NOISE),
         )
-        public = make_optimiser(kind, network.parameters(), rate)
+        public = make_optimizer(kind, network.parameters(), rate)
         return cls(network, records, plan, course, randomness, model.context, public, step)
 
     def may_wait(self, states: object) -> TypeGuard[dict[int, Tensor]]:
@@ -113,14 +170,14 @@ class InterleavedRun:
         private = {place: one.private for place, one in enumerate(turns) if one.middle < one.end}
         tokens = sum(one.end - one.begin for one in turns)
         states = self._entering(step)
-        with naming_nobody(), drawn_from(self.randomness.stream(DROPOUT).stream(step.step)):
+        with naming_nobody(), draw_weights_from(self.randomness.stream(DROPOUT).stream(step.step)):
             loss = self.public_update(public, states, needed=private.keys())
             loss += self.private_update(private, states, step.step)
             self._leave(step, states)
         return Progress(step.step + 1, loss / tokens, tokens, time.perf_counter() - began)
 
     def public_update(
-        self, stretches: Mapping[int, Stretch], states: Tensor, *, needed: Collection[int] = ()
+        self, stretches: Mapping[int, TokenRange], states: Tensor, *, needed: Collection[int] = ()
     ) -> float:
         """The plain step on the mean loss of all public tokens; the sum of their losses.
 
@@ -145,7 +202,9 @@ class InterleavedRun:
         self.public.zero_grad(set_to_none=True)
         return total
 
-    def private_update(self, stretches: Mapping[int, Stretch], states: Tensor, step: int) -> float:
+    def private_update(
+        self, stretches: Mapping[int, TokenRange], states: Tensor, step: int
+    ) -> float:
         """The private step on private stretches, each document clipped; the sum of their losses.
 
         If no member has one, which is public, there is nothing to protect and no step.

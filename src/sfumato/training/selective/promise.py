@@ -1,7 +1,7 @@
 """What selective training promises: for private parts, under a policy, and for nothing else.
 
 Guarantee
-    (F, ε, δ)-selective DP for zero-out neighbours: two corpora with the same public tokens and the
+    (F, ε, δ)-selective DP for zero-out neighbors: two corpora with the same public tokens and the
     same policy bits, of which one has the private part of one record replaced by null, so that the
     record contributes nothing to the private stream.
 
@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sfumato.accounting.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.core.keys import Key
+from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.policies.identity import is_keyed, policy_code
 from sfumato.policies.policy import Policy
 
 SCOPE = "the weights of the model after every step"
-NEIGHBOURS = (
+NEIGHBORS = (
     "two corpora with the same public text and the same private places, of which one lacks what "
     "the policy {policy} finds in {one}"
 )
@@ -53,7 +53,7 @@ class Misses:
     of: int
 
     def __str__(self) -> str:
-        return f" (measured on labelled text: {self.missed:,} of {self.of:,} spans missed)"
+        return f" (measured on labeled text: {self.missed:,} of {self.of:,} spans missed)"
 
 
 def not_found(policy: str, misses: Misses | None) -> str:
@@ -70,7 +70,7 @@ def under(guarantee: Guarantee, policy: Policy, key: Key | None = None) -> Guara
     return stated.leaking(LINK_LEAK) if is_keyed(code) else stated
 
 
-def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
+def promise_selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
     """The promise of the private stream, as one about what a policy of that name finds."""
     missed = not_found(policy, misses)
     if guarantee.notion is Notion.NONE:
@@ -80,13 +80,13 @@ def selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -
     stated = replace(
         guarantee,
         notion=Notion.SELECTIVE_DP,
-        neighbours=NEIGHBOURS.format(policy=policy, one=one),
+        neighbors=NEIGHBORS.format(policy=policy, one=one),
         uncovered=(missed, f"a secret that stands in {several}", *guarantee.uncovered),
     )
     return stated.leaking(*VISIBLE)
 
 
-def redacted(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
+def promise_redacted(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
     """Redaction proves nothing: what the policy misses was trained on in the clear."""
     nothing = replace(no_guarantee(unit=guarantee.unit, scope=SCOPE), record=guarantee.record)
     return nothing.not_covering(not_found(policy, misses)).leaking(*VISIBLE)

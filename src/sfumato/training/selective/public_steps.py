@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import CannotResume
 from sfumato.core.randomness import Randomness
-from sfumato.models.initial import drawn_from
-from sfumato.models.loading import LoadedModel
+from sfumato.models.architecture import draw_weights_from
+from sfumato.models.load import LoadedModel
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
-from sfumato.training.optimisers import make_optimiser, put_back
+from sfumato.training.optimizers import make_optimizer, put_back
 from sfumato.training.records import TokenRecords
 from sfumato.training.stages import countable
 
@@ -88,8 +88,8 @@ class PublicSteps:
         randomness: Randomness,
     ) -> None:
         self.model, self.records, self.public, self.course = model, records, public, course
-        self.optimiser = make_optimiser(
-            "sgd" if course.optimiser == "sgd" else "adam",
+        self.optimizer = make_optimizer(
+            "sgd" if course.optimizer == "sgd" else "adam",
             model.network.parameters(),
             public.learning_rate,
         )
@@ -106,28 +106,28 @@ class PublicSteps:
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint; all of it follows from public text and released weights."""
-        return {"taken": self.taken, "optimiser": self.optimiser.state_dict()}
+        return {"taken": self.taken, "optimizer": self.optimizer.state_dict()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a checkpoint; the order of what is left is drawn anew."""
-        taken, optimiser = state.get("taken"), state.get("optimiser")
+        taken, optimizer = state.get("taken"), state.get("optimizer")
         if (
             not isinstance(taken, int)
-            or not isinstance(optimiser, dict)
-            or not put_back(self.optimiser, optimiser)
+            or not isinstance(optimizer, dict)
+            or not put_back(self.optimizer, optimizer)
         ):
             raise CannotResume("the checkpoint belongs to another method; start a new run")
         self.taken = taken
 
     def _step(self, members: NDArray[np.int64]) -> None:
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         groups = physical_batches(
             self.records,
             members,
             most_tokens=max(self.course.tokens_at_once, self.records.context),
             divisor=self.course.divisor,
         )
-        with drawn_from(self._randomness.stream(1).stream(self.taken)):
+        with draw_weights_from(self._randomness.stream(1).stream(self.taken)):
             for group in groups:
                 for rows in group:
                     logits = self.model.network(
@@ -135,8 +135,8 @@ class PublicSteps:
                     ).logits
                     losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
                     (losses.sum() / len(members)).backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
 
     def _endless(self, randomness: Randomness) -> Iterator[NDArray[np.int64]]:
         """Every record once per pass, in random order."""

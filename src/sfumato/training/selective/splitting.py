@@ -7,21 +7,30 @@ Guarantee
 Why it holds
     A mask is the type in square brackets, as in redaction: neither words nor lengths show. The
     text is put together from the pieces outside the stretches and from masks, nothing else.
+
+From places in a text to its tokens, for any subword tokenizer.
+
+A token is inside if it shares a character with a place: a token that spells the end of a public
+word and the beginning of a private one is private as a whole. Tokens that spell no character of the
+text, such as those for the beginning and the end of a document, are nobody's secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Spans
-from sfumato.corpora.stretches import stretches
-from sfumato.corpora.words import Words
-from sfumato.mechanisms.redact import Redact
-from sfumato.policies.policy import Policy, found_in
+import numpy as np
+from numpy.typing import NDArray
 
-Place = tuple[int, int]
+from sfumato.mechanisms.redact import Redact
+from sfumato.models.tokenizer import Tokenizer
+from sfumato.policies.policy import Policy, find_in
+from sfumato.text.document import Document
+from sfumato.text.span import Spans, stretches
+from sfumato.text.words import Words
+
+Extent = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -34,24 +43,24 @@ class Split:
 
     original: Document
     public: str = field(repr=False)
-    private: tuple[Place, ...]
-    masks: tuple[Place, ...]
+    private: tuple[Extent, ...]
+    masks: tuple[Extent, ...]
 
 
 def split(document: Document, policy: Policy) -> Split:
     """Put a mask over every stretch that the policy finds."""
-    return _masked(document, policy.find(document))
+    return _mask(document, policy.find(document))
 
 
 def split_each(documents: Iterable[Document], policy: Policy) -> list[Split]:
     """The same for many documents."""
-    return [_masked(document, spans) for document, spans in found_in(policy, documents)]
+    return [_mask(document, spans) for document, spans in find_in(policy, documents)]
 
 
-def _masked(document: Document, spans: Spans) -> Split:
+def _mask(document: Document, spans: Spans) -> Split:
     found = stretches(spans, Words.of(document.text))
     pieces: list[str] = []
-    masks: list[Place] = []
+    masks: list[Extent] = []
     copied = length = 0
     for stretch, mask in zip(found, Redact().replace(found), strict=True):
         before = document.text[copied : stretch.start]
@@ -67,3 +76,26 @@ def _masked(document: Document, spans: Spans) -> Split:
         private=tuple((stretch.start, stretch.end) for stretch in found),
         masks=tuple(masks),
     )
+
+
+def inside(text: str, places: Sequence[Extent], tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    """For every token of a text whether it shares a character with one of the places."""
+    return overlapping(tokenizer.places(text), places, len(text))
+
+
+def overlapping(
+    tokens: Sequence[Extent], places: Sequence[Extent], length: int
+) -> NDArray[np.bool_]:
+    """For every token, given by its characters, whether it shares one with a place.
+
+    >>> overlapping([(0, 2), (2, 5), (5, 6)], [(4, 5)], 6).tolist()
+    [False, True, False]
+    """
+    steps = np.zeros(length + 1, dtype=np.int64)
+    for start, end in places:
+        if start < end:
+            steps[start] += 1
+            steps[end] -= 1
+    # How many covered characters stand before each character.
+    before = np.concatenate([[0], np.cumsum(np.cumsum(steps)[:-1] > 0)])
+    return np.array([before[end] > before[start] for start, end in tokens], dtype=np.bool_)

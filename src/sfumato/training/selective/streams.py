@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
-from sfumato.corpora.documents import Document
+from sfumato.models.tokenizer import Tokenizer
 from sfumato.policies.policy import Policy
-from sfumato.tokenizers.tokenizer import Tokenizer
-from sfumato.training.records import Cut, TokenRecords, language_records
-from sfumato.training.selective.alignment import inside
-from sfumato.training.selective.splitting import Split, split_each
+from sfumato.text.document import Document
+from sfumato.training.records import Cut, TokenRecords, make_language_records
+from sfumato.training.selective.splitting import Split, inside, split_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ def selective_streams(
         )
     # First all documents: a complaint about one of them then names it by its place in the corpus.
     public = _with_masks(splits, tokenizer, cut)
-    private = marked_records(
+    private = make_marked_records(
         [one.original for one in secret],
         [_private_places(one, tokenizer) for one in secret],
         tokenizer,
@@ -63,14 +62,14 @@ def selective_streams(
     return Streams(public, private, chosen / max(1, tokens))
 
 
-def redacted_records(
+def make_redacted_records(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> TokenRecords:
     """Records of the documents with masks over what the policy finds; masks are not predicted."""
     return _with_masks(split_each(documents, policy), tokenizer, cut)
 
 
-def marked_records(
+def make_marked_records(
     documents: Sequence[Document],
     marks: Sequence[NDArray[np.bool_]],
     tokenizer: Tokenizer,
@@ -81,17 +80,17 @@ def marked_records(
     The token for the beginning of a document is never predicted, that for its end only if the
     flags say so (one flag more than there are tokens).
     """
-    records = language_records(documents, tokenizer, cut)
+    records = make_language_records(documents, tokenizer, cut)
     # A document without a token has no row; its only flag is that of its end. Neither has a token
     # that nothing stands before or behind: there is nothing to predict it from.
-    framed = [_framed(one, tokenizer) for one in marks if len(one) > 1]
+    framed = [_frame(one, tokenizer) for one in marks if len(one) > 1]
     flags = [_kept(one, cut) for one in framed if len(one) > 1]
     return replace(records, wanted=np.concatenate(flags))
 
 
 def _with_masks(splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:
     """Records of the public text; masks are read, and not predicted."""
-    return marked_records(
+    return make_marked_records(
         [replace(one.original, text=one.public) for one in splits],
         [_not_masks(one, tokenizer) for one in splits],
         tokenizer,
@@ -104,7 +103,7 @@ def _kept(flags: NDArray[np.bool_], cut: Cut) -> NDArray[np.bool_]:
     return flags if cut.long == "split" else flags[: cut.context + 1]
 
 
-def _framed(flags: NDArray[np.bool_], tokenizer: Tokenizer) -> NDArray[np.bool_]:
+def _frame(flags: NDArray[np.bool_], tokenizer: Tokenizer) -> NDArray[np.bool_]:
     before = [] if tokenizer.begin is None else [False]
     after = [] if tokenizer.end is None else [flags[-1]]
     framed: NDArray[np.bool_] = np.concatenate([before, flags[:-1], after]).astype(np.bool_)

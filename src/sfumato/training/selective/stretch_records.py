@@ -17,26 +17,38 @@ Why it holds
 Care
     One space before a private stretch is counted into it: subword tokenizers join a space to the
     word behind it, and a model would else learn to read numbers that never occur in ordinary text.
+
+Stretches as physical batches: padded rows of a bounded number of places.
+
+Care
+    Shapes follow from the lengths of private stretches; do not log them. The order of rows within a
+    step means nothing, since they are summed; so they are grouped by length, and little is wasted
+    on padding. Rows are padded on the right, so the state behind a row is that at its own length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sfumato.core.errors import BadInput
-from sfumato.corpora.documents import Document
+from sfumato.models.lstm_layer import State, run
+from sfumato.models.lstm_network import LstmForCausalLM
+from sfumato.models.tokenizer import Tokenizer, Tokens
 from sfumato.policies.policy import Policy
-from sfumato.tokenizers.tokenizer import Tokenizer, Tokens
+from sfumato.text.document import Document
+from sfumato.training.clipping.losses import IGNORED
 from sfumato.training.selective.splitting import Split, split_each
 
 _DOCUMENTS_AT_A_TIME = 512
 
-Stretch = tuple[int, int]
+TokenRange = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,12 @@ class Turn:
     end: int
 
     @property
-    def public(self) -> Stretch:
+    def public(self) -> TokenRange:
         """The public places."""
         return self.begin, self.middle
 
     @property
-    def private(self) -> Stretch:
+    def private(self) -> TokenRange:
         """The private places."""
         return self.middle, self.end
 
@@ -121,7 +133,7 @@ def stretch_records(
     streams: list[Tokens] = []
     cuts: list[Turn] = []
     first, length, empty = [0], 0, 0
-    for tokens, bits in _tokenized(documents, policy, tokenizer):
+    for tokens, bits in _tokenize(documents, policy, tokenizer):
         turns = turns_of(bits, length)
         if not turns:
             empty += 1
@@ -165,7 +177,7 @@ def turns_of(bits: NDArray[np.bool_], start: int = 0) -> list[Turn]:
     return turns
 
 
-def _tokenized(
+def _tokenize(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer
 ) -> Iterator[tuple[Tokens, NDArray[np.bool_]]]:
     """The tokens of every document with the policy's bit for each; none for an empty one."""
@@ -174,7 +186,7 @@ def _tokenized(
         pieces = [_pieces(one) for one in some]
         encoded = iter(tokenizer.encode_many([text for one in pieces for text, _ in one]))
         for one in pieces:
-            yield _joined([(next(encoded), private) for _, private in one], tokenizer)
+            yield _join([(next(encoded), private) for _, private in one], tokenizer)
 
 
 def _pieces(one: Split) -> list[tuple[str, bool]]:
@@ -191,7 +203,7 @@ def _pieces(one: Split) -> list[tuple[str, bool]]:
     return [(piece, private) for piece, private in cut if piece]
 
 
-def _joined(
+def _join(
     pieces: Sequence[tuple[Tokens, bool]], tokenizer: Tokenizer
 ) -> tuple[Tokens, NDArray[np.bool_]]:
     kind = tokenizer.number_type
@@ -213,3 +225,65 @@ def _joined(
             tokens.insert(place, np.array([edge], dtype=kind))
             bits.insert(place, np.array([False]))
     return np.concatenate(tokens), np.concatenate(bits)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Stretches of different members of a step, a row each; ``members`` are in increasing order."""
+
+    input_ids: Tensor = field(repr=False)
+    labels: Tensor = field(repr=False)
+    lengths: Tensor = field(repr=False)
+    members: Tensor = field(repr=False)
+
+    def of(self, some: Tensor) -> Rows:
+        """Some of the rows, in any order."""
+        parts = (self.input_ids, self.labels, self.lengths, self.members)
+        return Rows(*(one[some] for one in parts))
+
+
+def chunks(stretch: TokenRange, longest: int) -> Iterator[TokenRange]:
+    """A stretch in pieces that gradients do not flow between."""
+    begin, end = stretch
+    for start in range(begin, end, longest):
+        yield start, min(start + longest, end)
+
+
+def row_batches(
+    records: StretchRecords, stretches: Mapping[int, TokenRange], most_places: int
+) -> Iterator[Rows]:
+    """The stretches of some members, none of them empty, in batches of at most so many places."""
+    waiting: list[int] = []
+    for member in sorted(stretches, key=lambda one: stretches[one][1] - stretches[one][0]):
+        begin, end = stretches[member]
+        if waiting and (len(waiting) + 1) * (end - begin) > most_places:
+            yield _rows(records, stretches, sorted(waiting))
+            waiting = []
+        waiting.append(member)
+    if waiting:
+        yield _rows(records, stretches, sorted(waiting))
+
+
+@torch.no_grad()
+def states_behind(network: LstmForCausalLM, rows: Rows, before: State) -> State:
+    """Hidden and cell state after the last token of every row, from those before the first."""
+    embedded = network.dropout(network.embedding(rows.input_ids))
+    course = run(network.lstm.weights(), embedded, before)
+    each = torch.arange(len(rows.lengths))
+    return course.hidden[rows.lengths, each], course.cells[rows.lengths, each]
+
+
+def _rows(records: StretchRecords, stretches: Mapping[int, TokenRange], members: list[int]) -> Rows:
+    lengths = np.array([stretches[one][1] - stretches[one][0] for one in members])
+    tokens = np.full((len(members), lengths.max()), records.padding, dtype=np.int64)
+    labels = np.full_like(tokens, IGNORED)
+    for row, member in enumerate(members):
+        begin, end = stretches[member]
+        tokens[row, : end - begin] = records.tokens[begin:end]
+        labels[row, : end - begin] = records.tokens[begin + 1 : end + 1]
+    return Rows(
+        input_ids=torch.from_numpy(tokens),
+        labels=torch.from_numpy(labels),
+        lengths=torch.from_numpy(lengths),
+        members=torch.tensor(members),
+    )

@@ -16,11 +16,10 @@ from sfumato.attacks.exposure.candidates import Frame
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary
-from sfumato.corpora.canary_manifest import PlantedCanary
-from sfumato.models.loading import LoadedModel, load_model
-from sfumato.tokenizers.bpe import SPECIAL, as_tokenizer, assembled
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.corpora.canaries import Canary, PlantedCanary
+from sfumato.models.bpe import SPECIAL, as_tokenizer, assemble_tokenizer
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.tokenizer import Tokenizer
 
 TEMPLATE = "My ID is {}."
 FRAME = Frame(". ", TEMPLATE)
@@ -36,7 +35,7 @@ SIZES: dict[str, dict[str, object]] = {
 @cache
 def bytes_only() -> Tokenizer:
     """Every character is a token, so every digit is."""
-    return as_tokenizer(assembled([]), name="bytes")
+    return as_tokenizer(assemble_tokenizer([]), name="bytes")
 
 
 @cache

@@ -13,16 +13,15 @@ from sfumato.attacks import attack as protocol
 from sfumato.attacks.attack import Inputs
 from sfumato.attacks.exposure import attack as module
 from sfumato.attacks.exposure.attack import Exposure
-from sfumato.attacks.exposure.extrapolated import NoLaw
-from sfumato.attacks.scores import Scores
+from sfumato.attacks.exposure.law import NoLaw
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, MissingInput, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, insert, plan
-from sfumato.corpora.canary_manifest import PlantedCanary
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import load_model
-from sfumato.models.saving import save_model
+from sfumato.corpora.canaries import Canary, Manifest, PlantedCanary, insert, plan
+from sfumato.models.load import load_model
+from sfumato.models.save import save_model
+from sfumato.results.scores import Scores
+from sfumato.text.document import Document
 from unit.attacks.exposure.subjects import (
     PLANTED_TIMES,
     SECRET,

@@ -8,19 +8,25 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from sfumato.attacks.exposure.candidates import Frame, enumerated, tokenized
-from sfumato.attacks.exposure.digits import NOTHING, digits_apart, substituted
+from sfumato.attacks.exposure.candidates import (
+    NOTHING,
+    Frame,
+    digits_apart,
+    enumerate_candidates,
+    substitute,
+    tokenize,
+)
 from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.tokenizers.embedded import default_tokenizer
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.tokenizer import Tokenizer
 from unit.attacks.exposure.subjects import FRAME, bytes_only, every_text, joining
 
 
 def test_single_digits_are_scored_and_nothing_else() -> None:
-    candidates = tokenized(bytes_only(), every_text(SecretSpace("###")))
+    candidates = tokenize(bytes_only(), every_text(SecretSpace("###")))
     assert candidates.tokens.shape == (1000, 3)
     read = bytes_only().decode(candidates.prefix[1:])
     assert candidates.prefix[0] == bytes_only().begin
@@ -28,10 +34,10 @@ def test_single_digits_are_scored_and_nothing_else() -> None:
     assert bytes_only().decode(candidates.tokens[42]) == "042"
 
 
-def test_a_digit_joined_with_its_neighbours_takes_them_along() -> None:
+def test_a_digit_joined_with_its_neighbors_takes_them_along() -> None:
     """Some secrets take the space before them, others the full stop: then all are scored."""
     tokenizer = joining()
-    candidates = tokenized(tokenizer, every_text(SecretSpace("###")))
+    candidates = tokenize(tokenizer, every_text(SecretSpace("###")))
     assert tokenizer.decode(candidates.prefix[1:]) == ". My ID is"
     for number in (127, 450, 991):
         scored = candidates.tokens[number]
@@ -43,7 +49,7 @@ def test_every_candidate_is_tokenized_as_a_whole_text() -> None:
     tokenizer = joining()
     for frame in (FRAME, Frame("", "{} it is"), Frame("1", "2{}9. Yes 7.")):
         texts = every_text(SecretSpace("###"), frame)
-        candidates = tokenized(tokenizer, texts)
+        candidates = tokenize(tokenizer, texts)
         for text, scored in zip(texts, candidates.tokens, strict=True):
             whole = [tokenizer.begin, *tokenizer.encode(text).tolist()]
             read = [*candidates.prefix, *scored[scored != NOTHING].tolist()]
@@ -55,9 +61,9 @@ def test_every_candidate_is_tokenized_as_a_whole_text() -> None:
 def test_a_sample_is_cut_at_the_same_places_as_the_whole_space() -> None:
     """Although all its secrets may end with the same digit, the corners show that others do not."""
     space = SecretSpace("###")
-    whole = tokenized(bytes_only(), every_text(space))
+    whole = tokenize(bytes_only(), every_text(space))
     some = [FRAME.text(secret) for secret in ("120", "130", *space.corners())]
-    assert np.array_equal(tokenized(bytes_only(), some).tokens[:2], whole.tokens[[120, 130]])
+    assert np.array_equal(tokenize(bytes_only(), some).tokens[:2], whole.tokens[[120, 130]])
 
 
 def test_a_tokenizer_that_does_not_know_digits_is_refused() -> None:
@@ -66,14 +72,14 @@ def test_a_tokenizer_that_does_not_know_digits_is_refused() -> None:
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     blind = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]"))
     with pytest.raises(BadInput, match="alike"):
-        tokenized(blind, every_text(SecretSpace("##")))
+        tokenize(blind, every_text(SecretSpace("##")))
 
 
 def test_something_must_stand_before_the_secret() -> None:
     backend = Backend(models.BPE(vocab={str(d): d for d in range(10)}, merges=[]))
     bare = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=backend))
     with pytest.raises(InvalidArgument, match="before="):
-        tokenized(bare, [f"{number:02}" for number in range(100)])
+        tokenize(bare, [f"{number:02}" for number in range(100)])
 
 
 def test_a_space_numbers_its_secrets() -> None:
@@ -129,12 +135,12 @@ def test_numbers_need_not_be_tokenized_one_by_one(frame: Frame, pattern: str) ->
     """Where every digit is a token of its own, ten texts tell the tokens of all."""
     for tokenizer in (default_tokenizer(), bytes_only()):
         space = SecretSpace(pattern)
-        quick = substituted(tokenizer, frame.text, space)
+        quick = substitute(tokenizer, frame.text, space)
         assert quick is not None
         for row, text in zip(quick, every_text(space, frame), strict=True):
             assert row.tolist() == tokenizer.encode(text).tolist()
-        whole = tokenized(tokenizer, every_text(space, frame))
-        found = enumerated(tokenizer, frame, space)
+        whole = tokenize(tokenizer, every_text(space, frame))
+        found = enumerate_candidates(tokenizer, frame, space)
         assert found.prefix == whole.prefix
         assert np.array_equal(found.tokens, whole.tokens)
 
@@ -142,9 +148,9 @@ def test_numbers_need_not_be_tokenized_one_by_one(frame: Frame, pattern: str) ->
 def test_joined_digits_are_tokenized_one_by_one() -> None:
     space = SecretSpace("###")
     assert not digits_apart(joining())
-    assert substituted(joining(), FRAME.text, space) is None
-    whole = tokenized(joining(), every_text(space))
-    assert np.array_equal(enumerated(joining(), FRAME, space).tokens, whole.tokens)
+    assert substitute(joining(), FRAME.text, space) is None
+    whole = tokenize(joining(), every_text(space))
+    assert np.array_equal(enumerate_candidates(joining(), FRAME, space).tokens, whole.tokens)
 
 
 def test_so_are_numbers_of_a_tokenizer_that_treats_one_of_them_apart() -> None:
@@ -155,5 +161,5 @@ def test_so_are_numbers_of_a_tokenizer_that_treats_one_of_them_apart() -> None:
     odd = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<|endoftext|>"))
     space = SecretSpace("####")
     assert digits_apart(odd)
-    assert substituted(odd, lambda secret: f"1234 is {secret}", space) is not None
-    assert substituted(odd, lambda secret: f"is {secret[:2]}34{secret[2:]}", space) is None
+    assert substitute(odd, lambda secret: f"1234 is {secret}", space) is not None
+    assert substitute(odd, lambda secret: f"is {secret[:2]}34{secret[2:]}", space) is None

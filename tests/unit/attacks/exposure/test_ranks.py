@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.attacks.exposure import extrapolated, ranks
-from sfumato.attacks.exposure.extrapolated import NoLaw, SkewNormal, fitted
+from sfumato.attacks.exposure import law as extrapolated
+from sfumato.attacks.exposure import law as ranks
 from sfumato.attacks.exposure.figures import mean_interval
+from sfumato.attacks.exposure.law import NoLaw, SkewNormal, fit_skew_normal
 
 
 def test_the_likeliest_has_rank_one_and_the_unlikeliest_the_last() -> None:
@@ -30,17 +31,17 @@ def test_impossible_candidates_tie_with_each_other() -> None:
 
 
 def test_a_sample_cannot_show_more_than_its_size() -> None:
-    assert ranks.sampled(np.array([0]), 1023)[0] == 10.0
-    assert ranks.sampled(np.array([1023]), 1023)[0] == 0.0
+    assert ranks.exposure_by_sample(np.array([0]), 1023)[0] == 10.0
+    assert ranks.exposure_by_sample(np.array([1023]), 1023)[0] == 0.0
 
 
 def test_the_interval_of_a_sample_is_that_of_its_share() -> None:
-    low, high = ranks.sampled_interval(5, 1000, 20.0)
+    low, high = ranks.sample_interval(5, 1000, 20.0)
     share = stats.binomtest(5, 1000).proportion_ci(0.95, method="exact")
     assert low == pytest.approx(-math.log2(share.high))
     assert high == pytest.approx(-math.log2(share.low))
-    assert ranks.sampled_interval(0, 1000, 20.0)[1] == 20.0
-    assert ranks.sampled_interval(1000, 1000, 20.0)[0] == 0.0
+    assert ranks.sample_interval(0, 1000, 20.0)[1] == 20.0
+    assert ranks.sample_interval(1000, 1000, 20.0)[0] == 0.0
 
 
 @pytest.mark.parametrize("places", [2, 10, 1000])
@@ -80,7 +81,7 @@ def test_tails_of_a_skewed_law_are_integrals_of_its_density(shape: float) -> Non
 
 def test_a_skew_normal_sample_is_fitted_and_passes_its_test() -> None:
     sample = stats.skewnorm(4.0, 20.0, 5.0).rvs(4000, random_state=np.random.default_rng(2))
-    law = fitted(sample)
+    law = fit_skew_normal(sample)
     assert law.fit > extrapolated.DOUBTFUL
     assert (law.location, law.scale) == pytest.approx((20.0, 5.0), rel=0.05)
     at = np.array([19.0, 22.0, 30.0])
@@ -92,7 +93,7 @@ def test_scores_of_another_shape_fail_the_test() -> None:
     random = np.random.default_rng(3)
     two_heaps = np.concatenate([random.normal(0, 1, 2000), random.normal(12, 1, 2000)])
     random.shuffle(two_heaps)
-    assert fitted(two_heaps).fit < extrapolated.DOUBTFUL
+    assert fit_skew_normal(two_heaps).fit < extrapolated.DOUBTFUL
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_scores_of_another_shape_fail_the_test() -> None:
 )
 def test_no_law_is_made_up(scores: np.ndarray[tuple[int], np.dtype[np.float64]], said: str) -> None:
     with pytest.raises(NoLaw, match=said):
-        fitted(scores)
+        fit_skew_normal(scores)
 
 
 def test_chance_in_a_space_beyond_all_numbers() -> None:

@@ -12,14 +12,13 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.attacks.exposure import trie
-from sfumato.attacks.exposure.candidates import Frame, tokenized
-from sfumato.attacks.exposure.ranks import at_least_as_likely
+from sfumato.attacks.exposure.candidates import Frame, tokenize
+from sfumato.attacks.exposure.law import at_least_as_likely
 from sfumato.attacks.exposure.spaces import SecretSpace
-from sfumato.attacks.exposure.states import Cached, Recurrent, Whole, reader_of
-from sfumato.attacks.exposure.trie import surprises
+from sfumato.attacks.exposure.trie import Cached, Recurrent, Whole, reader_of, surprises
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, load_model
 from unit.attacks.exposure.subjects import (
     FRAME,
     bytes_only,
@@ -47,7 +46,7 @@ def same_up_to_a_constant(one: Floats, other: Floats, tolerance: float = 1e-9) -
 def test_it_equals_brute_force_on_four_digits(kind: str) -> None:
     model = tiny(kind, bytes_only(), double=True)
     texts = every_text(FOUR_DIGITS)
-    quick = surprises(model, tokenized(model.tokenizer, texts))
+    quick = surprises(model, tokenize(model.tokenizer, texts))
     slow = one_by_one(model, texts, up_to=".")
     assert same_up_to_a_constant(quick, slow)
     assert ranks(quick) == ranks(slow)
@@ -58,7 +57,7 @@ def test_it_equals_brute_force_where_secrets_have_unequal_numbers_of_tokens(kind
     """And averaging over tokens instead of summing gives other ranks."""
     model = tiny(kind, joining(), double=True)
     texts = every_text(FOUR_DIGITS)
-    candidates = tokenized(model.tokenizer, texts)
+    candidates = tokenize(model.tokenizer, texts)
     lengths = (candidates.tokens >= 0).sum(axis=1)
     assert len(set(lengths.tolist())) > 2
     quick = surprises(model, candidates)
@@ -73,7 +72,7 @@ def test_it_equals_brute_force_where_secrets_have_unequal_numbers_of_tokens(kind
 def test_a_single_candidate_read_alone_has_its_score() -> None:
     """Not even batched with others."""
     model = tiny("gpt-small", bytes_only(), double=True)
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("##")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("##")))
     scores = surprises(model, candidates)
     for number in (0, 42, 99):
         tokens = torch.tensor([[*candidates.prefix, *candidates.tokens[number].tolist()]])
@@ -85,7 +84,7 @@ def test_a_single_candidate_read_alone_has_its_score() -> None:
 
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny("gpt-small", joining(), double=True)
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("###")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("###")))
     large = surprises(model, candidates)
     monkeypatch.setattr(trie, "LOGITS_AT_ONCE", 1)
     np.testing.assert_allclose(surprises(model, candidates), large, atol=1e-10)
@@ -94,7 +93,7 @@ def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("kind", ["lstm", "gpt-small"])
 def test_workers_give_the_same_and_give_torch_its_threads_back(kind: str) -> None:
     model = tiny(kind, joining(), double=True)
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("###")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("###")))
     threads = torch.get_num_threads()
     found: dict[int, Floats] = {}
     seen: list[int] = []
@@ -113,7 +112,7 @@ def test_an_error_in_a_worker_comes_out() -> None:
     """Weights of one token only, so that it is met far down in the tree."""
     model = tiny("lstm", bytes_only())
     threads = torch.get_num_threads()
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("####")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("####")))
     with torch.no_grad():
         weights = next(model.network.get_input_embeddings().parameters())
         weights[int(candidates.tokens[7].max())] = torch.nan
@@ -130,15 +129,15 @@ def test_the_order_of_candidates_does_not_matter() -> None:
     model = tiny("lstm", joining(), double=True)
     texts = every_text(SecretSpace("###"))
     shuffled = np.random.default_rng(1).permutation(len(texts))
-    direct = surprises(model, tokenized(model.tokenizer, texts))
-    mixed = surprises(model, tokenized(model.tokenizer, [texts[place] for place in shuffled]))
+    direct = surprises(model, tokenize(model.tokenizer, texts))
+    mixed = surprises(model, tokenize(model.tokenizer, [texts[place] for place in shuffled]))
     np.testing.assert_allclose(mixed, direct[shuffled], atol=1e-10)
 
 
 def test_reading_on_is_reading_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader for networks without a state of their own."""
     model = tiny("gpt-small", joining(), double=True)
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("##")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("##")))
     quick = surprises(model, candidates)
     monkeypatch.setattr(trie, "reader_of", lambda network, _prefix: Whole(network))
     np.testing.assert_allclose(surprises(model, candidates), quick, atol=1e-10)
@@ -175,20 +174,20 @@ def test_dropout_is_off() -> None:
         settings=settings,
     )
     model.network.train()
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("##")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("##")))
     assert np.array_equal(surprises(model, candidates), surprises(model, candidates))
 
 
 def test_progress_counts_every_candidate_once() -> None:
     model = tiny("lstm", joining())
     seen: list[int] = []
-    surprises(model, tokenized(model.tokenizer, every_text(SecretSpace("###"))), seen.append)
+    surprises(model, tokenize(model.tokenizer, every_text(SecretSpace("###"))), seen.append)
     assert sum(seen) == 1000
 
 
 def test_a_text_longer_than_the_context_is_refused() -> None:
     model = replace(tiny("lstm", bytes_only()), context=12)
-    candidates = tokenized(model.tokenizer, every_text(SecretSpace("##")))
+    candidates = tokenize(model.tokenizer, every_text(SecretSpace("##")))
     with pytest.raises(InvalidArgument, match="reads 12 at a time"):
         surprises(model, candidates)
 
@@ -198,7 +197,7 @@ def test_a_diverged_model_is_refused() -> None:
     with torch.no_grad():
         next(model.network.parameters()).fill_(torch.nan)
     with pytest.raises(BadInput, match="diverged"):
-        surprises(model, tokenized(model.tokenizer, every_text(SecretSpace("##"))))
+        surprises(model, tokenize(model.tokenizer, every_text(SecretSpace("##"))))
 
 
 @pytest.mark.resources
@@ -210,7 +209,7 @@ def test_it_equals_brute_force_on_a_real_model(resources: Path) -> None:
     model.network.double()
     frame = Frame(". ", "My ID is {}.")
     texts = every_text(FOUR_DIGITS, frame)
-    quick = surprises(model, tokenized(model.tokenizer, texts))
+    quick = surprises(model, tokenize(model.tokenizer, texts))
     some = list(range(3, 10_000, 77))
     slow = one_by_one(model, [texts[place] for place in some], up_to=".")
     # Llama's norms are computed in single precision, whatever the type of the weights.

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.inference.observed import Observed, observed
+from sfumato.attacks.inference.observed import Observed, observe
 from sfumato.attacks.text_target import TextTarget
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Everything
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 
 
@@ -38,7 +38,7 @@ def privatized(
 def each_output_once(points: PointMechanism, space: Space) -> Observed:
     """A text in which every word of the vocabulary stands once, as what came out."""
     documents = [Document(" ".join(space.words))]
-    return observed(TextTarget(tuple(documents), everything(points)), documents)[0]
+    return observe(TextTarget(tuple(documents), everything(points)), documents)[0]
 
 
 def rows_of(points: PointMechanism) -> NDArray[np.float64]:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.inference.alignment import paired
+from sfumato.attacks.inference.observed import pair_words
 from sfumato.core.errors import BadInput
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 VOCABULARY = {"cd", "e", "...", "o'clock!", "x.y", "a b"}
 
@@ -19,7 +19,7 @@ def known(word: str) -> bool:
 
 
 def replacements(before: str, after: str) -> list[str]:
-    pair = paired([Document(before)], [Document(after)], known)[0]
+    pair = pair_words([Document(before)], [Document(after)], known)[0]
     gaps = [pair.gap(index) for index in range(len(pair.words))]
     words = Words.of(before)
     edges = [0, *words.ends]
@@ -68,16 +68,16 @@ def test_any_text_of_replaced_words_is_read(
 def test_another_text_is_refused_by_its_number(after: str) -> None:
     documents = [Document("fine"), Document("My ID is 145572.")]
     with pytest.raises(BadInput, match="document 2 cannot be") as caught:
-        paired(documents, [Document("fine"), Document(after)], known)
+        pair_words(documents, [Document("fine"), Document(after)], known)
     assert "145572" not in str(caught.value)
     assert "secret" not in str(caught.value)
 
 
 def test_numbers_and_ids_must_agree() -> None:
     with pytest.raises(BadInput, match=r"the originals are 2 documents and .* has 1"):
-        paired([Document("a"), Document("b")], [Document("a")], known)
+        pair_words([Document("a"), Document("b")], [Document("a")], known)
     one, other = Document("a", id="secret-1"), Document("a", id="secret-2")
     with pytest.raises(BadInput, match="document 1 has another id") as caught:
-        paired([one], [other], known)
+        pair_words([one], [other], known)
     assert "secret" not in str(caught.value)
-    assert paired([one], [Document("a")], known)
+    assert pair_words([one], [Document("a")], known)

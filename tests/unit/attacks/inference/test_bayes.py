@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.attacks.inference.bayes import Bayes
-from sfumato.attacks.inference.guessing import Attacker, Best, Nearest
-from sfumato.attacks.inference.likelihood import Likelihood
-from sfumato.attacks.inference.observed import Observed, observed
+from sfumato.attacks.inference.attackers import Attacker, Best, Nearest
+from sfumato.attacks.inference.bayes import Bayes, Likelihood
+from sfumato.attacks.inference.observed import Observed, observe
 from sfumato.attacks.inference.priors import Prior, prior_of
 from sfumato.attacks.text_target import TextTarget
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.mechanisms.building import build
+from sfumato.mechanisms.build import build
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Digits
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 from unit.attacks.inference.made import each_output_once, everything, privatized, rows_of
 
@@ -122,7 +121,7 @@ def test_words_of_one_spelling_are_seen_as_one() -> None:
     space = Space("twice", ["a", "b", "a", "c"], vectors)
     mechanism = build("exponential", space=space, epsilon=1.0)
     documents = [Document("a b c")]
-    seen, truth = observed(TextTarget(tuple(documents), everything(mechanism)), documents)
+    seen, truth = observe(TextTarget(tuple(documents), everything(mechanism)), documents)
     assert seen.outputs.tolist() == [0, 1, 3]
     assert seen.possible.tolist() == [0, 1, 3]
     assert truth.unchanged.all()
@@ -169,7 +168,7 @@ def test_sentences_are_weighed_as_by_going_through_all_of_them(small_space: Spac
     prior = prior_of("bigram", small_space, np.arange(12), CORPUS)
     assert prior.bigrams is not None
     target, originals = privatized(everything(mechanism), ["rome cat 12"])
-    seen, _ = observed(target, originals)
+    seen, _ = observe(target, originals)
     rows = rows_of(mechanism)
     follows = np.stack([prior.bigrams.ahead(one, prior.shares) for one in np.eye(12)])
     assert follows.sum(axis=1) == pytest.approx(np.ones(12))
@@ -188,15 +187,15 @@ def test_sentences_are_weighed_as_by_going_through_all_of_them(small_space: Spac
     assert (alone != found).any()
 
 
-def test_a_word_in_the_clear_tells_about_its_neighbour(small_space: Space) -> None:
+def test_a_word_in_the_clear_tells_about_its_neighbor(small_space: Space) -> None:
     """After 'quark' the corpus knows only 7; behind a full stop that says nothing."""
     mechanism = build("exponential", space=small_space, epsilon=0.01)
     over = OverVocabulary(points=mechanism)
     release = Selective(policy=Digits(), mechanism=over)
     originals = [Document("quark 7"), Document("quark. 7"), Document("Atlantis 7")]
     target, _ = privatized(release, [one.text for one in originals])
-    seen, _ = observed(target, originals)
-    # The corpus is mostly about cats, so without a neighbour a cat is the best guess.
+    seen, _ = observe(target, originals)
+    # The corpus is mostly about cats, so without a neighbor a cat is the best guess.
     cats = [*CORPUS, Document("cat. " * 30)]
     prior = prior_of("bigram", small_space, np.arange(12), cats)
     found = Bayes(prior).guesses(seen, 2, SEED(1))[:, 0]

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.attacks.inference.priors import prior_of
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.corpora.documents import Document
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.attack import Inputs, run
-from sfumato.attacks.inference.judging import blind_share, displaced
+from sfumato.attacks.inference.attackers import blind_share, displace
 from sfumato.attacks.inference.priors import Prior
 from sfumato.attacks.inference.token_inference import TokenInference
-from sfumato.attacks.scores import Scores
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, MissingModel
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.corpora.formats.layout import Layout
-from sfumato.corpora.source import Source
-from sfumato.mechanisms.building import build
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.mechanisms.build import build
 from sfumato.releases import job
 from sfumato.releases.privatizer import Privatizer
+from sfumato.results.scores import Scores
+from sfumato.text.document import Document
 from sfumato.vectors.space import Space
 from unit.attacks.inference.made import everything, privatized
 from unit.attacks.inference.tiny_masked import trained_masked
@@ -202,12 +202,12 @@ def test_blind_guesses() -> None:
     assert blind_share(skewed, originals, 3) == 0.75
     even = Prior(np.array([0, 1, 2]), np.full(3, 1 / 3), "")
     assert blind_share(even, originals, 1) == pytest.approx(0.75 / 3)
-    assert sorted(displaced(9, SEED(1)).tolist()) == list(range(9))
-    assert (displaced(9, SEED(1)) != np.arange(9)).all()
+    assert sorted(displace(9, SEED(1)).tolist()) == list(range(9))
+    assert (displace(9, SEED(1)) != np.arange(9)).all()
 
 
 def test_a_masked_model_reads_the_words_around(small_space: Space, tmp_path: Path) -> None:
-    """'cat' stands before 'dog' and '12' before '7' in what the model has learnt."""
+    """'cat' stands before 'dog' and '12' before '7' in what the model has learned."""
     folder = trained_masked(tmp_path / "masked", small_space, [("cat", "dog"), ("12", "7")])
     texts = ["cat dog", "12 7"] * 10
     release = Privatizer(

@@ -1,4 +1,4 @@
-"""A masked language model of a few thousand weights that has learnt a few pairs of words."""
+"""A masked language model of a few thousand weights that has learned a few pairs of words."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def trained_masked(
     )
     rows = torch.tensor([[2, vocabulary[first], 4, 3] for first, _ in pairs])
     wanted = torch.tensor([[-100, -100, vocabulary[second], -100] for _, second in pairs])
-    optimiser = torch.optim.Adam(network.parameters(), 0.02)
+    optimizer = torch.optim.Adam(network.parameters(), 0.02)
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         network(input_ids=rows, labels=wanted).loss.backward()
-        optimiser.step()
+        optimizer.step()
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

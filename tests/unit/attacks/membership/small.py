@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.attacks.token_scores import TokenScores
-from sfumato.corpora.documents import Document
-from sfumato.tokenizers.bpe import train_bpe
-from sfumato.tokenizers.tokenizer import Tokenizer
+from sfumato.models.bpe import train_bpe
+from sfumato.models.tokenizer import Tokenizer
+from sfumato.text.document import Document
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.privacy import Privacy
-from sfumato.training.request import Request, train
-from sfumato.training.run_folder import RunFolder
-from sfumato.vectors.embedded import default_space
+from sfumato.training.run import Request, train
+from sfumato.vectors.load import default_space
 
 # Texts that a signal must get over: nothing, white space, a letter, signs no tokenizer knows.
 ODD_MEMBERS = ["", "🦊"]

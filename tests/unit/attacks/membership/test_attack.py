@@ -14,18 +14,19 @@ from sfumato import catalog
 from sfumato.attacks.attack import Inputs, run
 from sfumato.attacks.membership.attack import Membership
 from sfumato.attacks.membership.candidates import Candidates
-from sfumato.attacks.membership.evidence import Evidence, Values
-from sfumato.attacks.membership.gathering import Effort, Suspects, usable
+from sfumato.attacks.membership.evidence import Evidence
+from sfumato.attacks.membership.gathering import GatheringEffort, Suspects, usable
 from sfumato.attacks.membership.signals import SIGNALS, Knobs, Signal
 from sfumato.attacks.model_target import open_model
-from sfumato.attacks.scores import Scores
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.corpora.formats.layout import Layout
+from sfumato.files.layout import Layout
+from sfumato.results.scores import Scores
+from sfumato.training.folder import RunFolder
 from sfumato.training.privacy import Privacy
-from sfumato.training.request import Request, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, train
 from unit.attacks.membership.small import (
     World,
     documents,
@@ -76,7 +77,7 @@ def test_signals_with_the_wrong_sign_would_be_caught(
     """The twin of the test above; all models and scores are in the cache already."""
 
     def flipped(right: Signal) -> Signal:
-        def wrong(evidence: Evidence, knobs: Knobs) -> Values:
+        def wrong(evidence: Evidence, knobs: Knobs) -> Floats:
             return -right.score(evidence, knobs)
 
         return Signal(right.needs, wrong)
@@ -136,7 +137,7 @@ def test_with_texts_alone_the_rest_is_named(world: World) -> None:
     found = run(Membership(), given, Randomness.reproducible(1))
     tried = {one.metric for one in found.figures if one.metric.startswith("auc ")}
     assert tried == {
-        "auc loss", "auc zlib", "auc min-k", "auc min-k++", "auc neighbourhood",
+        "auc loss", "auc zlib", "auc min-k", "auc min-k++", "auc neighborhood",
         "auc without the model",
     }  # fmt: skip
     assert any(
@@ -152,7 +153,7 @@ def test_two_shadows_are_too_few_for_two_variances(world: World, tmp_path: Path)
     data = Suspects(recipe=request(), folder=tmp_path)
     asked = ("lira-online", "shadow")
     for shadows, expected in ((2, ["shadow"]), (4, ["lira-online", "shadow"])):
-        effort = Effort(shadows=shadows, neighbours=1, masked_model="")
+        effort = GatheringEffort(shadows=shadows, neighbors=1, masked_model="")
         chosen, notes = usable(asked, target, data, effort)
         assert chosen == expected
         assert len(notes) == 2 - len(expected)
@@ -203,9 +204,9 @@ def test_the_target_is_no_reference(world: World) -> None:
         run(Membership(), replace(inputs(world), references=(world.run,)), Randomness.secure())
 
 
-def test_neighbours_may_come_from_a_masked_model(world: World, tmp_path: Path) -> None:
+def test_neighbors_may_come_from_a_masked_model(world: World, tmp_path: Path) -> None:
     folder = with_word_pieces(masked_bert(), tmp_path / "bert")
-    attack = Membership(signals=("neighbourhood",), masked_model=str(folder), neighbours=2)
+    attack = Membership(signals=("neighborhood",), masked_model=str(folder), neighbors=2)
     found = run(attack, inputs(world), Randomness.reproducible(1))
     assert any(f"masked language model in {folder}" in note for note in found.notes)
 
@@ -327,7 +328,7 @@ def test_a_library_user_is_told_as_well(world: World) -> None:
         ({"alpha": 2.0}, "alpha"),
         ({"gamma": 0.0}, "gamma"),
         ({"offset": -1.0}, "offset"),
-        ({"neighbours": 0}, "neighbours"),
+        ({"neighbors": 0}, "neighbors"),
         ({"most": 1}, "most"),
     ],
 )

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.attacks.membership.decoys import decoys, planted
+from sfumato.attacks.membership.candidates import decoys, find_planted
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.corpora.formats.layout import Layout
 from sfumato.corpora.planting import plant
-from sfumato.corpora.source import Source
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 
 
 def test_a_decoy_differs_in_the_secret_alone() -> None:
@@ -56,9 +56,9 @@ def test_only_what_was_planted_counts(tmp_path: Path) -> None:
     canaries = [Canary(secret="111111"), Canary(secret="222222")]
     source = Source.of(corpus, Layout())
     plant(source, tmp_path / "out.txt", canaries, [2, 0], Randomness.secure())
-    assert planted(tmp_path / "out.txt.canaries.json") == (canaries[0],)
+    assert find_planted(tmp_path / "out.txt.canaries.json") == (canaries[0],)
     plant(source, tmp_path / "none.txt", canaries, [0, 0], Randomness.secure())
     with pytest.raises(BadInput, match="no canary that was planted"):
-        planted(tmp_path / "none.txt.canaries.json")
+        find_planted(tmp_path / "none.txt.canaries.json")
     with pytest.raises(BadInput, match="manifest"):
-        planted(corpus)
+        find_planted(corpus)

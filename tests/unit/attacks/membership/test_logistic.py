@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from sfumato.attacks.membership.evidence import Evidence, OtherModels, Table
-from sfumato.attacks.membership.logistic import fitted
-from sfumato.attacks.membership.shadow_classifier import learnt
-from sfumato.metrics.ranking import auc
+from sfumato.attacks.membership.evidence import Evidence, OtherModels, ScoreTable
+from sfumato.attacks.membership.logistic import fit_logistic
+from sfumato.attacks.membership.signals import learn_from_shadows
+from sfumato.statistics.ranking import auc
 from unit.attacks.membership.small import table
 
 Mask = NDArray[np.bool_]
@@ -21,7 +21,7 @@ def test_it_finds_the_classifier_of_scikit_learn(kind: type[np.float32 | np.floa
     rng = np.random.default_rng(1)
     rows: NDArray[np.floating] = rng.normal(size=(300, 5)).astype(kind)
     labels = rows @ np.array([1, -2, 0.5, 0, 0]) + rng.logistic(size=300) > 0.3
-    found = fitted(rows, labels, penalty=0.01)
+    found = fit_logistic(rows, labels, penalty=0.01)
     known = LogisticRegression(C=1 / (0.01 * 300), tol=1e-8).fit(rows, labels)
     assert found.weights == pytest.approx(known.coef_[0], abs=2e-3)
     assert found.intercept == pytest.approx(known.intercept_[0], abs=2e-3)
@@ -29,7 +29,7 @@ def test_it_finds_the_classifier_of_scikit_learn(kind: type[np.float32 | np.floa
 
 
 def test_labels_that_are_all_alike_are_no_trouble() -> None:
-    found = fitted(np.ones((4, 2)), np.ones(4, np.bool_))
+    found = fit_logistic(np.ones((4, 2)), np.ones(4, np.bool_))
     assert np.isfinite(found.score(np.ones((1, 2)))).all()
 
 
@@ -42,7 +42,7 @@ def shadowed(shift: float) -> tuple[Evidence, Mask]:
         inside[pair, rng.choice(60, 30, replace=False)] = True
         inside[pair + 1] = ~inside[pair]
 
-    def model(seen: Mask) -> Table:
+    def model(seen: Mask) -> ScoreTable:
         drawn = rng.normal(-hardness[:, None] + shift * seen[:, None], 0.1, (60, 5))
         return table(*np.minimum(drawn, -0.01).tolist(), [])
 
@@ -60,13 +60,13 @@ def shadowed(shift: float) -> tuple[Evidence, Mask]:
 
 def test_what_shadows_teach_holds_for_the_target() -> None:
     given, members = shadowed(2.0)
-    found = learnt(given, 0.2)
+    found = learn_from_shadows(given, 0.2)
     assert np.isnan(found[-1])
     assert auc(found[:-1][members], found[:-1][~members]) > 0.9
 
 
-def test_the_sign_is_learnt_too() -> None:
-    """Members that score *lower* in the shadows are found as such: the sign is learnt."""
+def test_the_sign_is_learned_too() -> None:
+    """Members that score *lower* in the shadows are found as such: the sign is learned."""
     given, members = shadowed(-2.0)
-    found = learnt(given, 0.2)[:-1]
+    found = learn_from_shadows(given, 0.2)[:-1]
     assert auc(found[members], found[~members]) > 0.9

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.attacks.membership import likelihood_ratio, reference_signals
-from sfumato.attacks.membership.evidence import Evidence, OtherModels, Table, Values
-from sfumato.attacks.membership.likelihood_ratio import statistic
+from sfumato.attacks.membership import signals
+from sfumato.attacks.membership.evidence import Evidence, OtherModels, ScoreTable
+from sfumato.attacks.membership.signals import statistic
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument
 from unit.attacks.membership.small import table
 
@@ -20,17 +21,17 @@ TEXTS, MODELS = 9, 6
 Mask = NDArray[np.bool_]
 
 
-def losses(seed: int, models: int = MODELS) -> Values:
+def losses(seed: int, models: int = MODELS) -> Floats:
     drawn = np.random.default_rng(seed).gamma(4, 0.5, (models, TEXTS))
     # As exact as the store keeps them.
     return drawn.astype(np.float32).astype(np.float64)
 
 
-def as_table(row: Values) -> Table:
+def as_table(row: Floats) -> ScoreTable:
     return table(*([-loss] for loss in row.tolist()))
 
 
-def evidence(target: Values, others: Values, inside: Mask | None = None) -> Evidence:
+def evidence(target: Floats, others: Floats, inside: Mask | None = None) -> Evidence:
     tables = tuple(as_table(row) for row in others)
     texts = tuple("x" for _ in target)
     if inside is None:
@@ -60,23 +61,23 @@ def test_difference_and_rank_are_those_of_the_references() -> None:
     given = evidence(target, others)
     for text in range(TEXTS):
         column = others[:, text]
-        assert reference_signals.difference(given)[text] == pytest.approx(
+        assert signals.difference(given)[text] == pytest.approx(
             mean(column.tolist()) - target[text], abs=1e-6
         )
         larger = sum(float(loss > target[text]) for loss in column) / MODELS
-        assert reference_signals.rank(given)[text] == pytest.approx(larger)
+        assert signals.rank(given)[text] == pytest.approx(larger)
         called = target[text] < np.quantile(column, 0.1)
-        assert reference_signals.below_percentile(given, 0.1)[text] == called
+        assert signals.below_percentile(given, 0.1)[text] == called
 
 
 def test_a_tie_with_a_reference_counts_half() -> None:
     given = evidence(np.array([1.0, 2.0]), np.array([[1.0, 1.0], [1.0, 3.0]]))
-    assert reference_signals.rank(given).tolist() == [0.5, 0.5]
+    assert signals.rank(given).tolist() == [0.5, 0.5]
 
 
 def test_shadows_that_have_seen_a_text_are_no_references(inside: Mask) -> None:
     target, others = losses(1, 1)[0], losses(2)
-    found = reference_signals.difference(evidence(target, others, inside))
+    found = signals.difference(evidence(target, others, inside))
     for text in range(TEXTS):
         outside = [others[m, text] for m in range(MODELS) if not inside[m, text]]
         assert found[text] == pytest.approx(np.mean(outside) - target[text], abs=1e-6)
@@ -85,7 +86,7 @@ def test_shadows_that_have_seen_a_text_are_no_references(inside: Mask) -> None:
 @pytest.mark.parametrize(("gamma", "a"), [(1.0, 1.0), (1.5, 0.3), (0.7, 0.0)])
 def test_rmia_offline_is_the_papers_loop(gamma: float, a: float) -> None:
     target, others = losses(1, 1)[0], losses(2)
-    found = reference_signals.relative(evidence(target, others), gamma, a)
+    found = signals.relative(evidence(target, others), gamma, a)
 
     def ratio(text: int) -> float:
         out = mean(math.exp(-others[model, text]) for model in range(MODELS))
@@ -98,7 +99,7 @@ def test_rmia_offline_is_the_papers_loop(gamma: float, a: float) -> None:
 
 def test_rmia_online_is_the_papers_loop(inside: Mask) -> None:
     target, others = losses(1, 1)[0], losses(2)
-    found = reference_signals.relative(evidence(target, others, inside), 1.2, 0.5)
+    found = signals.relative(evidence(target, others, inside), 1.2, 0.5)
 
     def ratio(text: int) -> float:
         sides = [
@@ -114,7 +115,7 @@ def test_rmia_online_is_the_papers_loop(inside: Mask) -> None:
 
 def test_lira_offline_is_the_papers_loop_with_shared_variance() -> None:
     target, others = losses(1, 1)[0], losses(2)
-    found = likelihood_ratio.offline(evidence(target, others))
+    found = signals.offline(evidence(target, others))
     columns = [[logit(loss) for loss in others[:, text].tolist()] for text in range(TEXTS)]
     shared = math.sqrt(mean(stdev(column) ** 2 for column in columns))
     for text in range(TEXTS):
@@ -126,7 +127,7 @@ def test_lira_offline_is_the_papers_loop_with_shared_variance() -> None:
 
 def test_lira_online_is_the_papers_loop_with_shared_variance(inside: Mask) -> None:
     target, others = losses(1, 1)[0], losses(2)
-    found = likelihood_ratio.online(evidence(target, others, inside))
+    found = signals.online(evidence(target, others, inside))
 
     def column(text: int, *, seen: bool) -> list[float]:
         return [logit(others[m, text]) for m in range(MODELS) if inside[m, text] == seen]
@@ -144,7 +145,7 @@ def test_lira_online_is_the_papers_loop_with_shared_variance(inside: Mask) -> No
 
 def test_with_many_models_each_text_has_its_own_variance() -> None:
     target, others = losses(1, 1)[0], losses(2, 70)
-    found = likelihood_ratio.offline(evidence(target, others))
+    found = signals.offline(evidence(target, others))
     for text in range(TEXTS):
         column = [logit(loss) for loss in others[:, text].tolist()]
         expected = (logit(target[text]) - mean(column)) / stdev(column)
@@ -153,7 +154,7 @@ def test_with_many_models_each_text_has_its_own_variance() -> None:
 
 def test_a_single_reference_orders_by_the_difference() -> None:
     target, others = losses(1, 1)[0], losses(2, 1)
-    found = likelihood_ratio.offline(evidence(target, others))
+    found = signals.offline(evidence(target, others))
     expected = statistic(target) - statistic(others[0])
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -168,7 +169,7 @@ def test_a_text_without_tokens_is_no_number_and_spoils_no_other(inside: Mask) ->
     target, others = losses(1, 1)[0], losses(2)
     whole = evidence(target, others, inside)
 
-    def without(row: Values) -> Table:
+    def without(row: Floats) -> ScoreTable:
         return table(*([-loss] if place else [] for place, loss in enumerate(row.tolist())))
 
     holed = Evidence(
@@ -177,18 +178,18 @@ def test_a_text_without_tokens_is_no_number_and_spoils_no_other(inside: Mask) ->
         shadows=OtherModels(tuple(without(row) for row in others), inside),
     )
     for signal in (
-        reference_signals.difference,
-        reference_signals.rank,
-        likelihood_ratio.offline,
-        likelihood_ratio.online,
-        lambda given: reference_signals.relative(given, 1.0, 1.0),
+        signals.difference,
+        signals.rank,
+        signals.offline,
+        signals.online,
+        lambda given: signals.relative(given, 1.0, 1.0),
     ):
         found = signal(holed)
         assert np.isnan(found[0])
         assert np.isfinite(found[1:]).all()
-    assert not reference_signals.below_percentile(holed, 0.5)[0]
-    kept = reference_signals.difference(holed)[1:]
-    np.testing.assert_allclose(kept, reference_signals.difference(whole)[1:])
+    assert not signals.below_percentile(holed, 0.5)[0]
+    kept = signals.difference(holed)[1:]
+    np.testing.assert_allclose(kept, signals.difference(whole)[1:])
 
 
 def test_masks_that_do_not_fit_are_refused() -> None:
@@ -201,6 +202,6 @@ def test_masks_that_do_not_fit_are_refused() -> None:
         OtherModels.strangers([])
     alone = Evidence(texts=("x",), target=as_table(np.ones(1)))
     with pytest.raises(InvalidArgument, match="references or shadows"):
-        reference_signals.difference(alone)
+        signals.difference(alone)
     with pytest.raises(InvalidArgument, match="needs shadows"):
-        likelihood_ratio.online(alone)
+        signals.online(alone)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.membership.evidence import OtherModels
-from sfumato.attacks.membership.gathering import measured
+from sfumato.attacks.membership.gathering import measure_target
 from sfumato.attacks.membership.shadows import UNSEEDED, draw_halves, recipe_of, shadow_models
-from sfumato.attacks.score_store import ScoreStore
+from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.training import request as requests
+from sfumato.training import run as requests
 from sfumato.training.course import Course
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.folder import RunFolder
 from unit.attacks.membership.small import World, documents, made_up, request, tokenizer
 
 TEXTS = made_up(10, 31)
@@ -34,7 +34,12 @@ def shadowed(
     some = documents(texts)
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     return shadow_models(
-        RECIPE, some, count, folder, lambda model: measured(model, some, ScoreStore()), randomness
+        RECIPE,
+        some,
+        count,
+        folder,
+        lambda model: measure_target(model, some, ScoreStore()),
+        randomness,
     )
 
 

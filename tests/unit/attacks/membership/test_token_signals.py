@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.attacks.membership.evidence import IMPOSSIBLE, Evidence, losses, neutral
-from sfumato.attacks.membership.signals import SIGNALS, Knobs, scored
-from sfumato.attacks.membership.token_signals import standardized
+from sfumato.attacks.membership.signals import SIGNALS, Knobs, score_signal, standardize_tokens
 from sfumato.attacks.token_scores import TokenScores
 from unit.attacks.membership.small import table
 
@@ -34,42 +33,42 @@ def test_each_is_its_formula() -> None:
         "min-k++": np.mean([(-9.0 + 3) / 2, (-4.0 + 3) / 2]),
     }
     for name, value in expected.items():
-        assert scored(name, one, KNOBS)[0] == pytest.approx(value, rel=1e-6)
+        assert score_signal(name, one, KNOBS)[0] == pytest.approx(value, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", TOKEN_SIGNALS)
 def test_a_more_probable_text_scores_higher(name: str) -> None:
     better = [value / 2 for value in ROW]
-    low, high = scored(name, evidence(ROW, better), KNOBS)
+    low, high = score_signal(name, evidence(ROW, better), KNOBS)
     assert high > low
 
 
 @pytest.mark.parametrize("name", TOKEN_SIGNALS)
 def test_a_text_without_tokens_stands_in_the_middle(name: str) -> None:
-    found = scored(
+    found = score_signal(
         name, evidence(ROW, [], [2 * one for one in ROW], [one / 2 for one in ROW]), KNOBS
     )
     assert found[1] == np.median(found[[0, 2, 3]])
-    assert scored(name, evidence([], []), KNOBS).tolist() == [0.0, 0.0]
+    assert score_signal(name, evidence([], []), KNOBS).tolist() == [0.0, 0.0]
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 0), max_size=8), min_size=1, max_size=6))
 @pytest.mark.parametrize("name", TOKEN_SIGNALS)
 def test_no_text_is_too_short_or_too_strange(name: str, rows: list[list[float]]) -> None:
-    assert np.isfinite(scored(name, evidence(*rows), KNOBS)).all()
+    assert np.isfinite(score_signal(name, evidence(*rows), KNOBS)).all()
 
 
 def test_an_impossible_token_makes_nothing_infinite() -> None:
     assert losses(table([-np.inf, 0.0])).tolist() == [-IMPOSSIBLE / 2]
     for name in TOKEN_SIGNALS:
-        assert np.isfinite(scored(name, evidence([-np.inf], ROW), KNOBS)).all()
+        assert np.isfinite(score_signal(name, evidence([-np.inf], ROW), KNOBS)).all()
 
 
 def test_a_place_where_all_tokens_are_alike_surprises_nobody() -> None:
     flat = np.array([-2.0, -2.0], np.float32)
     deviation = np.array([0.0, 1.0], np.float32)
     scores = TokenScores(np.array([-2.0, -3.0], np.float32), flat, deviation)
-    assert standardized(scores).tolist() == [0.0, -1.0]
+    assert standardize_tokens(scores).tolist() == [0.0, -1.0]
 
 
 def test_neutral_leaves_numbers_alone() -> None:

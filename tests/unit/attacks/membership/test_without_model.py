@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.membership import without_model
 from sfumato.attacks.membership.candidates import Candidates
-from sfumato.attacks.membership.logistic import Logistic, fitted
-from sfumato.attacks.membership.without_model import auc_without_model, fold_scores, hashed
+from sfumato.attacks.membership.logistic import Logistic, fit_logistic
+from sfumato.attacks.membership.without_model import auc_without_model, fold_scores, hash_words
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from unit.attacks.membership.small import documents, made_up
@@ -35,19 +35,19 @@ def test_every_text_is_asked_about_once_by_a_classifier_that_has_not_seen_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     members, others = made_up(33, 1), made_up(27, 2)
-    rows = {side: hashed(side_texts) for side, side_texts in (("m", members), ("o", others))}
+    rows = {side: hash_words(side_texts) for side, side_texts in (("m", members), ("o", others))}
     every = np.concatenate([rows["m"], rows["o"]])
-    learnt: list[NDArray[np.floating]] = []
+    learned: list[NDArray[np.floating]] = []
 
     def watched(some: NDArray[np.floating], labels: NDArray[np.bool_]) -> Logistic:
-        learnt.append(some)
-        return fitted(some, labels)
+        learned.append(some)
+        return fit_logistic(some, labels)
 
     monkeypatch.setattr(without_model, "fitted", watched)
     folds = fold_scores(members, others, Randomness.secure())
     assert sorted(len(one) for one, _ in folds) == [6, 6, 7, 7, 7]
     assert sorted(len(one) for _, one in folds) == [5, 5, 5, 6, 6]
-    for some, fold in zip(learnt, folds, strict=True):
+    for some, fold in zip(learned, folds, strict=True):
         assert len(some) == len(every) - len(fold[0]) - len(fold[1])
 
 
@@ -71,7 +71,7 @@ def test_too_few_texts_have_no_control(texts: list[str]) -> None:
 
 
 def test_rows_have_length_one_even_of_nothing() -> None:
-    rows = hashed(["", "🦊", "the same word", "the same word"])
+    rows = hash_words(["", "🦊", "the same word", "the same word"])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
     assert np.array_equal(rows[2], rows[3])
     assert not np.array_equal(rows[0], rows[2])

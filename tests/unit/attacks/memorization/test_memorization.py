@@ -1,4 +1,4 @@
-"""Memorization: what comes back of a text learnt by heart, and what of one never seen."""
+"""Memorization: what comes back of a text learned by heart, and what of one never seen."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import pytest
 import torch
 
 from sfumato.attacks.attack import Inputs
-from sfumato.attacks.memorization.attack import Memorization, TrainedOn
-from sfumato.attacks.memorization.recalling import Recalled, recalled
-from sfumato.attacks.memorization.windows import Cutting, cut
+from sfumato.attacks.memorization import Cutting, Memorization, Recalled, TrainedOn, cut, recall
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.generating import Sampling, continued
-from sfumato.models.loading import load_model
+from sfumato.models.generate import TokenSampling, continue_text
+from sfumato.models.load import load_model
+from sfumato.text.document import Document
 
 SMALL = Memorization(prefix=4, suffix=6, tries=50)
-LEARNT = [
+LEARNED = [
     "The old lighthouse keeper counted seven ships before the storm reached the bay.",
     "Marmalade, she said, should never be eaten on a Tuesday without permission.",
     "Nine copper kettles hung from the ceiling of the abandoned railway station.",
@@ -38,7 +36,7 @@ def documents(texts: list[str]) -> list[Document]:
 
 @pytest.fixture(scope="module")
 def target() -> ModelTarget:
-    """A small recurrent model that has learnt three sentences by heart."""
+    """A small recurrent model that has learned three sentences by heart."""
     torch.manual_seed(1)
     model = load_model(
         "lstm",
@@ -48,15 +46,15 @@ def target() -> ModelTarget:
     optimizer = torch.optim.Adam(model.network.parameters(), lr=0.05)
     for _ in range(200):
         optimizer.zero_grad()
-        for text in LEARNT:
+        for text in LEARNED:
             rows = torch.tensor([[model.tokenizer.begin, *model.tokenizer.encode(text).tolist()]])
             model.network(input_ids=rows, labels=rows).loss.backward()
         optimizer.step()
-    return ModelTarget(model, "learnt")
+    return ModelTarget(model, "learned")
 
 
-def test_what_was_learnt_by_heart_comes_back(target: ModelTarget) -> None:
-    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNT))), Randomness.reproducible(2))
+def test_what_was_learned_by_heart_comes_back(target: ModelTarget) -> None:
+    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNED))), Randomness.reproducible(2))
     assert scores.figure("exact").value == 1.0
     assert scores.figure("near").value == 1.0
     assert scores.figure("met in 50 tries").value > 0.9
@@ -72,14 +70,14 @@ def test_what_was_never_seen_does_not(target: ModelTarget) -> None:
 
 def test_a_twin_that_knows_the_text_leaves_nothing_above_it(target: ModelTarget) -> None:
     """What the reference finishes, too, is no memory of these documents."""
-    data = TrainedOn(tuple(documents(LEARNT)), target)
+    data = TrainedOn(tuple(documents(LEARNED)), target)
     scores = SMALL.score(target, data, Randomness.reproducible(2))
     assert scores.figure("exact above the twin").value == 0.0
 
 
 def test_a_few_documents_promise_little(target: ModelTarget) -> None:
     """Resampling three documents that all came back would give an interval of no width."""
-    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNT))), Randomness.reproducible(2))
+    scores = SMALL.score(target, TrainedOn(tuple(documents(LEARNED))), Randomness.reproducible(2))
     for metric in ("exact", "met in 50 tries", "exact above the twin"):
         figure = scores.figure(metric)
         assert figure.low is not None
@@ -90,7 +88,7 @@ def test_a_reference_may_be_given_with_more_documents_than_are_looked_at(
     target: ModelTarget,
 ) -> None:
     """Which documents are drawn must not decide whether two tokenizers are held for the same."""
-    repeated = [text for number, text in enumerate(LEARNT, start=1) for _ in range(number)]
+    repeated = [text for number, text in enumerate(LEARNED, start=1) for _ in range(number)]
     data = TrainedOn(tuple(documents(repeated)), target)
     for seed in range(8):
         few = replace(SMALL, most=1)
@@ -99,7 +97,7 @@ def test_a_reference_may_be_given_with_more_documents_than_are_looked_at(
 
 def test_a_reference_that_reads_less_is_refused_with_a_reason(target: ModelTarget) -> None:
     short = replace(target, model=replace(target.model, context=8))
-    data = TrainedOn(tuple(documents(LEARNT)), short)
+    data = TrainedOn(tuple(documents(LEARNED)), short)
     with pytest.raises(InvalidArgument, match="context of 7 tokens"):
         SMALL.score(target, data, Randomness.reproducible(1))
 
@@ -107,14 +105,14 @@ def test_a_reference_that_reads_less_is_refused_with_a_reason(target: ModelTarge
 def test_exact_and_greedy_agree_with_writing_token_by_token(target: ModelTarget) -> None:
     """One reading with the true tokens says the same as generating."""
     cutting = Cutting(prefix=4, suffix=6, most=10)
-    texts = documents(LEARNT + UNSEEN)
+    texts = documents(LEARNED + UNSEEN)
     windows = cut(texts, target.model.tokenizer, cutting, Randomness.reproducible(1))
-    found = recalled(target.model, windows)
+    found = recall(target.model, windows)
     for row, exact in zip(windows.tokens, found.exact, strict=True):
         prompt = target.model.tokenizer.decode(row[:4].tolist())
         whole = target.model.tokenizer.decode(row.tolist())
-        sampling = Sampling(tokens=6, temperature=0.0)
-        said = continued(target.model, prompt, sampling, Randomness.reproducible(1))
+        sampling = TokenSampling(tokens=6, temperature=0.0)
+        said = continue_text(target.model, prompt, sampling, Randomness.reproducible(1))
         assert exact == (said == whole)
     assert found.exact.sum() == 3
     assert (found.alike[found.exact] == 1.0).all()
@@ -131,7 +129,7 @@ def test_probabilities_are_products_of_the_models_own(target: ModelTarget) -> No
         for place in range(5, 11):
             logits = target.model.network(input_ids=torch.tensor([row[:place]])).logits[0, -1]
             total += float(logits.double().log_softmax(0)[row[place]])
-    assert recalled(target.model, windows).log_probability[0] == pytest.approx(total, abs=1e-4)
+    assert recall(target.model, windows).log_probability[0] == pytest.approx(total, abs=1e-4)
 
 
 def test_the_chance_of_many_tries_is_stable_at_both_ends() -> None:
@@ -143,7 +141,7 @@ def test_the_chance_of_many_tries_is_stable_at_both_ends() -> None:
 
 def test_copies_are_counted_and_reported_apart(target: ModelTarget) -> None:
     """Documents that begin alike are one case."""
-    texts = documents([LEARNT[0]] * 3 + [LEARNT[1], UNSEEN[0]])
+    texts = documents([LEARNED[0]] * 3 + [LEARNED[1], UNSEEN[0]])
     scores = SMALL.score(target, TrainedOn(tuple(texts)), Randomness.reproducible(2))
     assert scores.figure("exact").n == 3
     assert scores.figure("exact, 2 to 9 copies").value == 1.0
@@ -152,7 +150,7 @@ def test_copies_are_counted_and_reported_apart(target: ModelTarget) -> None:
 
 def test_short_documents_are_left_out_and_counted(target: ModelTarget) -> None:
     """Also empty ones."""
-    texts = documents([*LEARNT, "", "🦊", "Too short."])
+    texts = documents([*LEARNED, "", "🦊", "Too short."])
     scores = SMALL.score(target, TrainedOn(tuple(texts)), Randomness.reproducible(2))
     assert any("3 documents have fewer than 10" in note for note in scores.notes)
 

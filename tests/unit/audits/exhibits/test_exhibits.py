@@ -22,7 +22,7 @@ from sfumato.mechanisms.claims import loss_bounds
 from sfumato.mechanisms.custom import Custom
 from sfumato.mechanisms.rows import distances
 from sfumato.mechanisms.truncated import Truncated
-from sfumato.vectors.embedded import default_space
+from sfumato.vectors.load import default_space
 
 
 def source() -> Randomness:
@@ -64,7 +64,10 @@ def test_noise_of_coordinates_is_symmetric_with_the_given_scale() -> None:
 
 
 def test_adept_clips_in_one_norm_and_pays_in_another() -> None:
-    for subject, factor in ((adept.broken(), 1.0), (adept.repaired(), math.sqrt(adept.DIMENSION))):
+    for subject, factor in (
+        (adept.make_broken(), 1.0),
+        (adept.make_repaired(), math.sqrt(adept.DIMENSION)),
+    ):
         outputs = drawn(subject, 0)
         spread = np.abs(outputs - 1 / math.sqrt(adept.DIMENSION)).mean()
         assert spread == pytest.approx(2 * adept.LENGTH / adept.EPSILON * factor, rel=0.05)
@@ -77,23 +80,23 @@ def test_adept_clips_in_one_norm_and_pays_in_another() -> None:
 
 def test_dptext_never_goes_below_its_input() -> None:
     for number, state in enumerate(dptext.STATES):
-        assert drawn(dptext.broken(), number).min() >= state
-        repaired = drawn(dptext.repaired(), number) - state
+        assert drawn(dptext.make_broken(), number).min() >= state
+        repaired = drawn(dptext.make_repaired(), number) - state
         assert (repaired < 0).mean() == pytest.approx(0.5, abs=0.03)
         assert np.abs(repaired).mean() == pytest.approx(dptext.SCALE, rel=0.05)
 
 
 def test_dpnr_drops_the_word_and_scales_for_one_coordinate() -> None:
     assert pytest.approx(math.log(0.9 * math.e + 0.1)) == dpnr.LEVEL
-    means = drawn(dpnr.broken(), 1, 20_000).mean(axis=1)
+    means = drawn(dpnr.make_broken(), 1, 20_000).mean(axis=1)
     assert means.mean() == pytest.approx(1 - dpnr.DROPPED, abs=0.03)
-    assert abs(drawn(dpnr.broken(), 0, 20_000).mean()) < 0.03
+    assert abs(drawn(dpnr.make_broken(), 0, 20_000).mean()) < 0.03
     # Without dropout one level of ε is spent k times: what the claim pays for once.
     assert dpnr.DIMENSION * dpnr.EPSILON > dpnr.LEVEL
 
 
 def test_ome_keeps_bits_with_the_published_chances() -> None:
-    ones = drawn(ome.broken(), 0, 20_000).mean(axis=0)
+    ones = drawn(ome.make_broken(), 0, 20_000).mean(axis=0)
     even = np.arange(ome.PLACES) % 2 == 0
     assert ones[ome.CODES[0] & even] == pytest.approx(100 / 101, abs=0.01)
     assert ones[ome.CODES[0] & ~even] == pytest.approx(1e-6, abs=1e-3)
@@ -110,10 +113,10 @@ def test_repaired_ome_costs_epsilon_over_all_bits() -> None:
 
 
 def test_vickrey_without_the_input_never_gives_it() -> None:
-    broken = vickrey.broken()
+    broken = vickrey.make_broken()
     points = np.arange(len(broken.space) + 1).repeat(50)
     assert (broken.privatize(points, source()) != points).all()
-    assert broken.guarantee() == vickrey.repaired().guarantee()
+    assert broken.guarantee() == vickrey.make_repaired().guarantee()
 
 
 def test_without_its_half_custext_is_itself_at_twice_the_level() -> None:
@@ -128,7 +131,7 @@ def test_without_its_half_custext_is_itself_at_twice_the_level() -> None:
 def test_across_groups_the_rows_are_right_and_the_claim_is_wider() -> None:
     broken = custext.anywhere()
     assert isinstance(broken, custext.CustomAnywhere)
-    honest = custext.repaired()
+    honest = custext.make_repaired()
     assert isinstance(honest, Custom)
     assert (all_rows(broken) == all_rows(honest)).all()
     assert np.isfinite(loss_bounds(broken, 3)).all()
@@ -136,7 +139,7 @@ def test_across_groups_the_rows_are_right_and_the_claim_is_wider() -> None:
 
 
 def test_the_wrong_bottom_is_all_that_is_wrong() -> None:
-    broken, honest = tem.broken(), tem.repaired()
+    broken, honest = tem.make_broken(), tem.make_repaired()
     assert isinstance(broken, tem.WrongBottom)
     assert isinstance(honest, Truncated)
     assert np.exp(all_rows(broken)).sum(axis=1) == pytest.approx(1.0)
@@ -153,7 +156,7 @@ def test_the_wrong_bottom_is_all_that_is_wrong() -> None:
 
 
 def test_gumbel_rows_are_what_the_published_procedure_draws() -> None:
-    broken = gumbel.broken()
+    broken = gumbel.make_broken()
     assert isinstance(broken, gumbel.TruncatedGumbel)
     words, draws = len(broken.space), 20_000
     between = distances(broken.space, np.arange(words))
@@ -174,7 +177,7 @@ def test_gumbel_rows_are_what_the_published_procedure_draws() -> None:
 
 
 def test_gumbel_breaks_for_almost_every_pair() -> None:
-    broken = gumbel.broken()
+    broken = gumbel.make_broken()
     assert isinstance(broken, gumbel.TruncatedGumbel)
     rows = all_rows(broken)[:-1]
     worst = [

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 
 from properties.texts import texts
 from sfumato.core.errors import MissingModel
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.linguistic import pipelines
 from sfumato.policies.linguistic.contextual import Contextual
 from sfumato.policies.linguistic.entities import Entities
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 
 def found(policy: Contextual, text: str) -> list[tuple[str, str]]:

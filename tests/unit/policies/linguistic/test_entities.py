@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 
 from properties.texts import texts
 from sfumato.core.errors import UnknownName
-from sfumato.corpora.documents import Document
-from sfumato.corpora.words import Words
 from sfumato.policies.linguistic import pipelines
 from sfumato.policies.linguistic.entities import TYPES, Entities
 from sfumato.policies.parsing import parse_policy
+from sfumato.text.document import Document
+from sfumato.text.words import Words
 
 TEXTS = [
     "",

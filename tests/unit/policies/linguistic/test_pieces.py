@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.texts import texts
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span
 from sfumato.policies.linguistic import pipelines
 from sfumato.policies.linguistic.entities import Entities
-from sfumato.policies.linguistic.pieces import grouped, in_pieces, joined
+from sfumato.policies.linguistic.pipelines import group_pieces, in_pieces, join_pieces
+from sfumato.text.document import Document
+from sfumato.text.span import Span
 
 
 @given(st.lists(texts, max_size=5), st.integers(1, 30))
@@ -30,7 +30,7 @@ def test_pieces_are_short_and_together_the_texts(several: list[str], longest: in
 def test_what_is_found_goes_back_to_its_place(several: list[str], longest: int) -> None:
     pieces = in_pieces(several, longest)
     whole = [[Span(0, len(piece.text), "ALL", "test", "all")] for piece in pieces]
-    for text, spans in zip(several, joined(pieces, whole, len(several)), strict=True):
+    for text, spans in zip(several, join_pieces(pieces, whole, len(several)), strict=True):
         assert "".join(text[span.start : span.end] for span in spans) == text
 
 
@@ -39,7 +39,7 @@ def test_groups_hold_every_piece_and_not_too_much(
     several: list[str], longest: int, most: int
 ) -> None:
     pieces = in_pieces(several, longest)
-    groups = list(grouped(pieces, most))
+    groups = list(group_pieces(pieces, most))
     assert [piece for group in groups for piece in group] == pieces
     for group in groups:
         assert len(group) == 1 or sum(len(piece.text) for piece in group) <= most

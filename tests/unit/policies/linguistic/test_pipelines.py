@@ -12,12 +12,12 @@ import pytest
 
 from sfumato.core.errors import BadInput, MissingExtra, MissingModel
 from sfumato.core.keys import Key
-from sfumato.corpora.documents import Document
 from sfumato.policies.identity import policy_code
 from sfumato.policies.linguistic import pipelines
 from sfumato.policies.linguistic.contextual import Contextual
 from sfumato.policies.linguistic.entities import Entities
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
     from spacy.lookups import Lookups

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from properties.texts import texts
 from sfumato.core.errors import InvalidArgument, MissingExtra, UnknownName
 from sfumato.core.keys import Key
-from sfumato.corpora.documents import Document
 from sfumato.policies.identity import policy_code
 from sfumato.policies.linguistic import presidio as adapter
 from sfumato.policies.linguistic.presidio import Presidio
 from sfumato.policies.parsing import parse_policy
+from sfumato.text.document import Document
 
 TEXT = "👩‍👧 Ann: mail zoe@example.co.uk, card 4111 1111 1111 1111, host 192.168.7.1"
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from properties.texts import many_spans
 from sfumato.core.errors import StorageFailed
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
 from sfumato.policies.linguistic.entities import Entities
 from sfumato.policies.linguistic.presidio import Presidio
 from sfumato.policies.linguistic.span_cache import SpanCache, _from_line, _line
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 SECRET = "Ann hid the xyzzyplugh in Paris"
 

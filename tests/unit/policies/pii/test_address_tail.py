@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.address_tail import tail_end
+from sfumato.policies.pii.street import tail_end
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.around import cued_around
 from sfumato.policies.pii.capitals import chains
+from sfumato.policies.pii.person import find_cued_around
 
 
 def found(text: str) -> list[tuple[str, str]]:
     return [
         (text[slice(*cued.place)], cued.rule)
         for chain in chains(text, frozenset())
-        for cued in cued_around(chain)
+        for cued in find_cued_around(chain)
     ]
 
 

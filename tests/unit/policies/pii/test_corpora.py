@@ -12,12 +12,12 @@ import pytest
 
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate
-from sfumato.corpora.documents import Document
-from sfumato.corpora.labelled import Labelled, from_record
-from sfumato.corpora.spans import Span, Spans
+from sfumato.corpora.labeled import Labeled, from_record
 from sfumato.policies.patterns import Digits
 from sfumato.policies.pii import Pii
 from sfumato.policies.scoring import score
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 
 STRUCTURED = {
     *("CREDIT_CARD", "DOMAIN_NAME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS"),
@@ -101,7 +101,7 @@ def test_twin_that_sees_digits_alone_falls_short(resources: Path) -> None:
 @pytest.mark.resources
 def test_what_customers_say_is_found_in_dialogues(resources: Path) -> None:
     texts = [str(record["text"]) for record in lines(resources / "data/customersim/test.jsonl.gz")]
-    pairs = [Labelled(Document(text), Spans.of(answers(text))) for text in texts]
+    pairs = [Labeled(Document(text), Spans.of(answers(text))) for text in texts]
     for row in score(Pii(), pairs).recall:
         assert row.share is not None
         assert row.share >= 0.95, row

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import UnknownName
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span
 from sfumato.policies.pii import Pii
-from sfumato.policies.pii.detector import TYPES, _outermost, _recognizers
+from sfumato.policies.pii.detector import DEFAULT, TYPES, _outermost, _recognizers, list_regions
 from sfumato.policies.pii.reading import Reading
-from sfumato.policies.pii.regions import DEFAULT, known_regions
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Span
 
 LETTER = (
     "Dear Ann, mail me@x.org or see www.x.org, call +44 20 7946 0958, card 4111 1111 1111 1111, "
@@ -79,14 +78,14 @@ def test_mistyped_settings_get_a_suggestion() -> None:
 
 
 def test_our_list_of_regions_is_that_of_phonenumbers() -> None:
-    assert known_regions() == phonenumbers.SUPPORTED_REGIONS
-    assert set(DEFAULT) <= known_regions()
+    assert list_regions() == phonenumbers.SUPPORTED_REGIONS
+    assert set(DEFAULT) <= list_regions()
     assert all(region in (Pii.__doc__ or "") for region in DEFAULT)
 
 
 def test_nothing_heavy_is_loaded_until_something_is_looked_for() -> None:
     script = (
-        "import sys; from sfumato.policies.pii import Pii; from sfumato.corpora.documents import "
+        "import sys; from sfumato.policies.pii import Pii; from sfumato.text.document import "
         "Document; policy = Pii(); heavy = lambda: {'phonenumbers', 'stdnum', "
         "'sfumato.policies.pii.names'} & set(sys.modules); "
         "assert not heavy(); policy.find(Document('+44 20 7946 0958 4111111111111111')); "

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from sfumato.policies.pii.names import listed, plain, sections
+from sfumato.policies.pii.names import list_names, plain, sections
 
 
 def test_the_list_is_small_and_says_where_it_comes_from() -> None:
@@ -16,28 +16,28 @@ def test_the_list_is_small_and_says_where_it_comes_from() -> None:
 
 
 def test_every_entry_is_in_the_form_in_which_it_is_looked_up() -> None:
-    names = listed()
+    names = list_names()
     for section in (names.alone, names.paired, names.surnames, names.words):
         assert len(section) > 2_000
         assert all(plain(name) == name for name in section)
 
 
 def test_no_name_is_in_two_sections() -> None:
-    names = listed()
+    names = list_names()
     assert not names.alone & names.paired
     assert not names.alone & names.words
 
 
 @pytest.mark.parametrize("name", ["deborah", "anneke", "fatima", "wojciech", "kwame", "keiko"])
 def test_given_names_of_many_languages_stand_alone(name: str) -> None:
-    assert name in listed().alone
+    assert name in list_names().alone
 
 
 @pytest.mark.parametrize(
     "word", ["may", "mark", "rose", "will", "grant", "paris", "sydney", "hope"]
 )
 def test_names_that_are_words_or_places_need_company(word: str) -> None:
-    assert word not in listed().alone
+    assert word not in list_names().alone
 
 
 @pytest.mark.parametrize(

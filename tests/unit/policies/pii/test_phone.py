@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sfumato.policies.pii.detector import DEFAULT
 from sfumato.policies.pii.phone import Phone
 from sfumato.policies.pii.reading import Reading
-from sfumato.policies.pii.regions import DEFAULT
 
 
 def found(text: str) -> list[tuple[str, str]]:

@@ -10,10 +10,10 @@ import re
 
 import pytest
 
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
-from sfumato.corpora.words import Words
 from sfumato.policies.pii import Pii
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 
 STYLES = {
     "chat": [

@@ -17,8 +17,8 @@ from transformers.pytorch_utils import Conv1D
 from naive_gradients import TOLERANCE, worst_difference
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.layers import linear, tied
-from sfumato.training.clipping.layers.costs import keep_gradient
-from sfumato.training.clipping.rounding import formed
+from sfumato.training.clipping.layers.linear import keep_gradient
+from sfumato.training.clipping.rounding import bound_formed
 
 VOCABULARY = 11
 
@@ -223,7 +223,7 @@ def test_both_ways_to_a_norm_agree(shape: Shape) -> None:
     draw = prepared(shape)
     left = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
     right = torch.randn(shape.rows, shape.places, shape.right, generator=draw)
-    product = formed(torch.bmm(left.transpose(1, 2), right))
+    product = bound_formed(torch.bmm(left.transpose(1, 2), right))
     found = linear.inner_products(linear.Places.of(left, right))
     assert found.square.tolist() == pytest.approx(product.square.tolist(), rel=1e-5)
 
@@ -233,7 +233,7 @@ def test_a_wide_symmetric_product_is_computed_by_halves(places: int) -> None:
     draw = torch.Generator().manual_seed(places)
     left = torch.randn(3, places, linear.WIDE, generator=draw)
     right = torch.randn(3, places, 5, generator=draw)
-    product = formed(torch.bmm(left.transpose(1, 2), right))
+    product = bound_formed(torch.bmm(left.transpose(1, 2), right))
     found = linear.inner_products(linear.Places.of(left, right))
     assert found.square.tolist() == pytest.approx(product.square.tolist(), rel=1e-5)
 

@@ -15,11 +15,11 @@ from clipping_adversary import (
     MODELS,
     SHORT,
     Case,
-    cancelled,
+    canceled,
     contribution,
     drawn,
     opposed,
-    tied_and_cancelled,
+    tied_and_canceled,
 )
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping import clippers, rounding
@@ -74,9 +74,9 @@ BUILT: dict[str, Callable[[], Case]] = {
     "two places, short": lambda: two_places(16, 700),
     "two places, long": lambda: two_places(128, 768),
     "two words": lambda: two_words(64, 300, 3000),
-    "tied": lambda: tied_and_cancelled(256, 3000, 24, 1e-3),
-    "tied, closer": lambda: tied_and_cancelled(256, 3000, 24, 3e-5),
-    "tied, to nothing": lambda: tied_and_cancelled(64, 300, 8, 0.0),
+    "tied": lambda: tied_and_canceled(256, 3000, 24, 1e-3),
+    "tied, closer": lambda: tied_and_canceled(256, 3000, 24, 3e-5),
+    "tied, to nothing": lambda: tied_and_canceled(64, 300, 8, 0.0),
     "tiny and huge": lambda: tiny_and_huge(3, 40),
     "lost in a long sum": lambda: lost_in_a_long_sum(50_000),
 }
@@ -127,7 +127,7 @@ def test_search_finds_no_record_above_the_bound(
 def test_descent_finds_no_record_above_the_bound(name: str) -> None:
     case = drawn(name, (1, 6, 12), chance(7))
     for _ in range(3):
-        case = cancelled(case, steps=25 if name == "lstm" else 60)
+        case = canceled(case, steps=25 if name == "lstm" else 60)
         assert contribution(case) <= MOST
         assert contribution(opposed(case, 16 if name != "lstm" else 4, 1e-4, 1.0)) <= MOST
 
@@ -139,7 +139,7 @@ def test_descent_finds_no_record_above_the_bound(name: str) -> None:
 GAPS = (1e-3, 3e-4, 2e-4, 1e-4)
 MANY: dict[str, Callable[[float, int], Case]] = {
     "linear": lambda gap, index: two_places(180, 768, gap, index),
-    "tied": lambda gap, index: tied_and_cancelled(256, 3000, 24 + index, gap),
+    "tied": lambda gap, index: tied_and_canceled(256, 3000, 24 + index, gap),
 }
 
 
@@ -147,7 +147,7 @@ def largest(name: str) -> float:
     return max(contribution(MANY[name](gap, index)) for gap in GAPS for index in range(4))
 
 
-def never(_: rounding.Measured) -> Tensor:
+def never(_: rounding.MeasuredNorms) -> Tensor:
     return torch.tensor([], dtype=torch.long)
 
 
@@ -155,8 +155,8 @@ def never(_: rounding.Measured) -> Tensor:
 def test_norms_as_computed_exceed_the_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is allowed for rounding, and nothing is measured again."""
     assert largest(name) <= MOST
-    monkeypatch.setattr(rounding.Measured, "bounds", rounding.Measured.norms)
-    monkeypatch.setattr(rounding.Measured, "uncertain", never)
+    monkeypatch.setattr(rounding.MeasuredNorms, "bounds", rounding.MeasuredNorms.norms)
+    monkeypatch.setattr(rounding.MeasuredNorms, "uncertain", never)
     assert largest(name) > 1.1
 
 
@@ -170,8 +170,10 @@ def test_an_allowance_for_independent_errors_is_not_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(linear, "_doubt", grows_with_places)
-    monkeypatch.setattr(rounding.Measured, "uncertain", never)
-    monkeypatch.setattr(rounding.Measured, "bounds", lambda one: (one.square + one.doubt).sqrt())
+    monkeypatch.setattr(rounding.MeasuredNorms, "uncertain", never)
+    monkeypatch.setattr(
+        rounding.MeasuredNorms, "bounds", lambda one: (one.square + one.doubt).sqrt()
+    )
     assert largest("linear") > 1.1
 
 
@@ -185,12 +187,12 @@ def test_even_exact_norms_are_not_enough(exact: bool, monkeypatch: pytest.Monkey
     square = (linear_part.square().sum() + case.pull[0].double().sum(0).square().sum())[None]
     honest = Recording.measure
 
-    def measure(self: Recording, records: Records) -> rounding.Measured:
+    def measure(self: Recording, records: Records) -> rounding.MeasuredNorms:
         return replace(honest(self, records), square=square, doubt=0 * square)
 
     monkeypatch.setattr(Recording, "measure", measure)
     if exact:
-        monkeypatch.setattr(rounding.Measured, "bounds", rounding.Measured.norms)
+        monkeypatch.setattr(rounding.MeasuredNorms, "bounds", rounding.MeasuredNorms.norms)
     assert (contribution(case) > MOST) == exact
 
 
@@ -279,7 +281,7 @@ def test_a_bound_that_follows_the_shape_of_the_batch_is_caught(
     moved: Callable[[], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin pays for rounding only where the gradient was not formed and kept."""
-    monkeypatch.setattr(linear.MatrixSlot, "_of_kept", lambda _, kept: rounding.formed(kept))
+    monkeypatch.setattr(linear.MatrixSlot, "_of_kept", lambda _, kept: rounding.bound_formed(kept))
     assert moved() > 1
 
 

@@ -30,8 +30,8 @@ from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 from sfumato.training.clipping import recording, replays, row_checks
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
 from sfumato.training.clipping.losses import next_tokens, record_losses
-from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, Schedule, Split
-from sfumato.training.private_step import PrivateStep, make_private
+from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, CheckSchedule, RowSplit
+from sfumato.training.steps import PrivateStep, make_private
 
 ROWS, PLACES, WIDTH, VOCABULARY = 10, 6, 4, 37
 
@@ -229,7 +229,7 @@ def test_a_later_influence_is_found_by_the_coin(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_coin_is_tossed_for_every_batch_once_the_first_ones_are_compared() -> None:
-    schedule = Schedule(Randomness.reproducible(0))
+    schedule = CheckSchedule(Randomness.reproducible(0))
     assert schedule.due()
     schedule.passed()
     assert schedule.due()
@@ -242,7 +242,7 @@ def test_a_coin_is_tossed_for_every_batch_once_the_first_ones_are_compared() -> 
 def test_half_of_the_rows_stays_and_every_other_is_replaced(rows: int) -> None:
     coin, counts = Randomness.reproducible(1), torch.zeros(rows)
     for _ in range(200):
-        split = Split.drawn(rows, coin)
+        split = RowSplit.drawn(rows, coin)
         counts += split.looked_at
         assert len(split.kept) == rows // 2
         same = split.replaced == torch.arange(rows)
@@ -257,16 +257,16 @@ def test_half_of_the_rows_stays_and_every_other_is_replaced(rows: int) -> None:
 def test_twin_that_looks_at_the_first_and_the_last_row_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def drawn(rows: int, coin: Randomness, *, flipped: bool = False) -> Split:
+    def drawn(rows: int, coin: Randomness, *, flipped: bool = False) -> RowSplit:
         split = original(rows, coin, flipped=flipped)
         kept = torch.tensor([0, rows - 1])
         replaced = (torch.arange(rows) + 1) % rows
         replaced[kept] = kept
         signs = torch.zeros(rows).index_fill(0, kept, 1.0)
-        return Split(kept, replaced, signs, split.flipped)
+        return RowSplit(kept, replaced, signs, split.flipped)
 
-    original = Split.drawn
-    monkeypatch.setattr(Split, "drawn", drawn)
+    original = RowSplit.drawn
+    monkeypatch.setattr(RowSplit, "drawn", drawn)
     train(COUPLED["middle rows"]())
     with pytest.raises(CoupledRows):
         train(COUPLED["detached mean"]())
@@ -281,15 +281,15 @@ def test_twin_that_looks_at_gradients_only(name: str, monkeypatch: pytest.Monkey
 
 
 def test_twin_that_never_leaves_rows_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    same = row_checks.Found.SAME
+    same = row_checks.Coupling.SAME
     monkeypatch.setattr(row_checks._Comparison, "left_out", lambda _: same)
     train(COUPLED["number of rows"]())
 
 
 def test_twin_that_keeps_all_signs(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = replays.Inputs.taken
+    taken = replays.ModelInputs.taken
     monkeypatch.setattr(
-        replays.Inputs,
+        replays.ModelInputs,
         "taken",
         lambda self, rows, flipped: taken(self, rows, torch.zeros_like(flipped)),
     )

@@ -13,30 +13,30 @@ from tokenizers import models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from typer.testing import CliRunner
 
-from sfumato.accounting.guarantee import Guarantee
 from sfumato.cli.main import app
 from sfumato.core.errors import BadInput, CannotResume, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.tokenizer import Tokenizer
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
-from sfumato.tokenizers.tokenizer import Tokenizer
-from sfumato.training.choices import Training
+from sfumato.text.document import Document
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods import Material, Method, private_places
 from sfumato.training.plan import Plan, PrivacyCaution
 from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, train
 from sfumato.training.selective.interleaved import fit_interleaved
 from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
 from sfumato.training.selective.public_steps import PublicCourse
 from sfumato.training.selective.streams import selective_streams
 from sfumato.training.selective.stretch_records import stretch_records
+from sfumato.training.settings import Training
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 TINY: dict[str, object] = {"embedding": 4, "hidden": 4, "context": 32}
@@ -199,10 +199,10 @@ def test_a_selective_promise_leaves_out_no_gap_of_the_promise_below() -> None:
     assert any("one person" in gap for gap in stated.uncovered)
 
 
-def test_neighbours_have_the_same_places_and_an_author_has_documents() -> None:
-    assert "the same private places" in promised("selective", "example").neighbours
+def test_neighbors_have_the_same_places_and_an_author_has_documents() -> None:
+    assert "the same private places" in promised("selective", "example").neighbors
     stated = promised("selective", "author")
-    assert "in all documents of one author" in stated.neighbours
+    assert "in all documents of one author" in stated.neighbors
     assert "a secret that stands in documents of several authors" in stated.uncovered
 
 

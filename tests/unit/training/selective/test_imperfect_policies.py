@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from sfumato.cli.main import main
-from sfumato.corpora.documents import Document
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods import Method
 from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, train
 from sfumato.training.selective.interleaved_plan import Interleaving
 from sfumato.training.selective.public_steps import PublicCourse
 from sfumato.training.selective.streams import selective_streams

@@ -17,10 +17,10 @@ from torch.nn.functional import cross_entropy
 from naive_gradients import clip_scale
 from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel
+from sfumato.models.load import LoadedModel
 from sfumato.models.lstm_network import LstmForCausalLM
 from sfumato.policies.parsing import combine_policies
+from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.bounds import Clipping
 from sfumato.training.clipping import row_checks
@@ -29,13 +29,16 @@ from sfumato.training.clipping.losses import record_losses
 from sfumato.training.course import Course
 from sfumato.training.loop import NOISE
 from sfumato.training.privacy import Privacy
-from sfumato.training.private_step import PrivateStep, make_private
-from sfumato.training.records import Cut, language_records
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.interleaved_steps import InterleavedRun
-from sfumato.training.selective.state_release import StateRelease
+from sfumato.training.records import Cut, make_language_records
+from sfumato.training.selective.interleaved_plan import (
+    InterleavedPlan,
+    Interleaving,
+    Step,
+    all_steps,
+)
+from sfumato.training.selective.interleaved_steps import InterleavedRun, StateRelease
 from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
-from sfumato.training.selective.turn_order import Step, all_steps
+from sfumato.training.steps import PrivateStep, make_private
 from unit.training.runs import same, small_model, tokenizer, weights
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "A line", "Room 9"]
@@ -60,11 +63,11 @@ def begun(
     noise: float = 0.0,
     *,
     model: LoadedModel | None = None,
-    optimiser: str = "sgd",
+    optimizer: str = "sgd",
     state: str = "noise",
 ) -> InterleavedRun:
     model = model or small_model(settings={"context": 64})
-    course = Course(optimiser=optimiser, learning_rate=RATE)
+    course = Course(optimizer=optimizer, learning_rate=RATE)
     plan = plan_for(records, noise, state)
     return InterleavedRun.begun(model, records, plan, course, Randomness.reproducible(3))
 
@@ -94,16 +97,16 @@ def padded(records: StretchRecords, stretches: list[tuple[int, int]]) -> tuple[T
 # --- the two updates -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_a_public_update_is_bitwise_the_plain_update(optimiser: str) -> None:
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_public_update_is_bitwise_the_plain_update(optimizer: str) -> None:
     records = cut(TEXTS)
     ours, twin = small_model(settings={"context": 64}), small_model(settings={"context": 64})
-    run = begun(records, 5.0, model=ours, optimiser=optimiser)
+    run = begun(records, 5.0, model=ours, optimizer=optimizer)
     stretches = {place: records.turn(place, 0).public for place in range(len(records))}
     run.public_update(stretches, torch.zeros(2, len(records), 4))
     run.step.close()
     tokens, labels = padded(records, list(stretches.values()))
-    kind = torch.optim.SGD if optimiser == "sgd" else torch.optim.Adam
+    kind = torch.optim.SGD if optimizer == "sgd" else torch.optim.Adam
     plain = kind(twin.network.parameters(), lr=RATE)
     logits = twin.network(input_ids=tokens).logits
     count = sum(end - begin for begin, end in stretches.values())
@@ -196,7 +199,7 @@ def test_with_everything_private_it_is_dp_sgd() -> None:
     records = cut(texts, "everything")
     assert records.private.tolist() == records.turns.tolist() == [1] * 4
     assert records.selected == 1.0
-    whole = language_records([Document(one) for one in texts], tokenizer(), Cut(context=64))
+    whole = make_language_records([Document(one) for one in texts], tokenizer(), Cut(context=64))
     assert records.tokens.tolist() == whole.tokens.tolist()
     ours, twin = small_model(settings={"context": 64}), small_model(settings={"context": 64})
     begun(records, model=ours).take(first_turns(records))

@@ -21,7 +21,7 @@ DELTA = 8e-5
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "state", "level"),
+    ("neighbors", "state", "level"),
     [
         ("zero-out", "reset", 152.5),
         ("zero-out", "noise", 274.6),
@@ -31,9 +31,9 @@ DELTA = 8e-5
         ("replacement", "separate", 1384.0),
     ],
 )
-def test_what_the_settings_of_the_paper_prove(neighbours: str, state: str, level: float) -> None:
+def test_what_the_settings_of_the_paper_prove(neighbors: str, state: str, level: float) -> None:
     """σ = 0.5, 50 epochs, one private stretch a record; 4.91 is what the paper prints."""
-    visits = Visits(epochs=50, stretches=1, state=state, neighbours=neighbours)
+    visits = Visits(epochs=50, stretches=1, state=state, neighbors=neighbors)
     assert visits.epsilon(0.5, delta=DELTA) == pytest.approx(level, abs=0.1)
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.core.errors import BadInput
-from sfumato.corpora.documents import Document
+from sfumato.models.bpe import default_tokenizer
 from sfumato.policies.parsing import combine_policies
-from sfumato.tokenizers.embedded import default_tokenizer
+from sfumato.text.document import Document
+from sfumato.training.selective.interleaved_plan import all_steps, epoch, steps_per_epoch
 from sfumato.training.selective.stretch_records import StretchRecords, stretch_records, turns_of
-from sfumato.training.selective.turn_order import all_steps, epoch, steps_per_epoch
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "", "Room 9"]
 

@@ -10,21 +10,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.cli.main import app
 from sfumato.core.errors import CannotResume, InvalidArgument
-from sfumato.corpora.documents import Document
+from sfumato.guarantees.guarantee import Notion
 from sfumato.policies.parsing import combine_policies
-from sfumato.training.checkpoints import Checkpoint
+from sfumato.text.document import Document
+from sfumato.training.checkpoints import Checkpoint, StepsLost
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods import Method
 from sfumato.training.privacy import Privacy
-from sfumato.training.request import Request, train
-from sfumato.training.resuming import StepsLost
-from sfumato.training.run_folder import RunFolder
-from sfumato.training.selective.interleaved_plan import Interleaving
+from sfumato.training.run import Request, train
+from sfumato.training.selective.interleaved_plan import Interleaving, Step
 from sfumato.training.selective.interleaved_steps import InterleavedRun
-from sfumato.training.selective.turn_order import Step
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "A line", "Room 9"]
@@ -54,7 +52,7 @@ def test_a_run_states_what_is_proven_and_the_paper_beside_it(tmp_path: Path, sta
     guarantee = trained.guarantee
     assert guarantee.notion is Notion.SELECTIVE_DP
     assert 7.9 < guarantee.epsilon <= 8
-    assert "digits" in guarantee.neighbours
+    assert "digits" in guarantee.neighbors
     assert "3 epochs with at most 2 private stretches" in guarantee.scope
     assert ("state that left" in guarantee.scope) == (state == "noise")
     assert not guarantee.for_release

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.accounting.guarantee import Notion
 from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.documents import Document
-from sfumato.models.loading import LoadedModel, load_model
+from sfumato.guarantees.guarantee import Notion
+from sfumato.models.load import LoadedModel, load_model
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
 from sfumato.training.course import Course
+from sfumato.training.folder import RunFolder
 from sfumato.training.loop import fit
 from sfumato.training.methods import Method
 from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, Trained, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, Trained, train
 from sfumato.training.selective.promise import Misses
 from sfumato.training.selective.public_steps import PublicCourse, PublicSteps
 from sfumato.training.selective.streams import selective_streams
@@ -101,14 +101,14 @@ def test_a_public_step_is_the_plain_step() -> None:
     )
     course = PublicCourse(epochs=1, batch_size=1, learning_rate=0.01, lead=1.0)
     PublicSteps(model, streams.public, course, Course(), Randomness.reproducible(3)).reach(0, 1)
-    optimiser = torch.optim.Adam(twin.network.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(twin.network.parameters(), lr=0.01)
     tokens = streams.public.tokens.astype(np.int64)
     assert streams.public.wanted is not None
     logits = twin.network(input_ids=torch.from_numpy(tokens[None, :-1])).logits[0]
     chosen = torch.from_numpy(streams.public.wanted[1:])
     loss = torch.nn.functional.cross_entropy(logits[chosen], torch.from_numpy(tokens[1:])[chosen])
     loss.backward()  # type: ignore[no-untyped-call]
-    optimiser.step()
+    optimizer.step()
     for name, value in weights(twin).items():
         torch.testing.assert_close(weights(model)[name], value, atol=1e-6, rtol=1e-5)
 
@@ -177,7 +177,7 @@ def test_a_run_states_selective_privacy_and_names_its_policy(tmp_path: Path, met
     assert guarantee.notion is Notion.SELECTIVE_DP
     assert 7 < guarantee.epsilon <= 8
     assert trained.plan.units == 3
-    assert "digits" in guarantee.neighbours
+    assert "digits" in guarantee.neighbors
     assert "what the policy digits does not find" in guarantee.uncovered
     stored = json.loads((tmp_path / "run" / "guarantee.json").read_bytes())
     assert stored["guarantee"]["notion"] == Notion.SELECTIVE_DP.value
@@ -201,7 +201,7 @@ def test_misses_are_stated_where_they_were_measured() -> None:
     plan = Plan.for_epsilon(epsilon=8, delta=1e-2, units=3, batch_size=1, epochs=4)
     method = replace(request("selective").method, misses=Misses(3, 40))
     said = method.promised(plan.guarantee()).sentence()
-    assert "measured on labelled text: 3 of 40 spans missed" in said
+    assert "measured on labeled text: 3 of 40 spans missed" in said
     assert "measured" not in request("selective").method.promised(plan.guarantee()).sentence()
 
 

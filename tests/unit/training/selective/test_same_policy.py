@@ -13,21 +13,21 @@ from typing import Any
 
 import pytest
 
-from sfumato.accounting.guarantee import Guarantee, Notion
-from sfumato.cli.method_options import with_key
+from sfumato.cli.training_options import with_key
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.keys import Key
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.policies.imperfect import Imperfect
 from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Regex
 from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods import Method
 from sfumato.training.plan import Plan
 from sfumato.training.privacy import Privacy
-from sfumato.training.request import Request, train
-from sfumato.training.run_folder import RunFolder
+from sfumato.training.run import Request, train
 from sfumato.training.selective.interleaved_plan import Interleaving
 from sfumato.training.selective.promise import LINK_LEAK
 from sfumato.training.selective.public_steps import PublicCourse

@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from properties.texts import texts
 from sfumato.core.errors import BadInput
-from sfumato.corpora.documents import Document
-from sfumato.corpora.spans import Span, Spans
+from sfumato.models.bpe import default_tokenizer
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
-from sfumato.tokenizers.embedded import default_tokenizer
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
 from sfumato.training.records import Cut, TokenRecords
-from sfumato.training.selective.alignment import inside, overlapping
-from sfumato.training.selective.splitting import split
-from sfumato.training.selective.streams import redacted_records, selective_streams
+from sfumato.training.selective.splitting import inside, overlapping, split
+from sfumato.training.selective.streams import make_redacted_records, selective_streams
 
 CUT = Cut(context=16)
 TEXTS = [
@@ -186,7 +185,7 @@ def test_a_policy_that_finds_nothing_is_refused() -> None:
 
 def test_redacted_records_hold_no_secret() -> None:
     tokenizer = default_tokenizer()
-    records = redacted_records(documents(), digits(), tokenizer, CUT)
+    records = make_redacted_records(documents(), digits(), tokenizer, CUT)
     shown = tokenizer.decode([int(token) for token in records.tokens])
     assert "145572" not in shown
     assert "[NUMBER]" in shown

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.core.errors import UnsupportedLayer
-from sfumato.training.clipping.layers.layer import Batch, Layer, Role, through
+from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role, through
 from sfumato.training.clipping.records import Records
-from sfumato.training.clipping.rounding import Measured, add_up, formed, pieces
+from sfumato.training.clipping.rounding import MeasuredNorms, add_up, bound_formed, pieces
 from sfumato.training.clipping.slots import Slot
 
 
@@ -64,15 +64,15 @@ class TableSlot(Slot):
         """Whether any layer wrote something down."""
         return bool(self._pairs)
 
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
         lines = self.of_records(records)
-        each = formed(lines.gradients)
+        each = bound_formed(lines.gradients)
         square, doubt = (
             one.new_zeros(records.count).index_add_(0, lines.records, one)
             for one in (each.square, each.doubt)
         )
-        return Measured(square, doubt, (square + doubt).sqrt(), each.dtype)
+        return MeasuredNorms(square, doubt, (square + doubt).sqrt(), each.dtype)
 
     def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
         """Sum of the records' gradients, each times its weight."""
@@ -118,7 +118,7 @@ def _into_table(gradients: Tensor, lines: Tensor, size: int) -> Tensor:
 class RecordedEmbedding(Layer):
     """``nn.Embedding``."""
 
-    def __init__(self, name: str, module: nn.Module, batch: Batch) -> None:
+    def __init__(self, name: str, module: nn.Module, batch: CurrentBatch) -> None:
         super().__init__(name, module, batch)
         table: Any = module
         # The gradient of one row must not depend on what other rows look up.

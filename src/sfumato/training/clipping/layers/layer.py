@@ -24,7 +24,7 @@ class Role(Enum):
 
 
 @dataclass
-class Batch:
+class CurrentBatch:
     """The physical batch that is going through the model."""
 
     rows: int = 0
@@ -41,7 +41,7 @@ def through(function: type[torch.autograd.Function], *inputs: object) -> Any:
 class Layer(ABC):
     """One module of the model, and the forward pass that stands in for its own."""
 
-    def __init__(self, name: str, module: nn.Module, batch: Batch) -> None:
+    def __init__(self, name: str, module: nn.Module, batch: CurrentBatch) -> None:
         self.name, self.module, self.batch = name, module, batch
         self.slots: dict[str, Slot] = {}
 

@@ -11,6 +11,20 @@ Care
     The terms of the double sum can be large and cancel, and then rounding could make the norm too
     small, hence the clipped gradient too large. ``rounding`` says by how much, for any input, and
     what is done about it.
+
+Which way to the norm is cheaper for this batch: inner products or the gradient itself.
+
+A row's gradient is G = lᵀr with l of T×m and r of T×n (places × widths). Two ways to ‖G‖²:
+
+- *inner products*, ⟨llᵀ, rrᵀ⟩: T²(m+n) multiplications; T² numbers are kept for a moment. The
+  scaled sum over the batch, lᵀ(c·r), is one product later on, as in plain training.
+- *instantiation*: form G, T·m·n multiplications, and keep it. The scaled sum is then only a
+  weighted sum of what is there, so this is the very product plain training does, and what it costs
+  beyond that is memory traffic: m·n numbers of each row are written once and read twice.
+
+So, beyond plain training, inner products cost T²(m+n) multiplications and instantiation costs the
+traffic of m·n numbers. The second is chosen when it takes less time and its memory, m·n, stays
+within a few times what is written down anyway, T(m+n).
 """
 
 from __future__ import annotations
@@ -23,14 +37,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.training.clipping.layers.costs import form_gradient, keep_gradient
 from sfumato.training.clipping.layers.layer import Layer, Role, through
 from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import (
     WIDTH,
-    Measured,
+    MeasuredNorms,
     add_up,
-    approximated,
+    bound_approximated,
     gamma,
     lengths,
     multiply,
@@ -38,6 +51,37 @@ from sfumato.training.clipping.rounding import (
     weigh,
 )
 from sfumato.training.clipping.slots import Slot
+
+# One number written once and read twice costs as much time as so many multiplications in a
+# product; more if there are so many numbers in all rows that their memory is fresh each time.
+# Measured on x86-64 with MKL; the best choice changes little over a factor of two.
+TRAFFIC, FRESH_TRAFFIC = 28, 130
+FRESH = 8_000_000
+# A kept gradient may take so many times the memory of the inputs and gradients it replaces.
+MEMORY = 2
+
+
+def keep_gradient(rows: int, places: int, left: int, right: int) -> bool:
+    """Whether forming and keeping each row's gradient is cheaper than inner products.
+
+    >>> keep_gradient(16, 128, 256, 768), keep_gradient(16, 128, 50257, 256)
+    (True, False)
+    >>> keep_gradient(16, 128, 768, 3072), keep_gradient(4, 512, 768, 3072)
+    (False, True)
+    """
+    size, pair = left * right, left + right
+    traffic = TRAFFIC if rows * size <= FRESH else FRESH_TRAFFIC
+    return places * places * pair > traffic * size and size <= MEMORY * places * pair
+
+
+def form_gradient(places: int, left: int, right: int) -> bool:
+    """Whether forming a gradient only for its norm is cheaper than inner products.
+
+    >>> form_gradient(1000, 100, 100), form_gradient(10, 100, 100)
+    (True, False)
+    """
+    return left * right < places * (left + right)
+
 
 # From here on half of a symmetric product is worth leaving out.
 WIDE = 1024
@@ -97,7 +141,7 @@ class MatrixSlot(Slot):
             self._places = Places.of(*self.pair())
         return self._places
 
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
         if self.kept is not None:
             return self._of_kept(self.kept)
@@ -106,17 +150,17 @@ class MatrixSlot(Slot):
             return measure_product(places)
         return one_after_another(measure_product(places.joined(one)) for one in records.groups())
 
-    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+    def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
         """The same of some records, from their formed gradients."""
         if self.kept is not None:
             return self.measure(records).of(which)
         places = self.places()
         return one_after_another(form_product(places.joined(one)) for one in records.groups(which))
 
-    def _of_kept(self, kept: Tensor) -> Measured:
+    def _of_kept(self, kept: Tensor) -> MeasuredNorms:
         """The bound of what is kept is that of what is not, lest it depend on the batch's shape."""
         assert self._size is not None, "kept gradients without their sizes"  # noqa: S101
-        return approximated(kept, self._size, self._summed)
+        return bound_approximated(kept, self._size, self._summed)
 
     def weighted_sum(self, weights: Tensor, records: Records) -> Tensor:
         """Sum of the records' gradients, each times its weight."""
@@ -170,20 +214,20 @@ class Places:
         return (self.lefts * self.rights).sum(1)
 
 
-def measure_product(places: Places) -> Measured:
+def measure_product(places: Places) -> MeasuredNorms:
     """The norm of lᵀr of each row, the cheaper way."""
     if form_gradient(places.left.shape[1], places.left.shape[2], places.right.shape[2]):
         return form_product(places)
     return inner_products(places)
 
 
-def form_product(places: Places) -> Measured:
+def form_product(places: Places) -> MeasuredNorms:
     """The norm of lᵀr of each row, from the product itself."""
     gradients = torch.bmm(places.left.transpose(1, 2), places.right)
-    return approximated(gradients, places.size(), places.left.shape[1])
+    return bound_approximated(gradients, places.size(), places.left.shape[1])
 
 
-def inner_products(places: Places) -> Measured:
+def inner_products(places: Places) -> MeasuredNorms:
     """⟨llᵀ, rrᵀ⟩ of each row."""
     left, right = places.left, places.right
     total = left.new_zeros(len(left), dtype=torch.float64)
@@ -195,7 +239,7 @@ def inner_products(places: Places) -> Measured:
         end = min(start + step, count)
         block = _gram(left, start, end).mul_(_gram(right, start, end)).sum(1).double()
         total += block.sum(1) + block[:, end - start :].sum(1)
-    return Measured(total.clamp_(min=0.0), _doubt(places), places.size(), left.dtype)
+    return MeasuredNorms(total.clamp_(min=0.0), _doubt(places), places.size(), left.dtype)
 
 
 def _doubt(places: Places) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfumato.models.lstm_layer import LSTM, Course, State, run, run_back
+from sfumato.models.lstm_layer import LSTM, ForwardPass, State, run, run_back
 from sfumato.training.clipping.layers.layer import Layer, Role, through
 
 
@@ -48,7 +48,7 @@ class RecordedLSTM(Layer):
         assert isinstance(self.module, LSTM)  # noqa: S101
         return self.module
 
-    def collect(self, course: Course, gates: Tensor) -> None:
+    def collect(self, course: ForwardPass, gates: Tensor) -> None:
         """Write down one use."""
         gates = gates.transpose(0, 1)
         entered, hidden = (one.detach().transpose(0, 1) for one in (course.entered, course.hidden))
@@ -82,7 +82,7 @@ class _Steps(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, outputs: Tensor, hidden: Tensor, cell: Tensor) -> Any:
-        course = Course(*ctx.saved_tensors)
+        course = ForwardPass(*ctx.saved_tensors)
         back = run_back(ctx.layer.layer.weights(), course, outputs, (hidden, cell))
         ctx.layer.collect(course, back.gates)
         return back.entered, back.hidden, back.cell, None, None

@@ -97,7 +97,7 @@ class RecordedVectors(Layer):
             name: _copies(through(_Copy, self.batch.anchor, slot, self.batch.rows), entered)
             for name, slot in self.slots.items()
         }
-        with replaced(self.module, copies):
+        with replace_norm(self.module, copies):
             return self.run(*args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -159,7 +159,7 @@ def _rows_go_alone(module: nn.Module, like: Tensor) -> bool:
         copy.requires_grad_()
 
     def outcome(values: Mapping[str, Tensor], rows: Tensor) -> Tensor:
-        with replaced(module, values):
+        with replace_norm(module, values):
             output: Tensor = type(module).forward(module, rows)
         return output
 
@@ -183,7 +183,7 @@ def _copies(rows: Tensor, entered: Tensor) -> Tensor:
 
 
 @contextmanager
-def replaced(module: nn.Module, values: Mapping[str, Tensor]) -> Iterator[None]:
+def replace_norm(module: nn.Module, values: Mapping[str, Tensor]) -> Iterator[None]:
     """Other tensors in place of a module's own parameters, for one call."""
     own = {name: module._parameters[name] for name in values}
     try:

@@ -30,9 +30,9 @@ from sfumato.training.clipping.layers.embedding import TableSlot
 from sfumato.training.clipping.layers.linear import MatrixSlot, as_one
 from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import (
-    Measured,
+    MeasuredNorms,
     add_up,
-    approximated,
+    bound_approximated,
     gamma,
     lengths,
     one_after_another,
@@ -66,7 +66,7 @@ class TiedSlot(Slot):
         """Whether any layer wrote something down."""
         return self.matrix.used or self.table.used
 
-    def measure(self, records: Records) -> Measured:
+    def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient, the cross term included."""
         if not self.table.used or not self.matrix.used:
             return (self.matrix if self.matrix.used else self.table).measure(records)
@@ -78,9 +78,9 @@ class TiedSlot(Slot):
         looked_up = self._looked_up(records)
         doubt = matrix.doubt + table.doubt + self._doubt(matrix.size, looked_up, records)
         size = matrix.size + looked_up
-        return Measured(square.clamp_(min=0.0), doubt, size, matrix.dtype)
+        return MeasuredNorms(square.clamp_(min=0.0), doubt, size, matrix.dtype)
 
-    def measure_closely(self, records: Records, which: Tensor) -> Measured:
+    def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
         """The same of some records, from their formed gradients."""
         if not self.table.used or not self.matrix.used:
             only = self.matrix if self.matrix.used else self.table
@@ -112,13 +112,13 @@ class TiedSlot(Slot):
         self.matrix.add_size(lengths(gradients).sum(1), tokens.shape[1])
         self.table.clear()
 
-    def _closely(self, rows: Tensor, size: Tensor) -> Measured:
+    def _closely(self, rows: Tensor, size: Tensor) -> MeasuredNorms:
         """One record, from its formed gradient."""
         left, right = (one[rows].flatten(0, 1) for one in self.matrix.pair())
         tokens, looked_up = (one[rows].flatten(0, 1) for one in self.table.pair())
         gradient = torch.mm(left.t(), right).index_add_(0, tokens, looked_up)
         # Look-ups were summed once more, in another order, for the sum over the batch.
-        return approximated(gradient[None], size, len(left) + 2 * len(tokens))
+        return bound_approximated(gradient[None], size, len(left) + 2 * len(tokens))
 
     def _looked_up(self, records: Records) -> Tensor:
         """Σ_t |e_t| of each record."""

@@ -1,1 +1,0 @@
-"""Verbatim memorization: does a model finish a text it was trained on?"""

@@ -1,0 +1,175 @@
+"""Writing a chart: SVG, PNG, HTML that needs no network, or its Vega-Lite description.
+
+Everything is drawn on this machine. A chart that asked for data from elsewhere would be refused:
+what is drawn may be private.
+
+The look that every chart shares: fonts, colors, sizes.
+
+The colors are those of Okabe and Ito, which people with any common kind of color blindness can
+tell apart; what a color says, a shape, a dash or a label says too. Nothing is registered
+anywhere: a chart carries its look along, so that drawing one never changes another.
+
+Reference
+    Okabe and Ito 2008, "Color universal design: how to make figures and presentations that are
+    friendly to colorblind people".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import StorageFailed, UnknownName
+from sfumato.core.files import refuse_existing, write_whole
+
+if TYPE_CHECKING:
+    import altair
+
+
+# In the order in which series take them; black stands last because text has it already.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+INK = "#222222"
+FAINT_INK = "#666666"
+GRID = "#e4e4e4"
+PAPER = "#ffffff"
+FONT = "Helvetica Neue, Arial, Liberation Sans, DejaVu Sans, sans-serif"
+WIDTH, HEIGHT = 360, 260
+BAND_OPACITY = 0.22
+
+_AXIS: dict[str, Any] = {
+    "labelFontSize": 11,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "titlePadding": 10,
+    "labelColor": INK,
+    "titleColor": INK,
+    "gridColor": GRID,
+    "domainColor": FAINT_INK,
+    "tickColor": FAINT_INK,
+    "labelOverlap": "greedy",
+}
+
+LOOK: MappingProxyType[str, Any] = MappingProxyType(
+    {
+        "background": PAPER,
+        "font": FONT,
+        "padding": 16,
+        "view": {"stroke": None},
+        "axis": _AXIS,
+        "legend": {
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "labelColor": INK,
+            "titleColor": INK,
+            "symbolStrokeWidth": 2.5,
+            "labelLimit": 320,
+        },
+        "header": {"labelColor": INK, "titleColor": INK},
+        "title": {
+            "anchor": "start",
+            "fontSize": 13,
+            "fontWeight": "bold",
+            "color": INK,
+            "subtitleColor": FAINT_INK,
+            "subtitleFontSize": 11,
+            "subtitlePadding": 6,
+            "offset": 12,
+        },
+        "range": {"category": list(COLORS)},
+        "line": {"strokeWidth": 2.5},
+        "point": {"size": 45, "filled": True},
+    }
+)
+
+
+# A page's menu must not offer to send the chart to an editor on somebody's server.
+_MENU = {"embedOptions": {"actions": {"export": True, "source": False, "editor": False}}}
+# Twice the size in points, so that a PNG is sharp on paper and on dense screens.
+SCALE = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A Vega-Lite description, with the look of the house."""
+
+    spec: dict[str, Any]
+
+    @classmethod
+    def of(cls, drawing: altair.TopLevelMixin) -> Chart:
+        """Dress what Altair made."""
+        return cls({**drawing.to_dict(), "config": dict(LOOK), "usermeta": _MENU})
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the chart in the format that the name says, whole or not at all."""
+        target = Path(path)
+        content = self.content(format_of(target))
+        refuse_existing(target, overwrite=overwrite)
+        try:
+            write_whole(target, content)
+        except OSError as error:
+            raise StorageFailed(f"cannot write {target}: {error.strerror}") from None
+
+    def content(self, name: str) -> bytes:
+        """The chart in a format, as it would stand in a file."""
+        return _DRAWN[name](self.spec)
+
+
+def ready_for(path: Path, *, overwrite: bool) -> None:
+    """Say before a long run what would stop the chart after it: format, place, missing extra."""
+    format_of(path)
+    refuse_existing(path, overwrite=overwrite)
+    needs_charts()
+
+
+def needs_charts() -> None:
+    """Refuse to start without the libraries that draw."""
+    for module in ("altair", "vl_convert"):
+        extra(module, needed_for="a chart", extra="charts")
+
+
+def format_of(path: Path) -> str:
+    """The format that a file name asks for.
+
+    >>> format_of(Path("words.SVG"))
+    'svg'
+    """
+    name = path.suffix.lower().removeprefix(".")
+    if name not in _DRAWN:
+        raise UnknownName("format of charts", path.suffix or path.name, [f".{n}" for n in _DRAWN])
+    return name
+
+
+def _svg(spec: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]).encode()
+
+
+def _png(spec: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_png(spec, scale=SCALE, allowed_base_urls=[])
+
+
+def _html(spec: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_html(spec, bundle=True).encode()
+
+
+def _json(spec: dict[str, Any]) -> bytes:
+    return (json.dumps(spec, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+_DRAWN: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    "html": _html,
+    "json": _json,
+    "png": _png,
+    "svg": _svg,
+}

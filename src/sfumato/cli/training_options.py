@@ -1,0 +1,201 @@
+"""The options that decide the privacy of training: ``plan`` and ``train`` mean the same by them.
+
+The options of ``train`` that choose a method: what is private, and what is paid for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sfumato.training.methods import Method
+
+
+BatchSizeOption = Annotated[
+    str,
+    typer.Option(
+        "--batch-size",
+        metavar="N[,N…]",
+        help="Units per step on average; 64,128,256 grows in stages of equal length.",
+    ),
+]
+NoiseScheduleOption = Annotated[
+    str,
+    typer.Option(
+        "--noise-schedule",
+        metavar="X[,X…]",
+        help="How much noise the stages get against each other: 1,0.8,0.6 lets it fall. What they "
+        "get in all follows from the level.",
+    ),
+]
+ClippingOption = Annotated[
+    str,
+    typer.Option(
+        "--clipping",
+        metavar="fixed|automatic|adaptive",
+        help="Cut gradients at the clipping norm, bring all of them near it, or let it follow "
+        "their median (which is charged).",
+    ),
+]
+DeltaOption = Annotated[
+    str, typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n, n units.")
+]
+AccountantOption = Annotated[
+    str,
+    typer.Option(
+        "--accountant", metavar="pld|rdp|pure", help="Who adds up; pld is tighter, rdp quicker."
+    ),
+]
+SamplingOption = Annotated[
+    str,
+    typer.Option(
+        "--sampling",
+        metavar="poisson|shuffled",
+        help="Secret random batches, or each unit once per epoch (needs more noise).",
+    ),
+]
+
+
+def sizes_from(text: str) -> tuple[int, ...]:
+    """``--batch-size``."""
+    from sfumato.core.errors import InvalidArgument
+
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidArgument(
+            f"--batch-size={text!r} must be a whole number, or several by commas"
+        ) from None
+
+
+def noise_from(text: str) -> tuple[float, ...]:
+    """``--noise-schedule``."""
+    from sfumato.core.errors import InvalidArgument
+
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidArgument(
+            f"--noise-schedule={text!r} must be numbers by commas, such as 1,0.8,0.6"
+        ) from None
+
+
+def delta_from(text: str) -> float | str:
+    """``--delta``: a number, or a word that stands for one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="private|selective|interleaved|twice|redacted|plain",
+        help="DP-SGD on everything; DP-SGD only where --policy finds something, plain steps on the "
+        "masked rest; both in turns along each document (lstm only); first on masked text, then "
+        "DP-SGD on what was masked; on masked text alone; no privacy.",
+    ),
+]
+TrainEpsilonOption = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="The level to keep; inf trains without noise, as the method plain does.",
+    ),
+]
+GoldOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--gold",
+        metavar="FILE",
+        help="JSON lines with labeled spans: how much the policy misses is measured there, and "
+        "stated with the guarantee, which does not cover these figures.",
+    ),
+]
+PolicyKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy-key",
+        metavar="FILE",
+        help="A secret key of 16 bytes or more: guarantees of runs under the same key tell whether "
+        "their policies (a word list, a pattern) were the same, and add up then.",
+    ),
+]
+PublicEpochsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--public-epochs",
+        help="Passes over the masked text (2 × --epochs for selective, --epochs for twice, unless "
+        "given).",
+    ),
+]
+PublicRateOption = Annotated[
+    float | None,
+    typer.Option(
+        "--public-learning-rate", help="Step size on public text (--learning-rate unless given)."
+    ),
+]
+LeadOption = Annotated[
+    float | None,
+    typer.Option(
+        "--lead",
+        help="Share of the public steps taken before the first private one (all unless given; "
+        "twice takes no other).",
+    ),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="noise|reset",
+        help="What becomes of a state that leaves a private stretch (interleaved): clipped and "
+        "noised (unless given), or forgotten, which costs nothing.",
+    ),
+]
+StateClipOption = Annotated[
+    float | None,
+    typer.Option(
+        "--state-clip-norm",
+        help="Longer states are shortened to this; their noise grows with it (interleaved; 0.01 "
+        "unless given).",
+    ),
+]
+
+
+def with_key(method: Method, path: Path | None) -> Method:
+    """The method with the key under which its policy can be recognized."""
+    from dataclasses import replace
+
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.core.keys import Key
+
+    if path is None:
+        return method
+    if method.policy is None:
+        raise InvalidArgument("--policy-key tells policies apart; give --policy, too")
+    return replace(method, policy_key=Key.from_file(path))
+
+
+def with_misses(method: Method, gold: Path | None) -> Method:
+    """The method with what its policy misses on labeled text."""
+    from dataclasses import replace
+
+    from sfumato.core.errors import BadInput, InvalidArgument
+    from sfumato.corpora.labeled import read_labeled
+    from sfumato.policies.scoring import score
+    from sfumato.training.selective.promise import Misses
+
+    if gold is None:
+        return method
+    if method.policy is None:
+        raise InvalidArgument("--gold measures a policy; give --policy, too")
+    recall = score(method.policy, read_labeled(gold)).overall_recall
+    if not recall.gold:
+        raise BadInput(f"{gold} has no labeled span to measure the policy on")
+    return replace(method, misses=Misses(recall.gold - recall.found, recall.gold))

@@ -1,1 +1,0 @@
-"""File formats: reading documents and writing them back with nothing else changed."""

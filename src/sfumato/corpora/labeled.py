@@ -1,0 +1,115 @@
+"""A document whose sensitive stretches are known: what generators make and scoring needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from sfumato.core.errors import InvalidArgument, MalformedRecord, SfumatoError, StorageFailed
+from sfumato.files.lines import decode_lines
+from sfumato.files.output import open_to_read
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Labeled:
+    """A document and its gold spans."""
+
+    document: Document
+    spans: Spans
+
+    def __post_init__(self) -> None:
+        length = len(self.document.text)
+        if any(span.end > length for span in self.spans):
+            raise InvalidArgument(f"a span ends after the end of the text, at {length} characters")
+
+    def as_record(self) -> dict[str, Any]:
+        """What stands on one line of a file: id, text, the label if there is one, and spans.
+
+        >>> Labeled(Document("Ask Zoë", "7"), Spans((gold(4, 7, "PERSON"),))).as_record()
+        {'id': '7', 'text': 'Ask Zoë', 'spans': [{'start': 4, 'end': 7, 'label': 'PERSON'}]}
+        """
+        label = {"label": self.document.labels[0]} if self.document.labels else {}
+        return {
+            "id": self.document.id,
+            "text": self.document.text,
+            **label,
+            "spans": [
+                {"start": span.start, "end": span.end, "label": span.label} for span in self.spans
+            ],
+        }
+
+
+def gold(start: int, end: int, label: str) -> Span:
+    """A span that is true by construction or by a person's word, not found by a policy."""
+    return Span(start, end, label, "gold", "given with the text")
+
+
+def from_record(record: Mapping[str, Any], where: str = "the record") -> Labeled:
+    """Read what ``as_record`` gives; ``where`` names the record in an error ("line 3")."""
+    if not isinstance(record, Mapping):
+        raise MalformedRecord(f"{where} must be an object with the fields text and spans")
+    text, identity, spans = record.get("text"), record.get("id"), record.get("spans")
+    if not isinstance(text, str):
+        raise MalformedRecord(f"{where}: the field text must be a string")
+    if identity is not None and not _is_whole(identity) and not isinstance(identity, str):
+        raise MalformedRecord(f"{where}: the field id must be a string, a whole number or null")
+    if not isinstance(spans, list | tuple):
+        raise MalformedRecord(f"{where}: the field spans must be a list")
+    label = record.get("label")
+    if label is not None and not isinstance(label, str):
+        raise MalformedRecord(f"{where}: the field label must be a string")
+    labels = () if label is None else (label,)
+    document = Document(text, None if identity is None else str(identity), labels=labels)
+    found = (
+        _span(span, len(text), f"{where}, span {number}")
+        for number, span in enumerate(spans, start=1)
+    )
+    return Labeled(document, Spans.of(found))
+
+
+def _span(span: Any, length: int, where: str) -> Span:
+    # Neither the text nor the label is quoted: a label in the wrong column may be private text.
+    if not isinstance(span, Mapping):
+        raise MalformedRecord(f"{where} must be an object with start, end and label")
+    start, end, label = span.get("start"), span.get("end"), span.get("label")
+    if not _is_whole(start) or not _is_whole(end):
+        raise MalformedRecord(f"{where}: start and end must be whole numbers")
+    if not isinstance(label, str) or not label:
+        raise MalformedRecord(f"{where}: the label must be a string and not empty")
+    if not 0 <= start < end <= length:
+        raise MalformedRecord(
+            f"{where} runs from {start} to {end}; it must lie within the {length} characters "
+            "of the text and not be empty"
+        )
+    return gold(start, end, label)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def read_labeled(path: Path) -> Iterator[Labeled]:
+    """The labeled documents of a file with JSON lines (it may be compressed)."""
+    try:
+        with path.open("rb") as raw, open_to_read(raw, path.suffix) as stream:
+            for number, line in decode_lines(stream, "utf-8"):
+                if line.strip():
+                    yield from_record(_parse(line, number), f"line {number}")
+    except SfumatoError:
+        raise
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'damaged'}") from None
+
+
+def _parse(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        pass
+    # Outside the except block: the original error carries the line along.
+    raise MalformedRecord(f"line {number} is not valid JSON")

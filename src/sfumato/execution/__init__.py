@@ -1,1 +1,0 @@
-"""Running work: here, or in other processes."""

@@ -1,0 +1,109 @@
+"""Chunks of a corpus: small enough to hold, large enough to be worth a call.
+
+A chunk knows the texts in it and how to write itself with other texts in their place. Chunks
+travel to worker processes, so they are plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sfumato.core.errors import MalformedRecord, UndecodableText
+from sfumato.text.document import Document
+from sfumato.text.edits import Edited
+
+Spell = Callable[[str, Edited], str]  # the old literal and the edits to the new literal
+
+CHARACTERS = 1 << 18
+RECORDS = 4096
+
+
+class Chunk(Protocol):
+    """Some consecutive documents of a file."""
+
+    def documents(self) -> list[Document]:
+        """The documents, in order; records without text have none."""
+        ...
+
+    def rewritten(self, edited: Sequence[Edited]) -> bytes:
+        """The chunk with edited texts, one per document, all else as it was read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it stands in a file: what is before the text, the text, what is after.
+
+    ``literal`` is the text as the file spells it (quoted, escaped); without a text the record is
+    copied as it is.
+    """
+
+    before: str
+    literal: str = ""
+    after: str = ""
+    text: str | None = None
+    id: str | None = None
+    line: int = 0
+    author: str | None = None
+    labels: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Record(line {self.line})"
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """Consecutive records of a text file and the function that spells a text as the file does."""
+
+    records: tuple[Record, ...]
+    spell: Spell
+    encoding: str
+
+    def documents(self) -> list[Document]:
+        """The documents; a lone surrogate is reported with its line."""
+        found = []
+        for record in self.records:
+            if record.text is not None:
+                place = f"line {record.line}"
+                try:
+                    found.append(
+                        Document(record.text, record.id, record.author, record.labels, place)
+                    )
+                except UndecodableText as error:
+                    raise MalformedRecord(f"{place}: {error}") from None
+        return found
+
+    def rewritten(self, edited: Sequence[Edited]) -> bytes:
+        """Records joined again; a text without edits keeps the spelling it had.
+
+        Never ask whether the text *changed*: an edit may put back the word that stood there, and
+        a spelling that shows it would prove the original.
+        """
+        pieces: list[str] = []
+        remaining = iter(edited)
+        for record in self.records:
+            literal = record.literal
+            if record.text is not None:
+                now = next(remaining)
+                if now.edits:
+                    literal = self.spell(literal, now)
+            pieces += (record.before, literal, record.after)
+        # Whatever was decoded can be encoded again, so only a replacement can have a letter that
+        # this encoding lacks; a question mark stands for it.
+        return "".join(pieces).encode(self.encoding, "replace")
+
+
+def chunk_records(records: Iterable[Record], spell: Spell, encoding: str) -> Iterator[TextChunk]:
+    """Group records; where a chunk ends depends on the file alone, so that runs can resume."""
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        group.append(record)
+        size += len(record.before) + len(record.literal) + len(record.after)
+        if size >= CHARACTERS or len(group) >= RECORDS:
+            yield TextChunk(tuple(group), spell, encoding)
+            group, size = [], 0
+    if group:
+        yield TextChunk(tuple(group), spell, encoding)

@@ -1,0 +1,62 @@
+"""Which format a file has, and how it is read and put together again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from sfumato.core.errors import UnknownName
+from sfumato.files import jsonl, lines, parquet, separated
+from sfumato.files.chunks import Chunk
+from sfumato.files.layout import Layout
+from sfumato.files.output import without_compression
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to read chunks and to make one file of the parts that came of them."""
+
+    name: str
+    read: Callable[[BinaryIO, Layout], Iterator[Chunk]]
+    assemble: Callable[[Iterable[Path], BinaryIO], None]
+    has_fields: bool
+
+
+def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
+    """Text parts one after the other."""
+    for part in parts:
+        with part.open("rb") as stream:
+            shutil.copyfileobj(stream, output, 1 << 20)
+
+
+FORMATS = {
+    "txt": Format("txt", lines.read, join_chunks, has_fields=False),
+    "jsonl": Format("jsonl", jsonl.read, join_chunks, has_fields=True),
+    "csv": Format("csv", separated.read, join_chunks, has_fields=True),
+    "tsv": Format("tsv", separated.read_tabs, join_chunks, has_fields=True),
+    "parquet": Format("parquet", parquet.read, parquet.assemble, has_fields=True),
+}
+_SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw": "txt"} | {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def format_named(name: str) -> Format:
+    """A format by its name."""
+    if name not in FORMATS:
+        raise UnknownName("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def of_path(path: Path) -> Format | None:
+    """The format that a file's suffix tells, compression aside."""
+    name = _SUFFIXES.get(without_compression(path).suffix.lower())
+    return FORMATS[name] if name else None

@@ -1,0 +1,95 @@
+"""Where in a file the text stands, and how the file is encoded.
+
+Saying that a field is missing, without saying what the record holds.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from sfumato.core.errors import InvalidArgument, MalformedRecord, UnknownName
+
+# To be named when somebody mistypes one; any other encoding of text that Python has will do.
+_COMMON = (
+    "ascii", "big5", "cp1251", "cp1252", "euc_jp", "gb18030", "iso8859-15", "koi8-r", "latin-1",
+    "mac_roman", "shift_jis", "utf-8",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Fields are columns or keys; plain text has none.
+
+    ``author_field`` and ``label_field`` are looked for only if they are given; every record must
+    have them then.
+    """
+
+    field: str = "text"
+    id_field: str = "id"
+    encoding: str = "utf-8"
+    whole_file: bool = False
+    author_field: str | None = None
+    label_field: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoding", _usable(self.encoding))
+        for name in ("field", "author_field", "label_field"):
+            if getattr(self, name) == "":
+                raise InvalidArgument(f"{name}='' must be the name of a column or key")
+
+    @property
+    def wanted(self) -> Iterator[tuple[str, str]]:
+        """The fields that every record must have, each with the option that names it."""
+        for option, name in (
+            ("--field", self.field),
+            ("--author-field", self.author_field),
+            ("--label-field", self.label_field),
+        ):
+            if name is not None:
+                yield option, name
+
+
+def _usable(encoding: str) -> str:
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        raise UnknownName("encoding", encoding, _COMMON) from None
+    if codec.name == "utf-8-sig":
+        return "utf-8"  # a byte order mark is kept as it stands
+    try:
+        separate_lines = "\n".encode(codec.name) == b"\n"
+        _ = ("a" * 100 + " ü. b").encode(codec.name, "replace")  # idna is for names of hosts alone
+    except (LookupError, TypeError, UnicodeError):
+        raise InvalidArgument(f"encoding={encoding!r} is not an encoding of text") from None
+    if not separate_lines:
+        raise InvalidArgument(
+            f"encoding={encoding!r} does not mark the end of a line by one byte; "
+            "convert the file to utf-8 first"
+        )
+    return codec.name
+
+
+def labels_of(value: str | None) -> tuple[str, ...]:
+    """A label that is missing is none."""
+    return () if value is None else (value,)
+
+
+def missing_field(
+    field: str,
+    present: Iterable[str],
+    *,
+    where: str,
+    option: str = "--field",
+    quotable: bool = True,
+) -> MalformedRecord:
+    """An error that names the nearest field; where names may be data, only its number."""
+    names = {name.lower(): (number, name) for number, name in enumerate(present, start=1)}
+    close = get_close_matches(field.lower(), names, n=1)
+    hint = f"{option} names another"
+    if close:
+        number, name = names[close[0]]
+        hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"
+    return MalformedRecord(f"{where}: there is no field {field!r}; {hint}")

@@ -1,0 +1,1 @@
+"""What is proven about an output, in one sentence; and what was measured, kept apart from it."""

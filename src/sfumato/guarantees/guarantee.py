@@ -1,0 +1,188 @@
+"""A guarantee: what is proven about an output, for whom, and what it leaves open.
+
+A guarantee is an upper bound and is proven. What an attack measures is a lower bound and has a
+type of its own; the two are never mixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from sfumato.core.checks import between, positive
+from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+from sfumato.guarantees.wording import sentence
+
+
+class Notion(StrEnum):
+    """The definitions of privacy that sfumato can state."""
+
+    PURE_DP = "pure differential privacy"
+    APPROXIMATE_DP = "approximate differential privacy"
+    ZCDP = "zero-concentrated differential privacy"
+    METRIC_DP = "metric differential privacy"
+    SELECTIVE_DP = "selective differential privacy"
+    SELECTIVE_METRIC_DP = "selective metric differential privacy"
+    UTILITY_OPTIMIZED_METRIC_LDP = "utility-optimized metric local differential privacy"
+    LDP_WITHIN_GROUPS = "local differential privacy within groups"
+    DIRECTIONAL = "directional privacy"
+    NONE = "no formal guarantee"
+
+
+SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """A proven statement. ``leaks`` and ``uncovered`` belong to it as much as ``epsilon``.
+
+    ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
+    lists the words the statement says nothing about. ``record`` says what one unit is, where its
+    owner has named it. ``policy`` is a code that tells the policy of a selective statement from all
+    others of its name, and nothing else about it. ``about`` holds the very space and policy the
+    statement speaks of, where no code does; names are not enough to tell two of them apart, and it
+    is never written.
+    """
+
+    notion: Notion
+    unit: str
+    neighbors: str
+    epsilon: float
+    delta: float = 0.0
+    record: str = ""
+    policy: str = ""
+    metric: str = ""
+    scope: str = "every word"
+    leaks: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    for_release: bool = True
+    about: tuple[object, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.epsilon != math.inf:
+            positive("epsilon", self.epsilon)
+        between("delta", self.delta, 0.0, 1.0)
+
+    def sentence(self) -> str:
+        """The guarantee in plain English, with what it does not say."""
+        return sentence(self)
+
+    def leaking(self, *leaks: str) -> Guarantee:
+        """The same guarantee, known to show more."""
+        return replace(self, leaks=_merge(self.leaks, leaks))
+
+    def not_covering(self, *uncovered: str) -> Guarantee:
+        """The same guarantee, known to leave more out."""
+        return replace(self, uncovered=_merge(self.uncovered, uncovered))
+
+    def reproducible(self) -> Guarantee:
+        """The same guarantee, stamped: whoever knows the seed can undo the noise."""
+        return replace(self.leaking(SEED_LEAK), for_release=False)
+
+    def then(self, other: Guarantee) -> Guarantee:
+        """Both outputs of the same data released together; the levels add up.
+
+        Statements about different things do not: that raises ``IncomparableGuarantees``.
+        """
+        for name in ("notion", "unit", "record", "neighbors", "metric", "scope"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise IncomparableGuarantees(
+                    f"guarantees with different {name} do not add up: {mine or 'none'} and "
+                    f"{theirs or 'none'}"
+                )
+        self._refuse_another_policy(other)
+        speaks_of_vectors = self.metric or self.notion is Notion.LDP_WITHIN_GROUPS
+        if self.about != other.about or (speaks_of_vectors and not self.about):
+            raise IncomparableGuarantees(
+                "guarantees add up only for the same policy and the same vectors; whether these "
+                "are the same cannot be told"
+            )
+        return replace(
+            self,
+            epsilon=self.epsilon + other.epsilon,
+            delta=min(1.0, self.delta + other.delta),
+            leaks=_merge(self.leaks, other.leaks),
+            uncovered=_merge(self.uncovered, other.uncovered),
+            for_release=self.for_release and other.for_release,
+        )
+
+    def _refuse_another_policy(self, other: Guarantee) -> None:
+        """What one policy finds and what another one of its name finds are two promises."""
+        selective = self.notion is Notion.SELECTIVE_DP
+        known = all(bool(one.policy or one.about) for one in (self, other))
+        if (selective and not known) or bool(self.policy) != bool(other.policy):
+            raise IncomparableGuarantees(
+                "selective guarantees add up only for the same policy, and which policy it was is "
+                "not known of both: a file of an older version does not say, and a policy of your "
+                "own is known only while its process lives. State them side by side"
+            )
+        if self.policy != other.policy:
+            raise IncomparableGuarantees(
+                "selective guarantees add up only for the same policy: these have the same name "
+                "and are, as far as can be told, not the same policy. Another word list, pattern, "
+                "model or version looks like this, and so does a policy with private settings in "
+                "two processes without a common key (sfumato train --policy-key FILE)"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; an infinite level is written as the text "inf"."""
+        values = {name: getattr(self, name) for name in _WRITTEN}
+        for name in ("record", "policy"):
+            if not values[name]:
+                del values[name]
+        values["notion"] = self.notion.value
+        values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
+        return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
+        """The inverse of ``as_dict``."""
+        unknown = set(values) - set(_WRITTEN)
+        if unknown:
+            raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
+        given = dict(values)
+        try:
+            given["notion"] = Notion(given["notion"])
+            given["epsilon"] = float(given["epsilon"])
+            given["leaks"] = tuple(given.get("leaks", ()))
+            given["uncovered"] = tuple(given.get("uncovered", ()))
+            return cls(**given)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidArgument(f"this is not a guarantee: {error}") from None
+
+
+_WRITTEN = tuple(field.name for field in fields(Guarantee) if field.name != "about")
+
+
+def metric_dp(
+    *, epsilon: float, metric: str, unit: str = "word", about: tuple[object, ...] = ()
+) -> Guarantee:
+    """Metric DP: any two inputs are told apart at most by ``epsilon`` times their distance."""
+    return Guarantee(
+        notion=Notion.METRIC_DP,
+        unit=unit,
+        neighbors=f"any two values of one {unit}",
+        epsilon=epsilon,
+        metric=metric,
+        about=about,
+    )
+
+
+def no_guarantee(*, unit: str, scope: str = "every word") -> Guarantee:
+    """For baselines, for the policy that selects nothing, and for an infinite level."""
+    return Guarantee(
+        notion=Notion.NONE,
+        unit=unit,
+        neighbors="none",
+        epsilon=math.inf,
+        scope=scope,
+        for_release=False,
+    )
+
+
+def _merge(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

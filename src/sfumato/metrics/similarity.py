@@ -1,0 +1,164 @@
+"""How near two texts are in meaning, as a sentence encoder sees it, and how near strangers are.
+
+The cosine of two sentence vectors is rarely near 0: encoders give even unrelated texts of one kind
+a cosine of a half and more. So it is given together with its *floor*, the mean over random pairs
+of a reconstruction and a reference that do not belong together. At the floor nothing was found.
+
+Care
+    A figure holds for its encoder. Vectors averaged from a language model that was never trained
+    for it are a poor encoder, and say so by a high floor.
+
+How far replacements are from their originals, in the public space that gave them.
+
+The mean Euclidean distance between the vectors of a word and of its replacement, a word that stayed
+counting as 0; and the same as a share of the distance between two words drawn at random, so that 1
+means "no nearer than any word". It speaks of these vectors, not of meaning itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.arrays import Floats
+from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput
+from sfumato.core.pretrained import read_network
+from sfumato.core.randomness import Randomness
+from sfumato.results.measured import Measured
+from sfumato.statistics.shares import bootstrap_mean
+from sfumato.vectors.space import Space
+
+Encoder = Callable[[Sequence[str]], Floats]
+"""Texts to vectors, one row each."""
+
+AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """The mean cosine of texts that belong together, and of texts that do not."""
+
+    cosine: Measured
+    floor: Measured
+
+
+def sentence_similarity(
+    reconstructions: Sequence[str],
+    references: Sequence[str],
+    encoder: Encoder,
+    randomness: Randomness,
+) -> Similarity:
+    """The mean cosine and its floor; an empty text is near to nothing (0)."""
+    if len(reconstructions) != len(references):
+        raise BadInput(
+            f"{len(reconstructions)} reconstructions do not belong to {len(references)} references"
+        )
+    if len(references) < 2:
+        raise BadInput("at least two texts are needed, to see how near strangers are")
+    first = _unit(encoder(reconstructions), reconstructions)
+    second = _unit(encoder(references), references)
+    strangers = _strangers(len(references), randomness.stream(0))
+    return Similarity(
+        bootstrap_mean("cosine", (first * second).sum(axis=1), randomness.stream(1)),
+        bootstrap_mean(
+            "cosine of strangers", (first * second[strangers]).sum(axis=1), randomness.stream(2)
+        ),
+    )
+
+
+def mean_pooled(folder: Path) -> Encoder:
+    """An encoder from the folder of a transformer: the mean of its last hidden states."""
+    extra("transformers", needed_for="a sentence encoder", extra="train")
+    from sfumato.core.pretrained import quiet
+    from sfumato.models.tokenizer import load_tokenizer
+
+    with quiet():
+        network, _ = read_network("AutoModel", folder, "a transformer")
+        tokenizer = load_tokenizer(folder)
+    network = network.eval()
+    limit = int(getattr(network.config, "max_position_embeddings", None) or 512)
+
+    def encoded(texts: Sequence[str]) -> Floats:
+        rows = [tokens[:limit].tolist() for tokens in tokenizer.encode_many(list(texts))]
+        return _pool(network, rows, tokenizer.padding)
+
+    return encoded
+
+
+def _pool(network: Any, rows: list[list[int]], padding: int) -> Floats:
+    import torch
+
+    parts = []
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        width = max(1, *(len(row) for row in some)) if len(some) > 1 else max(1, len(some[0]))
+        ids = torch.full((len(some), width), padding)
+        real = torch.zeros((len(some), width))
+        for place, row in enumerate(some):
+            ids[place, : len(row)] = torch.tensor(row, dtype=torch.long)
+            real[place, : len(row)] = 1
+        # A row without a token needs one to be looked at; its mean is taken over none.
+        looked = real.clone()
+        looked[real.sum(1) == 0, 0] = 1
+        with torch.no_grad():
+            hidden = network(input_ids=ids, attention_mask=looked.long()).last_hidden_state
+        total = (hidden * real[..., None]).sum(1)
+        parts.append((total / real.sum(1, keepdim=True).clamp(min=1)).double().numpy())
+    return np.vstack(parts) if parts else np.empty((0, 0))
+
+
+def _unit(vectors: Floats, texts: Sequence[str]) -> Floats:
+    given = np.asarray(vectors, dtype=np.float64)
+    if given.ndim != 2 or len(given) != len(texts):
+        raise BadInput(f"the encoder gave an array of shape {given.shape} for {len(texts)} texts")
+    if not np.isfinite(given).all():
+        raise BadInput("the encoder gave a value that is not finite")
+    lengths = np.linalg.norm(given, axis=1, keepdims=True)
+    unit: Floats = given / np.where(lengths > 0, lengths, 1.0)
+    unit[[not text.strip() for text in texts]] = 0.0
+    return unit
+
+
+def _strangers(count: int, randomness: Randomness) -> NDArray[np.intp]:
+    """For each text another one, at random."""
+    order = np.argsort(randomness.uniform(count), kind="stable")
+    moved = np.empty(count, dtype=np.intp)
+    moved[order] = np.roll(order, 1)
+    return moved
+
+
+PAIRS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticDistance:
+    """A mean distance, alone and relative to random pairs of words."""
+
+    mean: float
+    relative: float
+
+
+def semantic_distance(
+    originals: NDArray[np.intp], replacements: NDArray[np.intp], space: Space, typical: float
+) -> SemanticDistance:
+    """From known originals to their replacements; ``typical`` is ``random_pairs_distance``."""
+    mean = _mean_distance(space, originals, replacements)
+    return SemanticDistance(mean, mean / typical if typical else 0.0)
+
+
+def random_pairs_distance(space: Space, randomness: Randomness) -> float:
+    """The mean distance between two words, each drawn from the whole public vocabulary."""
+    first = randomness.integers(len(space), PAIRS).astype(np.intp)
+    second = randomness.integers(len(space), PAIRS).astype(np.intp)
+    return _mean_distance(space, first, second)
+
+
+def _mean_distance(space: Space, first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
+    steps = space.at(first) - space.at(second)
+    return float(np.sqrt(np.einsum("nd,nd->n", steps, steps)).mean())

@@ -1,0 +1,179 @@
+"""Choosing a level by what it does: the epsilon at which the median word stays with a given chance.
+
+Why it costs no privacy
+    It looks at public words only, and so does not depend on the text that is to be protected. The
+    same search over the words of a private text would be a release of its own.
+
+What it does not say
+    The median is one number over very different words. Half of the words stay more often than it
+    says, and isolated ones far more often: the tail belongs to the answer. Nor is the chance to
+    stay what the guarantee speaks of; it is what can be seen of it.
+
+How it searches
+    The chance to stay grows with epsilon, so two levels with the target between them are found by
+    steps and drawn together by halving on a logarithmic scale. All levels see the same words and,
+    where there are no rows, the same random numbers: Laplace noise then only shrinks as epsilon
+    grows, and a draw that stays inside a word's cell goes on staying. The answer itself is measured
+    anew, with numbers that did not take part in the search.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from sfumato.core.checks import number
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.progress import Advance
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import RowMechanism
+from sfumato.metrics.deniability import DrawEffort, deniability
+from sfumato.metrics.protection import Protection, Watched, protection
+
+SMALLEST, LARGEST = 1e-6, 1e6
+# First a rough search with few draws and long steps, then a fine one around what it found.
+ROUGH_STEP, ROUGH_RATIO = 4.0, 1.15
+FINE_STEP, FINE_RATIO = 1.12, 1.03
+EXACT_RATIO = 1.002
+SHORTEST_STEP = 1e-3
+# How far the median may be from what was asked for; draws alone move it by about 0.01.
+EXACT_MISS, DRAWN_MISS = 1e-3, 0.03
+# A chance is seen in draws only if some draws show it, and some do not.
+ROUGH_SHOWN, FINE_SHOWN = 2, 8
+
+MechanismAt = Callable[[float], PointMechanism]
+Median = Callable[[float], float]
+_Tried = tuple[float, float]  # a level, and the median there
+_At = Callable[[float], _Tried]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Suggestion:
+    """A level, and what it does to public words."""
+
+    keep: float
+    epsilon: float
+    protection: Protection
+
+    @property
+    def missed(self) -> bool:
+        """Whether the median is not what was asked for: it jumps, or is no growing function."""
+        allowed = EXACT_MISS if self.protection.exact else DRAWN_MISS
+        return abs(self.protection.median.value - self.keep) > allowed
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """How far apart levels are tried, and when two of them are close enough."""
+
+    step: float
+    ratio: float
+
+
+def suggest(
+    level: MechanismAt,
+    keep: float,
+    watched: Watched,
+    effort: DrawEffort,
+    randomness: Randomness,
+    done: Advance = lambda _: None,
+) -> Suggestion:
+    """The epsilon at which the median of N_w over the sample is ``keep``."""
+    if not 0 < number("keep", keep) < 1:
+        raise InvalidArgument(f"keep={keep} must lie between 0 and 1, both excluded")
+    replayed = _replay(randomness.stream(0))
+
+    def median_with(draws: int) -> Median:
+        def median(epsilon: float) -> float:
+            some = DrawEffort(eta=effort.eta, draws=draws)
+            # A stream made anew gives the same numbers again.
+            numbers = replayed.stream(draws)
+            measured = deniability(level(epsilon), watched.sample, some, numbers, done)
+            return float(np.median(measured.keep))
+
+        return median
+
+    rarer = min(keep, 1 - keep)
+    enough = DrawEffort(eta=effort.eta, draws=max(effort.draws, math.ceil(FINE_SHOWN / rarer)))
+    start = _first_level(level)
+    if isinstance(level(start), RowMechanism):
+        epsilon = _crossing(median_with(1), keep, start, _Steps(ROUGH_STEP, EXACT_RATIO))
+    else:
+        rough = median_with(max(effort.draws // 6, math.ceil(ROUGH_SHOWN / rarer)))
+        near = _crossing(rough, keep, start, _Steps(ROUGH_STEP, ROUGH_RATIO))
+        fine = median_with(enough.draws)
+        epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO))
+    found = protection(level(epsilon), watched, enough, randomness.stream(1), done)
+    return Suggestion(keep=keep, epsilon=epsilon, protection=found)
+
+
+def _crossing(median: Median, target: float, start: float, steps: _Steps) -> float:
+    """The level at which the median passes the target."""
+    seen: list[_Tried] = []
+
+    def at(epsilon: float) -> _Tried:
+        seen.append((epsilon, median(epsilon)))
+        return seen[-1]
+
+    low = high = at(start)
+    if high[1] < target:
+        while high[1] < target:
+            low, high = high, _step(at, high, steps.step) or _give_up(at, target, seen)
+    else:
+        while low[1] >= target:
+            low, high = _step(at, low, 1 / steps.step) or _give_up(at, target, seen), low
+    while high[0] / low[0] > steps.ratio:
+        middle = at(math.sqrt(low[0] * high[0]))
+        low, high = (middle, high) if middle[1] < target else (low, middle)
+    # Between two close levels the median is nearly straight in log epsilon.
+    share = (target - low[1]) / (high[1] - low[1])
+    return math.exp((1 - share) * math.log(low[0]) + share * math.log(high[0]))
+
+
+def _step(at: _At, last: _Tried, factor: float) -> _Tried | None:
+    """The next level in a direction, nearer if the mechanism refuses to go that far."""
+    while abs(math.log(factor)) > SHORTEST_STEP and SMALLEST <= last[0] * factor <= LARGEST:
+        try:
+            return at(last[0] * factor)
+        except InvalidArgument:
+            factor = math.sqrt(factor)
+    return None
+
+
+def _give_up(at: _At, target: float, seen: list[_Tried]) -> NoReturn:
+    """Say how far the median goes; for that, the end that was not looked for is tried as well."""
+    first, last = seen[0], seen[-1]
+    _step(at, first, SMALLEST / first[0] if last[0] >= first[0] else LARGEST / first[0])
+    levels, medians = zip(*sorted(seen), strict=True)
+    raise InvalidArgument(
+        f"no level makes the median word stay with probability {target:g}: over epsilon from "
+        f"{levels[0]:.4g} to {levels[-1]:.4g}, as far as could be tried, it goes from "
+        f"{min(medians):.4f} to {max(medians):.4f}"
+    )
+
+
+def _first_level(level: MechanismAt) -> float:
+    """1, or the next larger level that the mechanism accepts."""
+    epsilon, problem = 1.0, None
+    while epsilon <= LARGEST:
+        try:
+            level(epsilon)
+        except InvalidArgument as error:
+            problem, epsilon = problem or error, epsilon * ROUGH_STEP
+        else:
+            return epsilon
+    raise problem or InvalidArgument("the mechanism accepts no level")
+
+
+def _replay(randomness: Randomness) -> Randomness:
+    # The draws of a search are compared with each other and thrown away; nothing made with them is
+    # released, so a seed that is used more than once does no harm here.
+    if randomness.for_release:
+        return Randomness.reproducible(secrets.randbits(63))
+    return randomness

@@ -1,0 +1,168 @@
+"""Byte-level byte-pair encoding, learned from public text.
+
+Guarantee
+    None, and none is needed: the text is public. A vocabulary learned from private text would
+    show which strings are frequent there, and rare names are among the first things it shows, so
+    private text is refused (see ``sfumato.models.public_text``).
+
+Why it is total
+    The alphabet is the 256 bytes. Whatever is not covered by a merge stays bytes, so every text
+    is encoded and comes back exactly, whatever its script.
+
+Care
+    Every digit is a token of its own. Otherwise whether a number costs one token or four would
+    hang on the text the tokenizer was made of, and the chance that a model gives to a number
+    could not be compared with that of another number of the same length.
+
+Reference
+    Sennrich, Haddow and Birch 2016, "Neural machine translation of rare words with subword
+    units"; Radford et al. 2019 for bytes as the alphabet (GPT-2).
+
+The tokenizer that comes with the package: 8,192 tokens learned from GloVe's list of words.
+
+Built by ``scripts/build_default_tokenizer.py``; attribution and terms stand beside the data. It
+is English and knows nothing of any text a user has, so a model trained with it from scratch
+carries no private vocabulary. Other scripts are spelled in bytes: longer, but exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.checks import at_least, extra
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.models.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import Model
+
+
+END, MASK = "<|endoftext|>", "<|mask|>"
+SPECIAL = (END, MASK)
+SMALLEST = 256 + len(SPECIAL)
+SIZE = 8192
+
+WHY_REFUSED = (
+    "a vocabulary shows which strings are frequent in the text it was learned from, and training "
+    "would not cover that: learn it from public text, or use the tokenizer that comes with the "
+    "package or with a model"
+)
+
+Merge = tuple[str, str]
+
+
+def train_bpe(texts: Iterable[str], *, public: bool, size: int = SIZE) -> Tokenizer:
+    """Learn a vocabulary of at most ``size`` tokens from texts that everybody may know."""
+    if not public:
+        raise InvalidArgument(
+            f"public=False: a tokenizer cannot be trained on private text; {WHY_REFUSED}"
+        )
+    return as_tokenizer(learn_merges(texts, size=size), name=f"bpe-{size}")
+
+
+def learn_merges(texts: Iterable[str], *, size: int) -> Backend:
+    """The tokenizer as the library sees it, learned from scratch."""
+    at_least("size", size, SMALLEST)
+    extra("tokenizers", needed_for="a tokenizer", extra="train")
+    from tokenizers import models, pre_tokenizers, trainers
+
+    backend = _with_digits_apart(models.BPE())
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        min_frequency=2,
+        show_progress=False,
+    )
+    counted = _Counted(texts)
+    backend.train_from_iterator(counted, trainer=trainer)
+    if not counted.characters:
+        raise BadInput("there is no text to train a tokenizer on")
+    return backend
+
+
+def assemble_tokenizer(merges: Sequence[Merge]) -> Backend:
+    """The tokenizer that these merges define: special tokens, bytes, then one token per merge."""
+    extra("tokenizers", needed_for="a tokenizer", extra="train")
+    from tokenizers import models, pre_tokenizers
+
+    vocabulary: dict[str, int] = {}
+    joined = (left + right for left, right in merges)
+    for token in (*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), *joined):
+        vocabulary.setdefault(token, len(vocabulary))
+    backend = _with_digits_apart(models.BPE(vocab=vocabulary, merges=list(merges)))
+    backend.add_special_tokens(list(SPECIAL))
+    return backend
+
+
+def as_tokenizer(backend: Backend, *, name: str) -> Tokenizer:
+    """Wrapped so that it can be saved beside a model in Hugging Face's format."""
+    extra("transformers", needed_for="a tokenizer", extra="train")
+    from transformers import PreTrainedTokenizerFast
+
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token=END,
+        eos_token=END,
+        pad_token=END,
+        mask_token=MASK,
+        clean_up_tokenization_spaces=False,
+    )
+    return Tokenizer(wrapped, name)
+
+
+def _with_digits_apart(model: Model) -> Backend:
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import decoders, pre_tokenizers
+
+    backend = Backend(model)
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+class _Counted:
+    """Texts, and how many characters of them went by."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = iter(texts)
+        self.characters = 0
+
+    def __iter__(self) -> _Counted:
+        return self
+
+    def __next__(self) -> str:
+        text = next(self._texts)
+        self.characters += len(text)
+        return text
+
+
+NAME = "glove-bpe-8k"
+MERGES = Path(__file__).parent / "data" / f"{NAME}.merges.txt"
+
+
+@cache
+def default_tokenizer() -> Tokenizer:
+    """The embedded tokenizer, put together once per process."""
+    return as_tokenizer(assemble_tokenizer(read_merges(MERGES)), name=NAME)
+
+
+def read_merges(path: Path) -> list[Merge]:
+    """One merge per line, the most frequent first; neither part can hold a space."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(" ") for line in lines)
+    return [(left, right) for left, right in pairs]
+
+
+def write_merges(merges: list[Merge], path: Path) -> None:
+    """The form that ``read_merges`` reads."""
+    path.write_text("".join(f"{left} {right}\n" for left, right in merges), encoding="utf-8")

@@ -1,0 +1,117 @@
+"""Text from a model, one token after the other.
+
+What a private model says is post-processing of its weights: it costs nothing more. The randomness
+decides what is said and protects nothing.
+
+The likeliest continuations of many prompts of one length, read once and then a token at a time.
+
+What was read is kept: the state of a recurrent layer, the keys and values of a transformer. So a
+continuation of n tokens costs n single steps, not n readings of everything before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.checks import at_least, number
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.models.load import LoadedModel
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSampling:
+    """How the next token is drawn: temperature 0 takes the likeliest."""
+
+    tokens: int = 50
+    temperature: float = 1.0
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least("tokens", self.tokens, 1)
+        if number("temperature", self.temperature) < 0:
+            raise InvalidArgument(f"temperature={self.temperature} must not be negative")
+        if self.top is not None:
+            at_least("top", self.top, 1)
+
+
+def continue_text(
+    model: LoadedModel, prompt: str, sampling: TokenSampling, randomness: Randomness
+) -> str:
+    """The prompt and what the model says next, up to the end of the document."""
+    import torch
+
+    if model.classes:
+        raise InvalidArgument("a classifier does not write; only language models do")
+    tokenizer = model.tokenizer
+    tokens = [] if tokenizer.begin is None else [tokenizer.begin]
+    tokens += [int(one) for one in tokenizer.encode(prompt)]
+    if not tokens:
+        raise InvalidArgument("the prompt is empty, and this model has no token to begin with")
+    said: list[int] = []
+    model.network.eval()
+    with torch.no_grad():
+        for chance in randomness.uniform(sampling.tokens).tolist():
+            seen = torch.tensor([(tokens + said)[-model.context :]])
+            # A model may have more outputs than there are tokens; the rest stands for nothing.
+            scores = model.network(input_ids=seen).logits[0, -1, : tokenizer.size].double()
+            following = _draw(scores, sampling, chance)
+            if following == tokenizer.end:
+                break
+            said.append(following)
+    # Some tokenizers drop a space at the start, so what was said is not spelled by itself.
+    before, whole = tokenizer.decode(tokens), tokenizer.decode(tokens + said)
+    return prompt + whole[len(before) :]
+
+
+def _draw(scores: Tensor, sampling: TokenSampling, chance: float) -> int:
+    import torch
+
+    if sampling.temperature == 0:
+        return int(scores.argmax())
+    if sampling.top is not None and sampling.top < len(scores):
+        least = scores.topk(sampling.top).values[-1]
+        scores = scores.masked_fill(scores < least, float("-inf"))
+    chances = ((scores - scores.max()) / sampling.temperature).softmax(0)
+    reached = chances.cumsum(0)
+    place = int(torch.searchsorted(reached, chance * reached[-1], right=True))
+    # Rounding must not lead to a token that has no chance.
+    return min(place, int(chances.nonzero()[-1]))
+
+
+def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
+    """For each row of ``prompts`` (rows × length, no padding) its ``count`` likeliest next tokens.
+
+    The end of a document is a token like others here: what follows it is of no use to anybody, and
+    is compared as it is.
+    """
+    import torch
+
+    at_least("count", count, 1)
+    if prompts.shape[1] + count > model.context:
+        raise InvalidArgument(
+            f"{prompts.shape[1]} tokens and {count} more exceed the context of {model.context}"
+        )
+    model.network.eval()
+    said: list[Tensor] = []
+    with torch.no_grad():
+        scores, state = _read(model.network, prompts, None)
+        while True:
+            # A model may have more outputs than there are tokens; the rest stands for nothing.
+            said.append(scores[:, : model.tokenizer.size].argmax(1))
+            if len(said) == count:
+                return torch.stack(said, 1)
+            scores, state = _read(model.network, said[-1][:, None], state)
+
+
+def _read(network: Any, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+    """Scores after the last of the tokens, and what to remember of all read so far."""
+    if hasattr(network, "step"):
+        logits, after = network.step(tokens, state)
+        return logits[:, -1], after
+    output = network(input_ids=tokens, past_key_values=state, use_cache=True)
+    return output.logits[:, -1], output.past_key_values

@@ -1,0 +1,295 @@
+"""A model and its tokenizer from what a user typed.
+
+==================  ==============================================================
+``lstm``            one recurrent layer, fresh weights
+``gpt-small``       a small transformer in GPT-2's shape, fresh weights
+a folder            any Hugging Face causal language model or sequence classifier
+a name on the hub   the same, fetched first
+==================  ==============================================================
+
+Weights are float32 whatever the type they are stored in: sums of clipped gradients are compared
+with a bound, and noise is added to them, so they must not be rounded to half precision.
+
+Where a model lies: a folder on this machine, or a name on the Hugging Face hub.
+
+A hub name becomes a folder first (fetched, or found in the local cache), and everything after
+that works on the folder alone. Only the name of the model leaves the machine; no code that comes
+with a model is ever run.
+
+What must be known of a loaded model before it is trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.catalog import entries
+from sfumato.core.checks import extra, one_of
+from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, suggestion
+from sfumato.core.pretrained import quiet, read_config, read_network
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import configure
+from sfumato.models.architecture import Architecture, draw_weights_from
+from sfumato.models.bpe import default_tokenizer
+from sfumato.models.name import check_model, is_built_in, local_folder
+from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+SECONDS = 10.0
+# Weights in no other format are fetched, for no other is read.
+_WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+
+
+def folder_of(spec: str) -> Path:
+    """The folder that a path or a name on the hub stands for."""
+    here = local_folder(spec)
+    return _from_hub(spec) if here is None else here
+
+
+def _from_hub(name: str) -> Path:
+    extra("huggingface_hub", needed_for="a model from the hub", extra="train")
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+    try:
+        # Asked first, and once: the loader's own requests are repeated for most of a minute.
+        HfApi().model_info(name, timeout=SECONDS)
+        return _snapshot(name, offline=False)
+    except RepositoryNotFoundError:
+        problem = "the hub has no such model that is open to you"
+    except HfHubHTTPError as error:
+        problem = f"the hub answered with an error ({type(error).__name__})"
+    except Exception as error:  # the transport has errors of its own, and they change
+        problem = f"the hub cannot be reached ({type(error).__name__})"
+    cached = _from_cache(name)
+    if cached is None:
+        raise MissingModel(
+            f"no model {name!r}: it is no folder here, and {problem}; "
+            f"{suggestion(name, entries('models'))}"
+        )
+    return cached
+
+
+def _from_cache(name: str) -> Path | None:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        # The same files as were fetched: the cache calls any others missing.
+        return _snapshot(name, offline=True)
+    except LocalEntryNotFoundError:
+        return None
+
+
+def _snapshot(name: str, *, offline: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    # What lies in folders inside the model's own are the same weights for other programs.
+    return Path(
+        snapshot_download(
+            name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
+        )
+    )
+
+
+# For a network that names no limit of its own.
+CONTEXT = 256
+_PROBE = 8
+
+
+def context_of(model: PreTrainedModel, tokenizer: Tokenizer) -> int:
+    """The most tokens a row may have."""
+    config: Any = model.config
+    named = getattr(config, "context", None) or getattr(config, "max_position_embeddings", None)
+    if named is None:
+        return CONTEXT
+    # RoBERTa and its kin number positions from behind the padding index.
+    skipped = (
+        module.padding_idx + 1
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
+    )
+    return int(min(named - next(skipped, 0), tokenizer.backend.model_max_length))
+
+
+def is_causal(model: PreTrainedModel) -> bool:
+    """Whether a later token leaves the prediction at earlier places as it was.
+
+    Tried, not looked up: an encoder can be loaded under a causal head, and then it sees the very
+    token it is to predict.
+    """
+    import torch
+
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            tokens = torch.arange(_PROBE).remainder(model.config.vocab_size)[None]
+            changed = tokens.clone()
+            changed[0, -1] = (changed[0, -1] + 1) % model.config.vocab_size
+            before, after = (model(input_ids=one).logits[0, :-1] for one in (tokens, changed))
+    finally:
+        model.train(was_training)
+    if before.isnan().any():
+        raise BadInput("the model gives no finite numbers; its training may have diverged")
+    return bool((before - after).abs().max() <= 1e-6 * before.abs().max())
+
+
+KINDS = ("causal", "classifier")
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A network, the tokenizer that belongs to it, and the most tokens a row may have.
+
+    ``classes`` are the names of a classifier's classes in the order of its outputs.
+    """
+
+    network: PreTrainedModel
+    tokenizer: Tokenizer
+    context: int
+    classes: tuple[str, ...] = ()
+
+
+def load_model(
+    spec: str,
+    *,
+    randomness: Randomness,
+    kind: str = "causal",
+    classes: Sequence[str] = (),
+    tokenizer: Tokenizer | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> LoadedModel:
+    """Build or load a model; ``settings`` are those of a built-in one.
+
+    ``classes`` names the classes of a classifier with a new head. A tokenizer may be given for a
+    model from scratch, or for a folder that has none.
+    """
+    one_of("kind", kind, KINDS)
+    if kind == "causal" and classes:
+        raise InvalidArgument("classes are for kind='classifier'; a language model has none")
+    if len(set(classes)) != len(classes):
+        raise InvalidArgument("classes must differ from each other")
+    extra("transformers", needed_for="a model", extra="train")
+    check_model(spec, settings or {})
+    with quiet(), draw_weights_from(randomness):
+        if is_built_in(spec):
+            return _build(spec, kind, tuple(classes), tokenizer, settings or {})
+        return _from_folder(folder_of(spec), kind, tuple(classes), tokenizer)
+
+
+def _build(
+    name: str,
+    kind: str,
+    classes: tuple[str, ...],
+    tokenizer: Tokenizer | None,
+    settings: Mapping[str, object],
+) -> LoadedModel:
+    component = entries("models")[name].load()
+    architecture: Architecture = configure(component, settings)
+    if kind == "classifier":
+        _require_classes(classes)
+    tokenizer = tokenizer or default_tokenizer()
+    network = architecture.build(tokenizer, len(classes) if kind == "classifier" else None)
+    _name_classes(network, classes)
+    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
+
+
+def _from_folder(
+    folder: Path, kind: str, classes: tuple[str, ...], tokenizer: Tokenizer | None
+) -> LoadedModel:
+    register_own()
+    config = read_config(folder)
+    if tokenizer is None or has_tokenizer(folder):
+        if tokenizer is not None:
+            raise InvalidArgument(
+                f"the model in {folder} has a tokenizer of its own; its weights mean nothing "
+                "under another one"
+            )
+        tokenizer = load_tokenizer(folder)
+    if kind == "causal":
+        network = _causal(folder)
+    else:
+        network, classes = _classifier(folder, config, classes)
+        network.config.pad_token_id = tokenizer.padding
+    rows = len(network.get_input_embeddings().weight)  # type: ignore[arg-type]
+    if tokenizer.size > rows:
+        raise InvalidArgument(
+            f"the tokenizer has {tokenizer.size} tokens, but the model in {folder} has "
+            f"embeddings for {rows}"
+        )
+    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
+
+
+def register_own() -> None:
+    """Make our own kind of network known to Hugging Face's automatic classes."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
+
+    AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
+    AutoModelForCausalLM.register(LstmConfig, LstmForCausalLM, exist_ok=True)
+
+
+def _causal(folder: Path) -> PreTrainedModel:
+    network, missing = read_network("AutoModelForCausalLM", folder, "a causal language model")
+    if missing:
+        raise BadInput(
+            f"{folder} is not a whole language model: it has no weights for {', '.join(missing)}"
+        )
+    if not is_causal(network):
+        raise InvalidArgument(
+            f"the model in {folder} sees the words it should predict (an encoder?); as a "
+            "language model only causal ones are trained"
+        )
+    loaded: PreTrainedModel = network
+    return loaded
+
+
+def _classifier(
+    folder: Path, config: Any, classes: tuple[str, ...]
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    trained = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+    if trained:
+        classes = _check_agreement(classes, tuple(config.id2label.values()), folder)
+    else:
+        _require_classes(classes)
+    network, _ = read_network(
+        "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
+    )
+    _name_classes(network, classes)
+    return network, classes
+
+
+def _check_agreement(
+    given: tuple[str, ...], trained: tuple[str, ...], folder: Path
+) -> tuple[str, ...]:
+    """The classes of a head that is already trained, under the names that were given."""
+    unnamed = all(name == f"LABEL_{place}" for place, name in enumerate(trained))
+    if not given or set(given) == set(trained):
+        return trained
+    if unnamed and len(given) == len(trained):
+        return given
+    raise InvalidArgument(
+        f"the classifier in {folder} tells {len(trained)} classes apart ({', '.join(trained)}), "
+        f"not {', '.join(given)}"
+    )
+
+
+def _require_classes(classes: tuple[str, ...]) -> None:
+    if len(classes) < 2:
+        raise InvalidArgument(
+            f"a classifier with a new head needs the names of at least two classes, not "
+            f"{len(classes)}; they are public, so they are not taken from the data"
+        )
+
+
+def _name_classes(network: PreTrainedModel, classes: tuple[str, ...]) -> None:
+    if classes:
+        network.config.id2label = dict(enumerate(classes))
+        network.config.label2id = {name: place for place, name in enumerate(classes)}

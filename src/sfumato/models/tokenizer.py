@@ -1,0 +1,153 @@
+"""Text to token numbers and back, with the few special tokens that training needs.
+
+Care
+    A document that spells out ``<|endoftext|>`` is text about a token, not the token: special
+    tokens are only ever added by number, never read from a document. Nothing about a document is
+    kept; a tokenizer has no cache of what it was shown.
+
+The tokenizer that lies in a folder, as Hugging Face writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import MissingModel, UndecodableText
+from sfumato.core.pretrained import read_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+Tokens = NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """A Hugging Face tokenizer, seen as a map between text and numbers."""
+
+    backend: PreTrainedTokenizerBase = field(repr=False)
+    name: str = "tokenizer"
+
+    @property
+    def size(self) -> int:
+        """How many token numbers there are, special ones included."""
+        return len(self.backend)
+
+    @property
+    def number_type(self) -> type[np.unsignedinteger[Any]]:
+        """The smallest type that holds every token number."""
+        return np.uint16 if self.size <= 2**16 else np.uint32
+
+    @property
+    def begin(self) -> int | None:
+        """What stands before a document; the token for its end where there is no other."""
+        return _first(self.backend.bos_token_id, self.end)
+
+    @property
+    def end(self) -> int | None:
+        """What stands after a document."""
+        return _first(self.backend.eos_token_id)
+
+    @property
+    def padding(self) -> int:
+        """What fills up a row; it is masked, so any number will do."""
+        number = _first(self.backend.pad_token_id, self.end)
+        return 0 if number is None else number
+
+    @cached_property
+    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What a classifier expects before and after a text, such as [CLS] and [SEP]."""
+        plain = self.backend.encode("a", add_special_tokens=False)
+        whole = self.backend.encode("a", add_special_tokens=True)
+        place = next(
+            start for start in range(len(whole)) if whole[start : start + len(plain)] == plain
+        )
+        return tuple(whole[:place]), tuple(whole[place + len(plain) :])
+
+    def encode(self, text: str) -> Tokens:
+        """The tokens of a text, without special ones."""
+        return self.encode_many([text])[0]
+
+    def encode_many(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text, without special ones."""
+        if not texts:
+            return []
+        for place, text in enumerate(texts, start=1):
+            _refuse_half_characters(text, place)
+        rows = self.backend(
+            list(texts),
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            split_special_tokens=True,
+            verbose=False,
+        )["input_ids"]
+        return [np.array(row, dtype=self.number_type) for row in rows]
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of a text begins and ends, in characters.
+
+        A character that takes several tokens belongs to all of them.
+        """
+        _refuse_half_characters(text, 1)
+        found = self.backend(
+            text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            split_special_tokens=True,
+            verbose=False,
+        )["offset_mapping"]
+        return [(int(start), int(end)) for start, end in found]
+
+    def decode(self, tokens: Iterable[int] | Tokens) -> str:
+        """The text of some tokens; byte-level BPE gives back exactly what was encoded."""
+        numbers = [int(number) for number in tokens]
+        return str(
+            self.backend.decode(
+                numbers, skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
+
+
+def _first(*numbers: Any) -> int | None:
+    return next((int(number) for number in numbers if number is not None), None)
+
+
+def _refuse_half_characters(text: str, place: int) -> None:
+    # The library's own complaint would quote the text.
+    try:
+        if not text.isascii():
+            text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        character = error.start
+    else:
+        return
+    raise UndecodableText(f"text {place} is not Unicode: lone surrogate at character {character}")
+
+
+# Any of these makes a tokenizer.
+FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Read a tokenizer from a folder; nothing is fetched and no code of the folder is run."""
+    if not folder.is_dir():
+        raise MissingModel(f"there is no folder {folder} to load a tokenizer from")
+    if not has_tokenizer(folder):
+        raise MissingModel(f"{folder} holds no tokenizer ({', '.join(FILES)})")
+    extra("transformers", needed_for="a tokenizer", extra="train")
+    return Tokenizer(read_tokenizer(folder), folder.name)
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a folder holds a tokenizer of its own."""
+    return any((folder / name).is_file() for name in FILES)

@@ -1,0 +1,241 @@
+"""Every figure of a study as it stands in the results.
+
+What it cost: time, processor time and memory for each kind of computation.
+
+How a study was made, to the letter: command, file, versions; and how to cite it.
+
+What is not there: cells that failed, with their errors, and cells that were never computed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import sha256
+from statistics import fmean
+from typing import Any
+
+from sfumato.reports.markup import CellValue, Html, Table, fold_table, properties, tag
+from sfumato.reports.numbers import count_things, interval, level_of, memory, plain
+from sfumato.reports.parts import Notice, Section, paragraph
+from sfumato.reports.studied import Studied, describe_method
+from sfumato.results.row import COST, Row
+from sfumato.studies.folder import CellRecord
+
+# The page stays small; the rest stands in results.jsonl.
+MOST_ROWS = 3000
+_HEAD = (
+    *("method", "level", "seed", "kind", "figure", "by"),
+    *("group", "value", "interval", "by chance", "n"),
+)
+
+
+def all_figures(study: Studied) -> Section | None:
+    """A long table, folded away."""
+    rows = [row for row in study.rows if row.role != COST]
+    if not rows:
+        return None
+    said = f"{len(rows):,} figures, each from one computation with one seed. "
+    said += "All digits stand in results.jsonl beside this page."
+    if len(rows) > MOST_ROWS:
+        said += f" Listed here are the first {MOST_ROWS:,}."
+    table = Table(
+        caption="Figures as measured; intervals hold with 95 % each",
+        head=_HEAD,
+        rows=[_row(row) for row in rows[:MOST_ROWS]],
+    )
+    return Section(
+        name="figures",
+        title="All figures",
+        parts=[paragraph(said), fold_table("Show all figures", table.html())],
+    )
+
+
+def _row(row: Row) -> list[CellValue]:
+    group = "all" if row.group_field is None else f"{row.group_field} = {row.group}"
+    return [
+        row.method,
+        level_of(row.parameter, row.level) or "–",
+        row.seed,
+        row.role,
+        row.metric,
+        row.by,
+        group,
+        row.value,
+        interval(row.low, row.high),
+        row.chance,
+        row.n,
+    ]
+
+
+def cost(study: Studied) -> Section | None:
+    """Means over the cells of a kind and method."""
+    timed: dict[tuple[str, str], list[CellRecord]] = {}
+    seen: set[str] = set()
+    for cell in study.done:
+        # A computation that two methods share was done once.
+        if cell.seconds is not None and cell.key not in seen:
+            seen.add(cell.key)
+            name = f"{cell.kind} {cell.name}".strip()
+            timed.setdefault((name, cell.method or "–"), []).append(cell)
+    if not timed:
+        return None
+    rows = [_cost_row(name, method, cells) for (name, method), cells in timed.items()]
+    whole = sum(cell.seconds or 0.0 for cells in timed.values() for cell in cells)
+    machine = study.listed("machine")
+    processors = machine.get("processors")
+    on = f" on {processors} processors" if isinstance(processors, int) else ""
+    said = (
+        f"{count_things(sum(map(len, timed.values())), 'computation')} took {whole:,.0f} seconds "
+        f"in all{on}. How long something takes may depend on private text; no guarantee covers it."
+    )
+    head = (
+        "computation",
+        "method",
+        "times",
+        "seconds each",
+        "processor seconds each",
+        "peak memory",
+    )
+    table = Table(caption="Cost of a computation, on average", head=head, rows=rows)
+    return Section(name="cost", title="Cost", parts=[paragraph(said), table.html()])
+
+
+def _cost_row(name: str, method: str, cells: list[CellRecord]) -> list[CellValue]:
+    seconds = [cell.seconds for cell in cells if cell.seconds is not None]
+    processor = [cell.cpu_seconds for cell in cells if cell.cpu_seconds is not None]
+    peaks = [cell.peak_memory for cell in cells if cell.peak_memory is not None]
+    return [
+        name,
+        method,
+        len(cells),
+        round(fmean(seconds), 2),
+        round(fmean(processor), 2) if processor else None,
+        memory(max(peaks, default=None)),
+    ]
+
+
+def provenance(study: Studied) -> Section:
+    """Everything it takes to compute the same again."""
+    command, file = study.said("command"), study.said("file")
+    parts: list[Html] = []
+    if command:
+        parts += [paragraph("The command:"), tag("pre", {}, tag("code", {}, command))]
+    methods = [one for one in study.about.get("methods") or () if isinstance(one, dict)]
+    if methods:
+        parts.append(_methods(methods))
+    if file:
+        text = tag("pre", {}, tag("code", {}, file))
+        parts.append(fold_table("The study as it was described", text, kind="print"))
+    versions = {**study.listed("versions"), **study.listed("machine")}
+    if versions:
+        parts.append(
+            properties("Versions and machine", [(key, str(one)) for key, one in versions.items()])
+        )
+    return Section(
+        name="provenance",
+        title="How this was made, and how to cite it",
+        parts=[*parts, _citation(study)],
+    )
+
+
+def _methods(methods: list[dict[str, Any]]) -> Html:
+    rows = [
+        (
+            str(one.get("name", "")),
+            str(one.get("kind", "")),
+            str(one.get("parameter") or "–"),
+            ", ".join(map(_level, one.get("levels") or ())) or "–",
+            spell_command(one.get("settings")),
+        )
+        for one in methods
+    ]
+    head = ("method", "kind", "parameter", "levels", "settings")
+    return Table(caption="Methods", head=head, rows=rows).html()
+
+
+def _level(level: object) -> str:
+    return plain(float(level)) if isinstance(level, (int, float)) else str(level)
+
+
+def spell_command(settings: object) -> str:
+    """Settings on one line.
+
+    >>> spell_command({"a": 1, "b": {"c": "x"}})
+    'a = 1, b = {"c": "x"}'
+    """
+    if not isinstance(settings, Mapping):
+        return "–"
+    said = (
+        f"{key} = {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in settings.items()
+    )
+    return ", ".join(said) or "–"
+
+
+def _citation(study: Studied) -> Html:
+    digest = sha256(study.folder.description.read_bytes()).hexdigest()
+    version = study.listed("versions").get("sfumato", "of unknown version")
+    said = f"“{study.title}”, a study computed with sfumato {version}; study.json has the SHA-256 "
+    return paragraph("To cite: ", said, tag("code", {}, digest), ".")
+
+
+# An error may be long, and the same one may stop a hundred cells.
+MOST_LISTED = 200
+
+
+def missing_notice(study: Studied) -> Notice | None:
+    """What stands at the top of an incomplete report."""
+    lacking = len(study.failed) + len(study.missing)
+    if not lacking:
+        return None
+    if not study.cells:
+        return None
+    return Notice(
+        kind="missing",
+        title=f"{lacking:,} of {count_things(len(study.cells), 'computation')} are not here.",
+        text=f"{count_things(len(study.failed), 'computation')} failed and {len(study.missing):,} "
+        "are missing; whatever follows is about the rest.",
+    )
+
+
+def missing(study: Studied) -> Section | None:
+    """Which ones, and why."""
+    if not study.failed and not study.missing:
+        return None
+    parts: list[Html] = []
+    if study.failed:
+        rows = [
+            (
+                describe_method(cell) or "corpus",
+                _done(cell.kind, cell.name),
+                cell.seed,
+                str((cell.error or {}).get("type", "unknown")),
+                str((cell.error or {}).get("message", "")),
+            )
+            for cell in study.failed[:MOST_LISTED]
+        ]
+        caption = f"Failed: {count_things(len(study.failed), 'computation')}"
+        if len(study.failed) > MOST_LISTED:
+            caption += f", of which the first {MOST_LISTED} are listed"
+        columns = ("method", "computation", "seed", "error", "message")
+        parts.append(Table(caption=caption, head=columns, rows=rows).html())
+    if study.missing:
+        waiting = Counter(
+            (describe_method(cell) or "corpus", _done(cell.kind, cell.name))
+            for cell in study.missing
+        )
+        counts = [(method, what, count) for (method, what), count in waiting.items()]
+        caption = f"Not computed, or waiting for what failed: {len(study.missing):,}"
+        head = ("method", "computation", "missing")
+        parts.append(Table(caption=caption, head=head, rows=counts).html())
+    again = paragraph(
+        "Run the study again to compute what is missing: ",
+        tag("code", {}, study.said("command") or "sfumato study run FILE.toml"),
+    )
+    return Section(name="missing", title="What is missing", parts=[*parts, again])
+
+
+def _done(kind: str, name: str) -> str:
+    return f"{kind} {name}" if name else kind

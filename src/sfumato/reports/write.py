@@ -1,0 +1,132 @@
+"""One function for all pages: it looks what a path holds, and writes the page beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
+from sfumato.core.files import reading, refuse_existing, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.reports.page import Page
+
+
+STUDY, RELEASE, RUN = "study", "release", "run"
+_KNOWN = (
+    "a report is made for the folder of a study, a privatized file with its .guarantee.json beside "
+    "it, or the folder of a training run"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Where a page is, and what is in it."""
+
+    path: Path
+    kind: str
+    size: int
+    figures: int
+    private_text: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "report": str(self.path),
+            "of": self.kind,
+            "bytes": self.size,
+            "figures": self.figures,
+            "private_text": self.private_text,
+        }
+
+
+def write_report(
+    path: str | Path,
+    output: str | Path | None = None,
+    *,
+    samples: int | None = None,
+    originals: str | Path | None = None,
+    field: str = "text",
+    overwrite: bool = False,
+) -> Written:
+    """Write the page of a study, a privatized file or a training run.
+
+    Private text is in it only with ``samples`` and ``originals``. The page of a study stands in its
+    folder and is replaced without asking; any other stands beside what it is about, never inside a
+    run's folder, which is given away.
+    """
+    from sfumato.reports.originals import Showing
+
+    given = Path(path)
+    kind = kind_of(given)
+    target = default_output(given, kind) if output is None else Path(output)
+    _refuse_inside(target, given, kind)
+    derived = kind == STUDY and target.resolve() == default_output(given, kind).resolve()
+    refuse_existing(target, overwrite=overwrite or derived)
+    showing = Showing(
+        samples=samples, originals=None if originals is None else Path(originals), field=field
+    )
+    with reading(given, "what sfumato writes, or a file in it or beside it is not"):
+        page = _page(given, kind, showing)
+        content = page.content()
+    private = any(notice.kind == "private" for notice in page.notices)
+    try:
+        write_whole(target, content, private=private)
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write {target}: {error.strerror or 'writing failed'}"
+        ) from None
+    return Written(
+        path=target,
+        kind=kind,
+        size=len(content),
+        figures=len(page.figures),
+        private_text=private,
+    )
+
+
+def kind_of(path: Path) -> str:
+    """What stands there: a study, a run or a privatized file."""
+    from sfumato.attacks.text_target import side_path
+
+    if path.is_dir():
+        if (path / "study.json").is_file():
+            return STUDY
+        if (path / "config.json").is_file():
+            return RUN
+        raise StorageFailed(f"{path} holds neither study.json nor config.json; {_KNOWN}")
+    if not path.is_file():
+        raise StorageFailed(f"there is no {path}; {_KNOWN}")
+    if not side_path(path).is_file():
+        raise MissingInput(f"{side_path(path)} is missing; {_KNOWN}")
+    return RELEASE
+
+
+def default_output(path: Path, kind: str) -> Path:
+    """Inside a study; beside anything else."""
+    if kind == STUDY:
+        return path / "report.html"
+    whole = path.resolve() if path.name in ("", "..") else path
+    return whole.with_name(f"{whole.name}.report.html")
+
+
+def _refuse_inside(target: Path, given: Path, kind: str) -> None:
+    if kind == RUN and given.resolve() in target.resolve().parents:
+        raise InvalidArgument(
+            f"{target} is inside the run, which is given away as it is; choose another place"
+        )
+
+
+def _page(path: Path, kind: str, showing: Any) -> Page:
+    if kind == STUDY:
+        from sfumato.reports.study import study_page
+
+        return study_page(path, showing)
+    if kind == RUN:
+        from sfumato.reports.run import run_page
+
+        return run_page(path, showing)
+    from sfumato.reports.release import release_page
+
+    return release_page(path, showing)

@@ -1,0 +1,110 @@
+"""One figure of a study as a flat row: what was measured, of what, how sure, at what price.
+
+Rows are what studies write (``results.jsonl``), what calibration fits curves to and what reports
+draw. A row says of itself whether it is about leakage, use or cost, and which way is better, so
+that nobody downstream has to know every metric by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, get_args, get_type_hints
+
+from sfumato.core.checks import one_of
+from sfumato.core.errors import BadInput
+from sfumato.guarantees.bound import write_number
+
+LEAKAGE, UTILITY, COST = "leakage", "utility", "cost"
+ROLES = (LEAKAGE, UTILITY, COST)
+LOWER, HIGHER = "lower", "higher"
+NO_PRIVACY, RANDOM_OUTPUT = "no privacy", "random output"
+ANCHORS = (NO_PRIVACY, RANDOM_OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A figure.
+
+    ``method`` is the name a study gives a mechanism or a way of training, or one of the two
+    anchors; ``parameter`` and ``level`` are what was varied, and are None for anchors. ``by`` is
+    the attack or the measure that gave the figure, ``chance`` what it would be if nothing leaked.
+    With ``group_field`` the figure is about documents with that field equal to ``group`` only.
+    ``guarantee`` is the sentence about what was measured; ``cell`` names the computation.
+
+    >>> row = Row(cell="a1", method="SMDP", parameter="epsilon", level=math.inf, seed=1,
+    ...           role="leakage", by="exposure", metric="exposure", better="lower", value=2.5)
+    >>> Row.from_dict(row.as_dict()) == row, row.as_dict()["level"]
+    (True, 'inf')
+    """
+
+    cell: str
+    method: str
+    parameter: str | None = None
+    level: float | None = None
+    seed: int = 0
+    role: str
+    by: str
+    metric: str
+    better: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    chance: float | None = None
+    group_field: str | None = None
+    group: str | None = None
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+    peak_memory: int | None = None
+    guarantee: str | None = None
+
+    def __post_init__(self) -> None:
+        one_of("role", self.role, ROLES)
+        one_of("better", self.better, (LOWER, HIGHER))
+
+    @property
+    def anchor(self) -> bool:
+        """Whether this is one of the two ends between which every method lies."""
+        return self.method in ANCHORS
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has no infinity."""
+        return {key: _plain(value) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Row:
+        """Read back what ``as_dict`` wrote."""
+        known = {field.name for field in fields(cls)}
+        if set(values) - known:
+            raise BadInput(f"a row of results has unknown keys: {sorted(set(values) - known)}")
+        read = {key: _read(key, value) for key, value in values.items()}
+        for key, kind in get_type_hints(cls).items():
+            if key in read and not _fits(read[key], get_args(kind) or (kind,)):
+                raise BadInput(f"{key} of a row of results is of another type than it should be")
+        try:
+            return cls(**read)
+        except TypeError:
+            raise BadInput("a row of results lacks something; it was not written here") from None
+
+
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be called "nan"
+
+
+def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value is of one of the types; a whole number is a number, if it is not endless."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) < 2**63 and (int in kinds or float in kinds)
+    return isinstance(value, kinds)
+
+
+def _plain(value: Any) -> Any:
+    return write_number(value) if isinstance(value, float) else value
+
+
+def _read(key: str, value: Any) -> Any:
+    return _SPECIAL.get(value, value) if key in _NUMBERS and isinstance(value, str) else value

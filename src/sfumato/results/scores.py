@@ -1,0 +1,110 @@
+"""What an attack found: figures with intervals, beside the same figures where nothing can leak.
+
+A figure alone proves little. An attack may score well because members and others differ by their
+dates, or badly because it is weak. So every result carries what the attacker was assumed to know,
+what chance would score, and a *null control*: the same attack on something that cannot leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.bound import write_number
+from sfumato.results.measured import Measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """The same attack where nothing can leak: its figures must be near chance."""
+
+    what: str
+    figures: tuple[Measured, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """The result of an attack.
+
+    ``knowledge`` says in a sentence what the attacker is assumed to know. ``chance`` is what each
+    figure would be without the target. ``details`` hold what a chart needs, ready for JSON, and no
+    private text. ``notes`` are sentences a reader must know to judge the figures.
+
+    >>> leak = Measured("auc", 0.71, 0.66, 0.76, 400)
+    >>> none = Control(what="others against others", figures=(Measured("auc", 0.5, 0.4, 0.6, 200),))
+    >>> scores = Scores(attack="loss", knowledge="The attacker may query the model.",
+    ...                 figures=(leak,), chance={"auc": 0.5}, control=none)
+    >>> scores.figure("auc").value
+    0.71
+    """
+
+    attack: str
+    knowledge: str
+    figures: tuple[Measured, ...]
+    chance: Mapping[str, float]
+    control: Control
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.figures:
+            raise InvalidArgument("scores need at least one figure")
+        if len({one.metric for one in self.figures}) != len(self.figures):
+            raise InvalidArgument("the figures of an attack must have different names")
+
+    def figure(self, metric: str) -> Measured:
+        """The figure of that name."""
+        for one in self.figures:
+            if one.metric == metric:
+                return one
+        known = ", ".join(one.metric for one in self.figures)
+        raise InvalidArgument(f"{self.attack} has no figure {metric!r}; it has {known}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "attack": self.attack,
+            "knowledge": self.knowledge,
+            "figures": [_row(one, self.chance.get(one.metric)) for one in self.figures],
+            "control": {
+                "what": self.control.what,
+                "figures": [_row(one, self.chance.get(one.metric)) for one in self.control.figures],
+            },
+            "notes": list(self.notes),
+            "details": dict(self.details),
+            "seconds": self.seconds,
+        }
+
+
+class Stopwatch:
+    """How long a block took; made by ``time``."""
+
+    seconds = 0.0
+
+    def stamp(self, scores: Scores) -> Scores:
+        """The scores with the time in them."""
+        return replace(scores, seconds=self.seconds)
+
+
+@contextmanager
+def time() -> Iterator[Stopwatch]:
+    """Measure a block."""
+    watch, start = Stopwatch(), perf_counter()
+    yield watch
+    watch.seconds = perf_counter() - start
+
+
+def _row(one: Measured, chance: float | None) -> dict[str, Any]:
+    return {
+        "metric": one.metric,
+        "value": write_number(one.value),
+        "low": None if one.low is None else write_number(one.low),
+        "high": None if one.high is None else write_number(one.high),
+        "n": one.n,
+        "chance": chance,
+    }

@@ -1,0 +1,1 @@
+"""Intervals, rankings, shares and monotone curves: statistics that know nothing of privacy."""

@@ -1,0 +1,181 @@
+"""Confidence intervals for shares.
+
+The incomplete beta function and its inverse, for exact limits on a share.
+
+I_x(a, b) is the chance that a Beta(a, b) number is below x. Binomial tails are values of it:
+P[Bin(n, p) >= k] = I_p(k, n − k + 1). The continued fraction is evaluated on the side where it
+converges in about √(a + b) steps, and there a small value has all its digits, which is what limits
+at a very high confidence need.
+
+Reference
+    DiDonato and Morris 1992, "Algorithm 708"; Lentz 1976 for the evaluation.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, lgamma, log, log1p, sqrt
+from statistics import NormalDist
+
+from sfumato.core.checks import at_least, number
+from sfumato.core.errors import InvalidArgument
+
+# A value at which the fraction would divide by zero is moved by this much, as Lentz proposed.
+TINY = 1e-300
+CLOSE_ENOUGH = 1e-16
+SMALL_STEP = 1e-8
+MOST_STEPS = 100_000
+MOST_ROUNDS = 200
+
+
+def log_beta_tail(x: float, a: float, b: float) -> float:
+    """The logarithm of I_x(a, b), for positive a and b and x between 0 and 1.
+
+    >>> round(exp(log_beta_tail(0.5, 2.0, 2.0)), 12)
+    0.5
+    """
+    if x <= 0:
+        return -inf
+    if x >= 1:
+        return 0.0
+    if x * (a + b + 2) < a + 1:
+        return _log_power(x, a, b) - log(a) + log(_fraction(x, a, b))
+    other = _log_power(1 - x, b, a) - log(b) + log(_fraction(1 - x, b, a))
+    return log1p(-min(exp(other), 1 - CLOSE_ENOUGH))
+
+
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """The x with I_x(a, b) = share.
+
+    >>> round(beta_quantile(0.5, 3.0, 3.0), 12)
+    0.5
+    """
+    wanted, low, high = log(share), 0.0, 1.0
+    x = _guess(share, a, b)
+    for _ in range(MOST_ROUNDS):
+        reached = log_beta_tail(x, a, b)
+        low, high = (x, high) if reached < wanted else (low, x)
+        # Newton's step on the logarithm, whose slope is density / I_x; a step out of the bracket
+        # is replaced by halving it.
+        slope = exp(min(700.0, _log_power(x, a, b) - log(x) - log1p(-x) - reached))
+        following = x + (wanted - reached) / slope if slope > 0 else inf
+        if low < following < high and abs(following - x) <= SMALL_STEP * min(x, 1 - x):
+            return following  # the error is about the square of the step
+        if not low < following < high:
+            following = (low + high) / 2
+        if following in (low, high):
+            return following
+        x = following
+    return x
+
+
+def _guess(share: float, a: float, b: float) -> float:
+    """About where the quantile lies: Wilson's limit, kept inside (0, 1)."""
+    total = a + b
+    z = NormalDist().inv_cdf(min(max(share, 1e-300), 1 - 1e-16))
+    middle = a / total + z * z / (2 * total)
+    half = sqrt(a * b / total**3 + z * z / (4 * total * total))
+    guess = (middle + z * half) / (1 + z * z / total)
+    return min(max(guess, 1e-12 * a / total), 1 - 1e-12)
+
+
+def _log_power(x: float, a: float, b: float) -> float:
+    """The logarithm of x^a (1−x)^b / B(a, b)."""
+    return a * log(x) + b * log1p(-x) - (lgamma(a) + lgamma(b) - lgamma(a + b))
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of I_x(a, b) after its first factor, by Lentz's method."""
+    c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, MOST_STEPS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / _off_zero(1 + term * d)
+            c = _off_zero(1 + term / c)
+            value *= c * d
+        if abs(c * d - 1) < CLOSE_ENOUGH:
+            break
+    return value
+
+
+def _off_zero(value: float) -> float:
+    return value if abs(value) > TINY else TINY
+
+
+def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval for a share: it behaves near 0 and 1, where the simple one does not.
+
+    Without trials nothing is known, and the interval says so.
+
+    >>> low, high = wilson(95, 100)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.888 to 0.978'
+    >>> wilson(0, 0)
+    (0.0, 1.0)
+    """
+    _check_counts(successes, trials)
+    _check_inside("confidence", confidence)
+    if trials == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = successes / trials
+    weight = 1 + z * z / trials
+    middle = (share + z * z / (2 * trials)) / weight
+    half = z / weight * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    # At the ends the bound is exact; rounding must not push the share out of its interval.
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    high = 1.0 if successes == trials else min(1.0, middle + half)
+    return low, high
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact interval for a share: each end errs with chance (1 − confidence)/2 at most.
+
+    It holds for every number of trials and every share, whatever the sample size, at the price of
+    being wider than Wilson's.
+
+    >>> low, high = clopper_pearson(95, 100)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.887 to 0.984'
+    """
+    alpha = (1 - _check_inside("confidence", confidence)) / 2
+    return lower_limit(successes, trials, alpha), upper_limit(successes, trials, alpha)
+
+
+def lower_limit(successes: int, trials: int, alpha: float) -> float:
+    """Clopper and Pearson's one-sided limit: the share is smaller with a chance of alpha at most.
+
+    >>> lower_limit(0, 10, 0.05)
+    0.0
+    >>> round(lower_limit(10, 10, 0.05), 4)  # 0.05 to the power 1/10
+    0.7411
+    """
+    _check_counts(successes, trials)
+    _check_inside("alpha", alpha)
+    if successes == 0:
+        return 0.0
+    # The share at which this many successes, or more, have a chance of alpha.
+    return beta_quantile(alpha, successes, trials - successes + 1)
+
+
+def upper_limit(successes: int, trials: int, alpha: float) -> float:
+    """Clopper and Pearson's one-sided limit: the share is larger with a chance of alpha at most.
+
+    >>> round(upper_limit(0, 10, 0.05), 4)  # 1 minus 0.05 to the power 1/10
+    0.2589
+    """
+    _check_counts(successes, trials)
+    return 1.0 - lower_limit(trials - successes, trials, alpha)
+
+
+def _check_counts(successes: int, trials: int) -> None:
+    at_least("trials", trials, 0)
+    if at_least("successes", successes, 0) > trials:
+        raise InvalidArgument(f"successes={successes} must not exceed trials={trials}")
+
+
+def _check_inside(name: str, value: float) -> float:
+    if not 0 < number(name, value) < 1:
+        raise InvalidArgument(f"{name}={value} must lie between 0 and 1, both excluded")
+    return value

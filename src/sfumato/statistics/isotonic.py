@@ -1,0 +1,74 @@
+"""Weighted isotonic regression: the nearest sequence that never falls.
+
+Whatever the leakage of a mechanism is, more noise cannot mean more of it. That is all the shape
+that a curve of leakage is given here: no parameters, no formula, and where the figures go back and
+forth they are averaged.
+
+Reference
+    Ayer et al. 1955, "An empirical distribution function for sampling with incomplete information"
+    (pool adjacent violators); Robertson, Wright and Dykstra 1988, "Order restricted statistical
+    inference" (the formula by maxima and minima).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.core.arrays import Floats
+from sfumato.core.errors import InvalidArgument
+
+
+def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+    """The sequence that never falls and is nearest to ``values`` in weighted squares.
+
+    >>> isotonic([1.0, 3.0, 2.0, 4.0]).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    >>> isotonic([3.0, 0.0], weights=[1.0, 2.0]).tolist()
+    [1.0, 1.0]
+    """
+    given, heavy = _check(values, weights)
+    # Blocks of neighbors that have been averaged: mean, weight, how many.
+    means: list[float] = []
+    masses: list[float] = []
+    sizes: list[int] = []
+    for value, weight in zip(given.tolist(), heavy.tolist(), strict=True):
+        means.append(value)
+        masses.append(weight)
+        sizes.append(1)
+        while len(means) > 1 and means[-2] >= means[-1]:
+            mean, mass, size = means.pop(), masses.pop(), sizes.pop()
+            both = masses[-1] + mass
+            # As a step from one mean towards the other: equal means stay exactly what they are.
+            means[-1] += (mean - means[-1]) * (mass / both)
+            masses[-1], sizes[-1] = both, sizes[-1] + size
+    return np.repeat(np.array(means, dtype=np.float64), np.array(sizes, dtype=np.intp))
+
+
+def isotonic_rows(rows: Floats, weights: ArrayLike) -> Floats:
+    """The same for every row of a matrix at once.
+
+    The fit at a place is the largest, over all starts up to it, of the smallest mean from that
+    start to any end from the place on.
+    """
+    heavy = np.asarray(weights, dtype=np.float64)
+    places = rows.shape[1]
+    sums = np.zeros((len(rows), places + 1))
+    np.cumsum(rows * heavy, axis=1, out=sums[:, 1:])
+    masses = np.concatenate([[0.0], np.cumsum(heavy)])
+    fitted = np.full(rows.shape, -np.inf)
+    for start in range(places):
+        means = (sums[:, start + 1 :] - sums[:, [start]]) / (masses[start + 1 :] - masses[start])
+        smallest = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        np.maximum(fitted[:, start:], smallest, out=fitted[:, start:])
+    return fitted
+
+
+def _check(values: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats]:
+    given = np.asarray(values, dtype=np.float64)
+    heavy = np.ones(given.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.ndim != 1 or heavy.shape != given.shape:
+        raise InvalidArgument("an isotonic fit needs one sequence of values, a weight for each")
+    if not (np.isfinite(given).all() and np.isfinite(heavy).all() and (heavy > 0).all()):
+        raise InvalidArgument("an isotonic fit needs finite values and positive, finite weights")
+    return given, heavy

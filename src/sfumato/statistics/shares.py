@@ -1,0 +1,151 @@
+"""A share over the words of several documents, with an interval that knows about the documents.
+
+Words of one document may succeed and fail together, so that n of them say less than n independent
+ones. How much less is measured by how the documents differ (the design effect, taken to be 1 at
+least), and the exact interval is computed for that smaller number. Where all words agree, or where
+there is one document only, nothing can be measured and the words count as they are.
+
+Reference
+    Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data".
+
+Quantiles with what is known about them, without assuming a law.
+
+Why they hold
+    How many of n independent values lie below the true q-quantile is binomial with chance q
+    (at most), whatever the law. So an order statistic whose rank is a quantile of that binomial
+    lies below, or above, the true one with the chance the binomial says.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.results.measured import CONFIDENCE, RESAMPLES, Measured
+from sfumato.statistics.intervals import beta_quantile, clopper_pearson
+
+
+def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
+    """The share of hits among independent cases, with the exact 95 % interval.
+
+    >>> share_of("found", np.array([True, False])).value
+    0.5
+    """
+    if not len(hits):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    low, high = clopper_pearson(int(hits.sum()), len(hits), CONFIDENCE)
+    return Measured(metric, float(hits.mean()), low, high, len(hits))
+
+
+def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
+    """The mean of independent numbers between 0 and 1, with its 95 % interval.
+
+    Each number is taken for the chance of a hit, and the exact interval is that of as many hits.
+    Resampling would promise too much where all numbers are alike: they may be so by luck.
+
+    >>> low = mean_share("met", np.array([0.0] * 8))
+    >>> low.value, low.low, round(low.high or 0, 3)
+    (0.0, 0.0, 0.369)
+    """
+    if not len(values):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    share = float(values.mean())
+    low, high = _limits(share, len(values))
+    return Measured(metric, share, low, high, len(values))
+
+
+def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Measured:
+    """By how much the share of hits is larger in the first of two trials of the same cases.
+
+    Only cases where the two differ count; the shares of those that were won and lost are both
+    within their limits with 95 %, and so is the difference.
+
+    >>> paired_difference("more", np.array([True] * 5), np.array([False] * 5)).value
+    1.0
+    """
+    if not len(first):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    won, lost = int((first & ~second).sum()), int((second & ~first).sum())
+    confidence = 1 - (1 - CONFIDENCE) / 2
+    (least, most), (few, many) = (
+        clopper_pearson(count, len(first), confidence) for count in (won, lost)
+    )
+    value = (won - lost) / len(first)
+    return Measured(metric, value, max(-1.0, least - many), min(1.0, most - few), len(first))
+
+
+def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Measured:
+    """The share of hits, each in a cluster, with its 95 % interval.
+
+    >>> whole = clustered_share("all", np.array([True] * 8), np.zeros(8, dtype=np.int64))
+    >>> whole.value, round(whole.low or 0, 3), whole.high, whole.n
+    (1.0, 0.631, 1.0, 8)
+    """
+    if not len(hits):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    share = float(hits.mean())
+    count = _worth(hits, clusters, share)
+    low, high = _limits(share, count)
+    return Measured(metric, share, low, high, len(hits))
+
+
+def _limits(share: float, count: float) -> tuple[float, float]:
+    """Clopper and Pearson's limits for a number of cases that need not be whole."""
+    alpha = (1 - CONFIDENCE) / 2
+    most, rest = share * count, (1 - share) * count
+    low = beta_quantile(alpha, most, rest + 1) if most > 0 else 0.0
+    high = 1 - beta_quantile(alpha, rest, most + 1) if rest > 0 else 1.0
+    return min(low, share), max(high, share)
+
+
+def _worth(hits: NDArray[np.bool_], clusters: NDArray[np.int64], share: float) -> float:
+    """How many independent words these are worth."""
+    total = len(hits)
+    _, which, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    if len(sizes) < 2 or share in (0.0, 1.0):
+        return float(total)
+    found = np.bincount(which.reshape(-1), weights=hits.astype(np.float64))
+    spread = len(sizes) / (len(sizes) - 1) * np.square(found - share * sizes).sum() / total**2
+    return float(total) if spread == 0 else min(float(total), share * (1 - share) / float(spread))
+
+
+def bootstrap_mean(metric: str, values: NDArray[np.float64], randomness: Randomness) -> Measured:
+    """The mean of one number a document, with a 95 % interval by resampling documents."""
+    drawn = randomness.integers(len(values), RESAMPLES * len(values)).reshape(RESAMPLES, -1)
+    ends = np.quantile(values[drawn].mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Measured(metric, float(values.mean()), float(ends[0]), float(ends[1]), len(values))
+
+
+def binomial_below(trials: int, chance: float, alpha: float) -> int:
+    """The largest k such that fewer than k successes have a probability of at most ``alpha``.
+
+    >>> binomial_below(10, 0.5, 0.025)
+    2
+    """
+    at_least("trials", trials, 0)
+    if not (0 < chance < 1 and 0 < alpha < 1):
+        raise InvalidArgument(f"chance={chance} and alpha={alpha} must lie between 0 and 1")
+    steps = np.arange(trials, dtype=np.float64)
+    ratios = np.log((trials - steps) / (steps + 1)) + math.log(chance / (1 - chance))
+    logs = trials * math.log1p(-chance) + np.concatenate([[0.0], np.cumsum(ratios)])
+    at_most = np.logaddexp.accumulate(logs)
+    # at_most[k] is the log-probability of k successes at most, that is of fewer than k + 1.
+    return int(np.searchsorted(at_most, math.log(alpha), side="right"))
+
+
+def median_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
+    """An interval for the median of whatever the values were drawn from.
+
+    With too few values for that confidence it runs from 0 to 1, as shares do.
+    """
+    ordered = np.sort(values)
+    rank = binomial_below(len(ordered), 0.5, (1 - confidence) / 2)
+    if rank == 0:
+        return 0.0, 1.0
+    return float(ordered[rank - 1]), float(ordered[-rank])

@@ -1,0 +1,160 @@
+"""A cell: one computation of a study, named by everything that decides what it gives.
+
+Its key is a digest of its settings, its seed, the keys of the cells it is computed from, and the
+version of sfumato. So two methods that share a computation share the cell, a changed setting makes
+a new one and leaves the others alone, and a name is only a name: renaming a method computes
+nothing again.
+
+What tells one input file from another, for the keys of cells: its name and its last change.
+
+A digest of the content would let whoever finds a study's folder test guesses about a private text,
+and a key is such a digest; so content never goes into one. A file that was written again counts as
+another file, even with the same content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sfumato.attacks.text_target import policy_with_files
+from sfumato.core.errors import StorageFailed
+from sfumato.core.settings import NAMES_POLICY, READS, purposes
+from sfumato.guarantees.bound import write_number
+from sfumato.studies.spec import CorpusSettings, Study
+
+# Raised when a computation here changes what it gives for the same settings.
+SCHEMA = 3
+CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
+    "corpus",
+    "release",
+    "run",
+    "attack",
+    "measure",
+    "audit",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cell:
+    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture."""
+
+    kind: str
+    method: str = ""
+    parameter: str | None = None
+    level: float | None = None
+    seed: int = 0
+    name: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[Cell, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """The name of its folder."""
+        decides = {
+            "schema": SCHEMA,
+            "sfumato": version("sfumato"),
+            "kind": self.kind,
+            "name": self.name,
+            "seed": self.seed,
+            "settings": self.settings,
+            "inputs": [one.key for one in self.inputs],
+        }
+        spelled = json.dumps(decides, sort_keys=True, default=list)
+        return f"{self.kind}-{sha256(spelled.encode()).hexdigest()[:20]}"
+
+    @property
+    def title(self) -> str:
+        """For people: which method at which level, and what is done.
+
+        >>> Cell(kind=ATTACK, method="SMDP", parameter="epsilon", level=8.0, seed=1,
+        ...      name="exposure").title
+        'SMDP, epsilon 8, seed 1: exposure'
+        """
+        if self.kind == CORPUS:
+            return "the corpus"
+        at = "" if self.level is None else f", {self.parameter} {self.level:g}"
+        return f"{self.method}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
+
+    def entry(self) -> dict[str, Any]:
+        """For the description of the study."""
+        return {
+            "key": self.key,
+            "kind": self.kind,
+            "method": self.method,
+            "parameter": self.parameter,
+            "level": None if self.level is None else write_number(self.level),
+            "seed": self.seed,
+            "name": self.name,
+            "inputs": [one.key for one in self.inputs],
+        }
+
+
+_DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
+
+
+def file_identity(study: Study, written: str) -> dict[str, Any]:
+    """A file, or a folder with a model in it, as it stands now."""
+    path = study.path(written)
+    if not path.exists():
+        raise StorageFailed(f"there is no file {path}, which the study names")
+    inside = path / "config.json"
+    changed = (inside if inside.is_file() else path).stat().st_mtime_ns
+    return {"path": written, "changed": changed}
+
+
+def place_files(
+    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+) -> dict[str, Any]:
+    """Settings of a component, with everything that they name where the study may use it."""
+    known = purposes(component)
+    found = dict(settings)
+    for key, value in settings.items():
+        purpose = known.get(key.removesuffix("_"))
+        if purpose is None or not isinstance(value, str) or not value:
+            continue
+        if purpose == NAMES_POLICY:
+            found[key] = policy_with_files(value, study.place)
+        else:
+            found[key] = study.place(value, purpose)
+    return found
+
+
+def find_named_files(
+    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+) -> dict[str, dict[str, Any]]:
+    """The settings of a component that name a file; others are names of something else."""
+    there = place_files(study, component, settings)
+    return {
+        key: file_identity(study, str(settings[key]))
+        for key, purpose in purposes(component).items()
+        if purpose == READS and there.get(key) and Path(str(there[key])).exists()
+    }
+
+
+def corpus_settings(study: Study) -> dict[str, Any]:
+    """Everything that decides what the cells read."""
+    return {
+        "corpus": _corpus(study, study.corpus),
+        "test": None if study.test is None else _corpus(study, study.test),
+        "canaries": None if study.canaries is None else asdict(study.canaries),
+        "manifest": _manifest(study),
+        "coins": None if study.coins is None else asdict(study.coins),
+    }
+
+
+def _corpus(study: Study, corpus: CorpusSettings) -> dict[str, Any]:
+    file = {} if corpus.path is None else {"file": file_identity(study, corpus.path)}
+    return asdict(corpus) | file
+
+
+def _manifest(study: Study) -> dict[str, Any] | None:
+    if study.canaries is None or study.canaries.manifest is None:
+        return None
+    return file_identity(study, study.canaries.manifest)

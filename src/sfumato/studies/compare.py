@@ -1,0 +1,107 @@
+"""Two studies side by side: the same figures of the same methods, and by how much they differ.
+
+Figures belong together that have the same method, level, attack or measure, metric and group; over
+seeds the mean is taken. A difference counts as clear when the intervals do not meet, where both
+studies have one: an interval over seeds if there are several, else the figure's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from sfumato.calibration.spread import CONFIDENCE, quantile
+from sfumato.guarantees.bound import write_number
+from sfumato.results.row import COST, Row
+
+
+class ComparedFigure(NamedTuple):
+    """What is compared."""
+
+    method: str
+    parameter: str | None
+    level: float | None
+    by: str
+    metric: str
+    group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A mean over seeds with an interval, if there is one."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One figure in two studies; what only one of them has is None in the other."""
+
+    figure: ComparedFigure
+    first: Value | None
+    second: Value | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the intervals lie apart; None where that cannot be said."""
+        if self.first is None or self.second is None:
+            return None
+        ends = (self.first.low, self.first.high, self.second.low, self.second.high)
+        if None in ends:
+            return None
+        low, high, other_low, other_high = (float(end) for end in ends if end is not None)
+        return other_low > high or other_high < low
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        both = {"first": self.first, "second": self.second}
+        return _plain(self.figure._asdict()) | {
+            name: None if one is None else _plain(vars(one)) for name, one in both.items()
+        } | {"clear": self.clear}  # fmt: skip
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {
+        key: write_number(value) if isinstance(value, float) else value
+        for key, value in values.items()
+    }
+
+
+def compare(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
+    """All figures of either study, in the order in which they come."""
+    values = [_values(rows) for rows in (first, second)]
+    figures = dict.fromkeys([*values[0], *values[1]])
+    return [
+        Difference(figure=one, first=values[0].get(one), second=values[1].get(one))
+        for one in figures
+    ]
+
+
+def _values(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
+    together: dict[ComparedFigure, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.role != COST and row.value is not None:
+            key = ComparedFigure(
+                row.method, row.parameter, row.level, row.by, row.metric, row.group
+            )
+            together[key].append(row)
+    return {key: _value(some) for key, some in together.items()}
+
+
+def _value(rows: list[Row]) -> Value:
+    values = [float(row.value) for row in rows if row.value is not None]
+    mean = fmean(values)
+    if len(values) == 1:
+        return Value(value=mean, low=rows[0].low, high=rows[0].high, seeds=1)
+    if not all(map(math.isfinite, values)):
+        return Value(value=mean, low=None, high=None, seeds=len(values))
+    half = quantile(CONFIDENCE, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return Value(value=mean, low=mean - half, high=mean + half, seeds=len(values))

@@ -1,0 +1,227 @@
+"""The texts of a study: what is trained on or privatized, and what is measured on.
+
+A corpus that is generated or declared public is written into the study's folder with its canaries
+and coins. A private one is read where it stands: no copy of it is made.
+
+The groups of documents that are looked at apart: authors, dialects, countries, any field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadInput
+from sfumato.core.files import write_whole
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.canaries import Canary, Manifest, draw_secret, insert, plan
+from sfumato.corpora.coins import Coins, toss
+from sfumato.corpora.customersim import generate
+from sfumato.corpora.wikitext import read_wikitext
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.studies.kinds.context import CellResult, Context
+from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, Study
+from sfumato.text.document import Document
+from sfumato.vectors.load import public_words
+
+TRAIN, TEST = "train.jsonl", "test.jsonl"
+# What is trained on, without the made-up documents of coins.
+MEMBERS = "members.jsonl"
+RELEASED = "text.jsonl"
+CANARIES, COINS = "canaries.json", "coins.json"
+# Coins belong to no group of people.
+NOBODY = "made up"
+COIN_WORDS = 15_000
+_HALF = re.compile("[\ud800-\udfff]")
+NO_DOCUMENT = "the corpus of the study holds no document"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """Where the texts of a study stand, and how they are read.
+
+    ``members`` is what somebody wrote of ``train``: all of it but the coins, which stand at its
+    end. Coins are unlike any other text, and would be told from it without a look at the model.
+    """
+
+    train: Path
+    members: Path
+    test: Path | None
+    canaries: Path | None
+    coins: Path | None
+    layout: Layout
+    file_format: str | None
+
+    @property
+    def released(self) -> str:
+        """The name of a privatized version: the same format."""
+        return Path(RELEASED).stem + "".join(self.train.suffixes[-2:])
+
+    def documents(self, path: Path) -> list[Document]:
+        """All documents of one of the files."""
+        return list(Source.of(path, self.layout, file_format=self.file_format).documents())
+
+    @property
+    def source(self) -> Source:
+        """What is protected."""
+        return Source.of(self.train, self.layout, file_format=self.file_format)
+
+
+def texts(context: Context) -> Texts:
+    """The texts, once the corpus is there."""
+    study, here = context.study, context.corpus
+    corpus, manifest = study.corpus, study.canaries and study.canaries.manifest
+    planted = study.path(manifest) if manifest else here / CANARIES
+    train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
+    return Texts(
+        train=train,
+        members=here / MEMBERS if study.coins else train,
+        test=_test(study, here),
+        canaries=planted if study.canaries else None,
+        coins=here / COINS if study.coins else None,
+        layout=_layout(study),
+        file_format=None if corpus.copied else corpus.format,
+    )
+
+
+def compute(context: Context) -> CellResult:
+    """Write what may be written, and look whether the rest can be read."""
+    study, here = context.study, context.here
+    if study.corpus.copied:
+        planted = _plant(study, here)
+        if study.coins is not None:
+            _write(here / MEMBERS, planted)
+        _write(here / TRAIN, _with_coins(study, here, planted))
+    if study.test is not None and study.test.copied:
+        _write(here / TEST, _documents(study, study.test))
+    documents = sum(1 for _ in _writable(_source(study, here).documents()))
+    if not documents:
+        raise BadInput(NO_DOCUMENT)
+    return CellResult(details={"documents": documents})
+
+
+def _source(study: Study, here: Path) -> Source:
+    if study.corpus.copied:
+        return Source.of(here / TRAIN, _layout(study))
+    path = study.path(str(study.corpus.path))
+    return Source.of(path, _layout(study), file_format=study.corpus.format)
+
+
+def _test(study: Study, here: Path) -> Path | None:
+    if study.test is None:
+        return None
+    return here / TEST if study.test.copied else study.path(str(study.test.path))
+
+
+def _layout(study: Study) -> Layout:
+    corpus = study.corpus
+    if corpus.copied:
+        labeled = study.groups or corpus.label_field
+        return Layout(
+            author_field="author" if corpus.author_field else None,
+            label_field="label" if labeled else None,
+        )
+    return Layout(
+        field=corpus.field,
+        author_field=corpus.author_field,
+        label_field=study.groups or corpus.label_field,
+    )
+
+
+def _documents(study: Study, corpus: CorpusSettings) -> list[Document]:
+    if corpus.kind == GENERATED:
+        made = generate(corpus.count or 0, Randomness.reproducible(corpus.seed))
+        return [one.document for one in made]
+    path = study.path(str(corpus.path))
+    if corpus.kind == WIKITEXT:
+        return list(islice(read_wikitext(path, record=corpus.record), corpus.count))
+    layout = Layout(
+        field=corpus.field,
+        author_field=corpus.author_field,
+        label_field=study.groups or corpus.label_field,
+    )
+    source = Source.of(path, layout, file_format=corpus.format)
+    return list(islice(source.documents(), corpus.count))
+
+
+def _plant(study: Study, here: Path) -> list[Document]:
+    documents = _documents(study, study.corpus)
+    wanted = study.canaries
+    if not documents:
+        raise BadInput(NO_DOCUMENT)
+    if wanted is None or wanted.manifest is not None:
+        return documents
+    randomness = Randomness.reproducible(wanted.seed)
+    count = max(len(wanted.secrets), len(wanted.repetitions))
+    secrets = wanted.secrets or tuple(
+        draw_secret(wanted.digits, randomness.stream(1 + place)) for place in range(count)
+    )
+    repetitions = wanted.repetitions * (count if len(wanted.repetitions) == 1 else 1)
+    canaries = tuple(Canary(wanted.template, secret) for secret in secrets)
+    schedule = plan(len(documents), repetitions, randomness.stream(0))
+    planted = list(insert(documents, schedule, canaries))
+    places = tuple(place for one in planted for place in one.places)
+    _json(here / CANARIES, Manifest(canaries, schedule, places).as_dict())
+    return [one.document for one in planted]
+
+
+def _with_coins(study: Study, here: Path, documents: list[Document]) -> list[Document]:
+    if study.coins is None:
+        return documents
+    randomness = Randomness.reproducible(study.coins.seed)
+    tossed: Coins = toss(study.coins.count, public_words(COIN_WORDS), randomness)
+    _json(here / COINS, tossed.as_dict())
+    both = zip(tossed.texts, tossed.included, strict=True)
+    return documents + [
+        Document(text, f"coin-{number}", f"coin {number}", (NOBODY,))
+        for number, (text, inside) in enumerate(both)
+        if inside
+    ]
+
+
+def _write(path: Path, documents: Iterable[Document]) -> None:
+    lines = (json.dumps(_record(one), ensure_ascii=False) + "\n" for one in _writable(documents))
+    write_whole(path, "".join(lines).encode())
+
+
+def _writable(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents, if what they are called can be written: figures are written beside it."""
+    for number, one in enumerate(documents, start=1):
+        for called in (one.id, one.author, *one.labels):
+            if called is not None and not called.isascii() and _HALF.search(called):
+                raise BadInput(
+                    f"document {number}: its id, author or label is not valid Unicode: it has half "
+                    "a character (a lone surrogate)"
+                )
+        yield one
+
+
+def _record(document: Document) -> dict[str, Any]:
+    # Who has no author or label has none when it is read again, which is not an error.
+    label = document.labels[0] if document.labels else None
+    return {"id": document.id, "text": document.text, "author": document.author, "label": label}
+
+
+def _json(path: Path, content: dict[str, Any]) -> None:
+    write_whole(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def groups_of(documents: Sequence[Document]) -> dict[str, list[int]]:
+    """Which documents belong to each group, the largest group first.
+
+    >>> two = [Document("a", labels=("GB",)), Document("b", labels=("US",))]
+    >>> groups_of([*two, Document("c", labels=("US",))])
+    {'US': [1, 2], 'GB': [0]}
+    """
+    found: dict[str, list[int]] = {}
+    for place, document in enumerate(documents):
+        for label in document.labels[:1]:
+            found.setdefault(label, []).append(place)
+    found.pop(NOBODY, None)
+    return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))

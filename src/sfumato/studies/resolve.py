@@ -1,0 +1,353 @@
+"""The model of a study and how it is trained, from flat settings to a request.
+
+Policies of a study: by a name of the study, or written out.
+
+A word list is a file like any other that a study names: it is looked for from where the study
+stands, and one that was written again makes new cells.
+
+The points of a method's grid: one for each combination of the values it lists.
+
+A list in place of a single value is an axis of the grid. Where a setting is a list by nature (a
+policy of several parts, batch sizes in stages), its axis is written under ``grid``. One axis is the
+parameter that curves are drawn against: epsilon if it is one, else the first of numbers; of the
+others each value is a method of its own.
+
+Methods that privatize text: what a privatizer is told, checked before anything is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from sfumato.catalog import entries, find
+from sfumato.core.checks import one_of, positive
+from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
+from sfumato.core.settings import settings_of
+from sfumato.mechanisms.build import is_baseline
+from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
+from sfumato.models.name import check_model
+from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
+from sfumato.policies.policy import Policy
+from sfumato.releases.privatizer import Privatizer
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.studies.cell import file_identity, place_files
+from sfumato.studies.spec import MethodSettings, Study, check_seeds
+from sfumato.studies.tables import check_table, fitting, table
+from sfumato.training.records import LONG
+from sfumato.training.settings import Training
+from sfumato.vectors.space import SEARCHES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The keys of [model] that choose the model; all others are settings of training."""
+
+    name: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    tokenizer: str | None = None
+    lora_rank: int | None = None
+    long: str = "split"
+
+    def __post_init__(self) -> None:
+        one_of("long", self.long, LONG)
+
+
+def model_settings(study: Study) -> dict[str, Any]:
+    """Everything that decides the model before training."""
+    model = _model(study)
+    found = asdict(model)
+    spec = model.name
+    if spec not in entries("models"):
+        there = study.model_folder(spec)
+        spec = there or spec
+        if there is not None and Path(there).exists():
+            found["name"] = file_identity(study, model.name)
+    check_model(spec, model.settings)
+    if model.tokenizer is not None:
+        found["tokenizer"] = file_identity(study, model.tokenizer)
+    return found
+
+
+def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The settings of training that differ from sfumato's: the study's first, then the method's."""
+    if study.model is None:
+        raise InvalidArgument(f"{name} trains a model, and there is no [model]")
+    usual = check_table(Training, _of_training(study.model), "[model]")
+    values = usual | check_table(Training, own, f"the method {name}")
+    if values.get("method") in ("plain", "redacted"):
+        values.pop("epsilon", None)
+    chosen = Training(**values)
+    chosen.privacy()  # what is wrong is said before anything is computed
+    chosen.course()
+    return values
+
+
+def _model(study: Study) -> Model:
+    given = study.model or {}
+    own = {field.name for field in fields(Model)}
+    known = own | {field.name for field in fields(Training)}
+    for key in given:
+        if key not in known:
+            raise UnknownName("key in [model]", key, known)
+    return table(Model, {key: given[key] for key in given if key in own}, "[model]")
+
+
+def _of_training(given: Mapping[str, Any]) -> dict[str, Any]:
+    own = {field.name for field in fields(Model)}
+    return {key: value for key, value in given.items() if key not in own}
+
+
+# How a word list is named: after a colon (also inside another policy), or by a setting.
+WORD_LIST, WORD_LIST_SETTING = "lexicon:", "lexicon.path"
+_KEYS = {"find", "except", "settings"}
+
+
+def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
+    """What to find and what to leave out, as it is written, and the files that it names."""
+    given = own.get("policy", "everything")
+    if isinstance(given, str) and given in study.policies:
+        if "except" in own:
+            raise InvalidArgument(
+                f"except belongs into [policies.{given}], where the policy stands"
+            )
+        table = study.policies[given]
+        settings = table.get("settings", {}) if isinstance(table, Mapping) else None
+        if not isinstance(settings, Mapping) or not set(table) <= _KEYS:
+            raise InvalidArgument(f"[policies.{given}] holds find, except and a table of settings")
+        found, without = table.get("find", []), table.get("except", [])
+    else:
+        found, without, settings = given, own.get("except", []), {}
+    resolved: dict[str, Any] = {
+        "find": _list(found),
+        "except": _list(without),
+        "settings": dict(settings),
+    }
+    files = [file_identity(study, path) for path in _files(resolved)]
+    return resolved | ({"files": files} if files else {})
+
+
+def policy_of(study: Study, resolved: Mapping[str, Any]) -> Policy:
+    """The policy itself."""
+    there = locate_files(study, resolved)
+    return combine_policies(there["find"], there["except"], there["settings"])
+
+
+def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with files where they are, whatever folder the process works in."""
+    return {
+        "find": [with_files(spec, study.place) for spec in resolved["find"]],
+        "except": [with_files(spec, study.place) for spec in resolved["except"]],
+        "settings": settings_with_files(resolved["settings"], study.place),
+    }
+
+
+def measured_by(study: Study, settings: Any) -> Policy | None:
+    """The policy that a measure tells private tokens from others by, if it has one."""
+    given = getattr(settings, "policy", ())
+    if not given:
+        return None
+    named = {"policy": given if isinstance(given, str) else list(given)}
+    return policy_of(study, resolve_policy(study, named))
+
+
+def _files(resolved: Mapping[str, Any]) -> list[str]:
+    specs = [*resolved["find"], *resolved["except"]]
+    named = [spec.partition(WORD_LIST)[2] for spec in specs if _names_file(spec)]
+    set_apart = resolved["settings"].get(WORD_LIST_SETTING)
+    return [*named, *([set_apart] if isinstance(set_apart, str) else [])]
+
+
+def _names_file(spec: str) -> bool:
+    """Whether it is a word list, or a policy around one.
+
+    >>> _names_file("lexicon:words.txt"), _names_file("imperfect:lexicon:words.txt")
+    (True, True)
+    >>> _names_file("regex:lexicon:[a-z]+"), _names_file("lexicon:")
+    (False, False)
+    """
+    before, found, path = spec.partition(WORD_LIST)
+    return bool(found and path) and before.removesuffix("imperfect:") == ""
+
+
+def _list(given: object) -> list[str]:
+    values = [given] if isinstance(given, str) else given
+    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        raise InvalidArgument("a policy is a name, or a list of names")
+    return list(values)
+
+
+# Keys whose value may be a list without being a grid.
+LISTS = frozenset({"policy", "except", "seeds", "batch_size", "noise_schedule", "levels"})
+
+
+# More would not be computed in anybody's lifetime, and their names alone fill the memory.
+MOST_POINTS = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridPoint:
+    """A method at one place of its grid; ``seeds`` are its own, if it has any."""
+
+    method: str
+    parameter: str | None
+    level: float | None
+    settings: Mapping[str, Any]
+    seeds: tuple[int, ...] | None = None
+
+
+def points(method: MethodSettings) -> list[GridPoint]:
+    """All points of a method.
+
+    >>> grid = {"epsilon": [6, 8], "unknown": ["centroid", "keep"]}
+    >>> smdp = MethodSettings(name="SMDP", settings=grid)
+    >>> [(point.method, point.level) for point in points(smdp)][1:3]
+    [('SMDP, unknown keep', 6.0), ('SMDP, unknown centroid', 8.0)]
+    """
+    fixed, axes = _split(method)
+    size = prod(map(len, axes.values()))
+    if size > MOST_POINTS:
+        raise InvalidArgument(
+            f"the grid of {method.name!r} has {size:,} points; a study has at most {MOST_POINTS:,}"
+        )
+    parameter = _parameter(fixed, axes)
+    found = []
+    for values in product(*axes.values()):
+        chosen = dict(zip(axes, values, strict=True))
+        settings = fixed | chosen
+        level = settings.get(parameter) if parameter else None
+        others = [f"{key} {_short(chosen[key])}" for key in axes if key != parameter]
+        found.append(
+            GridPoint(
+                method=", ".join([method.name, *others]),
+                parameter=parameter,
+                level=None
+                if level is None
+                else fitting(f"{method.name}.{parameter}", level, float),
+                settings={key: value for key, value in settings.items() if key != "seeds"},
+                seeds=_seeds(method.name, settings),
+            )
+        )
+    return found
+
+
+def _split(method: MethodSettings) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    fixed: dict[str, Any] = {}
+    axes: dict[str, list[Any]] = {}
+    for key, value in method.settings.items():
+        if key == "grid":
+            continue
+        if isinstance(value, list) and key not in LISTS:
+            axes[key] = value
+        else:
+            fixed[key] = value
+    listed = method.settings.get("grid", {})
+    if not isinstance(listed, Mapping) or not all(isinstance(one, list) for one in listed.values()):
+        raise InvalidArgument(f"{method.name}.grid must be a table of lists")
+    axes |= listed
+    for key, values in axes.items():
+        if not values:
+            raise InvalidArgument(f"{method.name}.{key} is an empty list: name at least one value")
+        if key in fixed:
+            raise InvalidArgument(f"{method.name}.{key} is given twice: alone and under grid")
+        if len({repr(one) for one in values}) != len(values):
+            raise InvalidArgument(f"{method.name}.{key} names a value twice")
+    return fixed, axes
+
+
+def _parameter(fixed: Mapping[str, Any], axes: Mapping[str, list[Any]]) -> str | None:
+    if "epsilon" in axes or "epsilon" in fixed:
+        return "epsilon"
+    return next((key for key, values in axes.items() if all(map(_is_number, values))), None)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _seeds(name: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
+    given = settings.get("seeds")
+    if given is None:
+        return None
+    seeds: tuple[int, ...] = fitting(f"{name}.seeds", given, tuple[int, ...])
+    return check_seeds(f"{name}.seeds", seeds)
+
+
+def _short(value: object) -> str:
+    return " + ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+TEXT_KEYS = ("mechanism", "epsilon", "policy", "except", "vectors", "unknown", "case", "search")
+# So little noise that every word stays, and so much that no word counts. The mechanism is always
+# this one, whose rows are then one word, or all words alike. Others have no level (masks), or show
+# something at every level: the group that a word stays in, the public words that are kept.
+TEXT_ANCHORS: dict[str, dict[str, Any]] = {
+    NO_PRIVACY: {"mechanism": "exponential", "epsilon": 1e9, "unknown": "keep"},
+    RANDOM_OUTPUT: {"mechanism": "exponential", "epsilon": 1e-9},
+}
+# What the ends take from the first method: which words count, and the space that they stand in.
+_OF_ANCHORS = ("policy", "except", "vectors")
+# The setting of a text that is a link to the originals and no copy of them.
+LINKED = "linked"
+_CHOICES = {"unknown": UNKNOWN, "case": CASE, "search": SEARCHES}
+
+
+def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a privatizer is told, the policy resolved; what is wrong is said with the method."""
+    settings = {
+        key: own[key] for key in own if key in TEXT_KEYS and key not in ("policy", "except")
+    }
+    for key in own:
+        if key not in (*TEXT_KEYS, "settings", "training"):
+            known = (*TEXT_KEYS, "settings", "seeds", "training", "grid")
+            raise UnknownName(f"key of the text method {name}", key, known)
+    found: dict[str, Any] = settings | {"policy": resolve_policy(study, own)}
+    if "settings" in own:
+        if not isinstance(own["settings"], Mapping):
+            raise InvalidArgument(f"the settings of {name} must be a table")
+        found["settings"] = dict(own["settings"])
+    if "vectors" in own:
+        if not isinstance(own["vectors"], str):
+            raise InvalidArgument(f"the vectors of {name} must be the path of a file")
+        found["vectors"] = file_identity(study, own["vectors"])
+    try:
+        policy_of(study, found["policy"])
+        _check_mechanism(study, found)
+    except (InvalidArgument, StorageFailed) as error:
+        kind = InvalidArgument if isinstance(error, InvalidArgument) else StorageFailed
+        raise kind(f"the method {name!r}: {error}") from None
+    return found
+
+
+def anchor_settings(texts: Iterable[GridPoint]) -> dict[str, Any] | None:
+    """What the two ends have in common with the first text method, if there is one."""
+    for point in texts:
+        return {key: value for key, value in point.settings.items() if key in _OF_ANCHORS}
+    return None
+
+
+def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
+    """All that can be told without loading word vectors."""
+    mechanism = settings["mechanism"]
+    if not isinstance(mechanism, str):
+        raise InvalidArgument(f"mechanism={mechanism!r} must be a name")
+    own = place_files(study, find("mechanisms", mechanism).load(), settings.get("settings", {}))
+    if is_baseline(mechanism):
+        chosen = {key: settings[key] for key in ("epsilon", *_CHOICES) if key in settings}
+        vectors = "given" if "vectors" in settings else None
+        _ = Privatizer(mechanism=mechanism, vectors=vectors, settings=own, **chosen).selective
+        return
+    if "epsilon" not in settings:
+        raise InvalidArgument(f"{mechanism} needs an epsilon, or a list of them")
+    positive("epsilon", settings["epsilon"])
+    for key, allowed in _CHOICES.items():
+        if key in settings:
+            one_of(key, settings[key], allowed)
+    known = settings_of(find("mechanisms", mechanism).load(), {"space": None, "epsilon": None})
+    for key in own:
+        if key.removesuffix("_") not in known:
+            raise UnknownName(f"setting of {mechanism}", key, known)

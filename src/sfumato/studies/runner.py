@@ -1,0 +1,260 @@
+"""Running a study: describe it, start workers, watch them, collect what they found.
+
+What a study's folder says of the study itself: the file, the grid, the versions, the machine.
+
+What a study will read and write, told before it does.
+
+The list is made by looking through the whole grid with doors that note what is asked for in place
+of refusing it. Whatever a cell uses is asked for by the same function when it is computed, so a
+path that is not in the list is one that the study cannot use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from sfumato.core.checks import MOST_WORKERS, at_least
+from sfumato.core.errors import OutputExists, StorageFailed
+from sfumato.core.files import write_whole
+from sfumato.core.settings import WRITES
+from sfumato.guarantees.bound import write_number
+from sfumato.studies.doors import Passage
+from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
+from sfumato.studies.grid import Grid, grid
+from sfumato.studies.locks import hold_lock
+from sfumato.studies.resolve import points
+from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, Study
+from sfumato.studies.worker import Work, forget_failures, work_on
+from sfumato.training.folder import versions
+
+
+def describe_study(study: Study, wanted: Grid, command: list[str]) -> dict[str, Any]:
+    """For ``study.json``; figures and texts are not in it."""
+    return {
+        "schema": SCHEMA,
+        "name": study.name,
+        "title": study.title or study.name,
+        "file": study.text,
+        "command": shlex.join(command),
+        "versions": versions(),
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "processors": os.cpu_count(),
+        },
+        "public": study.corpus.copied,
+        "corpus": _corpus(study),
+        "groups": study.groups,
+        "methods": _methods(study),
+        "cells": [cell.entry() for cell in wanted.cells],
+    }
+
+
+def _methods(study: Study) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for point in (point for method in study.methods for point in points(method)):
+        entry = found.setdefault(
+            point.method,
+            {
+                "name": point.method,
+                "kind": "text" if "mechanism" in point.settings else "training",
+                "parameter": point.parameter,
+                "levels": [],
+                "settings": {
+                    key: value for key, value in point.settings.items() if key != point.parameter
+                },
+            },
+        )
+        if point.level is not None:
+            entry["levels"].append(write_number(point.level))
+    return list(found.values())
+
+
+def _corpus(study: Study) -> str:
+    said = [_of(study.corpus)]
+    if study.canaries is not None and study.canaries.manifest is None:
+        times = ", ".join(map(str, study.canaries.repetitions))
+        said.append(f"with canaries planted {times} times")
+    if study.coins is not None:
+        said.append(f"with made-up documents by {study.coins.count:,} coins")
+    if study.test is not None:
+        said.append(f"measured on {_of(study.test)}")
+    return ", ".join(said)
+
+
+def _of(corpus: CorpusSettings) -> str:
+    count = "all documents" if corpus.count is None else f"{corpus.count:,} documents"
+    if corpus.kind == GENERATED:
+        return f"{corpus.count:,} generated customer-service dialogues (seed {corpus.seed})"
+    if corpus.kind == WIKITEXT:
+        return f"{count} of WikiText, each a {corpus.record}"
+    return f"{count} of a {'public' if corpus.public else 'private'} file"
+
+
+TICK = 0.3
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """How many cells there are, and what became of them; ``lost`` workers were killed."""
+
+    cells: int
+    done: int
+    failed: int
+    lost: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell was computed."""
+        return self.done == self.cells
+
+
+WatchWork = Callable[[Work], None]
+"""Told now and then to look how far the study is."""
+
+
+def run_study(
+    study: Study,
+    output: Path,
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    command: Sequence[str] = (),
+    watch: WatchWork | None = None,
+) -> StudyOutcome:
+    """Compute what is missing of a study, in processes of their own (0: in this one)."""
+    at_least("workers", workers, 0, MOST_WORKERS)
+    work = open_study(study, output, resume=resume, command=command)
+    forget_failures(work)
+    lost = 0
+    try:
+        if workers == 0:
+            work_on(work)
+        else:
+            lost = _watch(work, workers, watch)
+    finally:
+        collect(work.folder)
+    return outcome(work, lost)
+
+
+def open_study(study: Study, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
+    """The folder of a study, described; everything that can be wrong in the file is said here."""
+    wanted: Grid = grid(study)
+    folder = StudyFolder(output)
+    refuse_links(folder)
+    if folder.description.exists() and not resume:
+        raise OutputExists(f"{output} holds a study already; --resume goes on with it")
+    if not folder.description.exists() and output.exists() and not _is_empty(output):
+        raise OutputExists(f"{output} exists already and is no study; choose another folder")
+    try:
+        # What a study holds is its owner's, and so is the folder before anything is in it.
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.mkdir(mode=0o700, exist_ok=True)
+        output.chmod(0o700)
+        with hold_lock(folder.lock("study"), wait=True):
+            content = describe_study(study, wanted, list(command))
+            write_whole(folder.description, (json.dumps(content, indent=1) + "\n").encode())
+    except OSError as error:
+        problem = error.strerror or "writing failed"
+        raise StorageFailed(f"cannot write {output}: {problem}") from None
+    return Work(study, wanted, folder)
+
+
+def refuse_links(folder: StudyFolder) -> None:
+    """Refuse a folder that somebody else has prepared, to have something written elsewhere."""
+    cells = folder.path / "cells"
+    inside = [one for one in cells.iterdir() if one.is_dir()] if cells.is_dir() else []
+    for one in (cells, folder.path / "locks", *inside):
+        if one.is_symlink():
+            raise OutputExists(f"{one} is a link to another place; choose another folder")
+
+
+def outcome(work: Work, lost: int = 0) -> StudyOutcome:
+    """What became of the cells."""
+    states = [work.state(cell) for cell in work.grid.distinct]
+    return StudyOutcome(len(states), states.count(DONE), states.count(FAILED), lost)
+
+
+def _is_empty(folder: Path) -> bool:
+    # A lock is left behind by a process that was killed at the very start.
+    return folder.is_dir() and all(one.name == "locks" for one in folder.iterdir())
+
+
+def _watch(work: Work, workers: int, watch: WatchWork | None) -> int:
+    """Start the workers and wait for them; how many of them were killed."""
+    # More workers than cells would only wait.
+    workers = min(workers, max(1, sum(work.state(cell) is None for cell in work.grid.distinct)))
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        started.extend(_start(work, workers) for _ in range(workers))
+        while any(one.poll() is None for one in started):
+            if watch is not None:
+                watch(work)
+            time.sleep(TICK)
+        if watch is not None:
+            watch(work)
+    except BaseException:
+        for one in started:
+            one.terminate()
+        for one in started:  # what they were computing is not written any more
+            one.wait()
+        raise
+    finally:
+        for one in started:
+            _close(one)
+    return sum(one.returncode != 0 for one in started)
+
+
+def _threads(workers: int) -> dict[str, str]:
+    """How many threads a worker's libraries take.
+
+    Workers share the processors: more threads than those would keep each other waiting. Who set
+    one library's number means all of them.
+    """
+    chosen = [os.environ[name] for name in THREADS if name in os.environ]
+    each = chosen[0] if chosen else str(max(1, (os.cpu_count() or 1) // workers))
+    return dict.fromkeys(THREADS, each)
+
+
+def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
+    """A worker; what it has to do comes through a pipe, and it says nothing.
+
+    The pipe stays open: that it is closed is how a worker learns that this process has died.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sfumato.studies.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # A module of the user's, in the folder where the command is run, is none of ours.
+        env=_threads(workers) | os.environ | {"PYTHONSAFEPATH": "1"},
+    )
+    pipe = cast("IO[bytes]", process.stdin)  # there is one, see above
+    with suppress(BrokenPipeError):  # it was killed before it began, and is counted as lost
+        pipe.write(pickle.dumps((work, os.getpid())))
+        pipe.flush()
+    return process
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    with suppress(BrokenPipeError):
+        cast("IO[bytes]", process.stdin).close()
+
+
+def passages(study: Study, output: Path) -> list[Passage]:
+    """Everything that a study with listing doors asks for, what it reads first."""
+    grid(study)
+    study.doors.pass_through(output.resolve().parent, output, WRITES)
+    return sorted(study.doors.asked.values(), key=lambda one: (one.purpose, one.path))

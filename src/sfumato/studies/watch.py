@@ -1,0 +1,121 @@
+"""How far a study is: cells done, running and left, and the time to go."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sfumato.studies.cell import Cell
+from sfumato.studies.folder import DONE, FAILED, StudyFolder
+from sfumato.studies.locks import holder_since
+from sfumato.studies.worker import Work
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Counts of cells; ``seconds_left`` is a guess, None as long as nothing was finished.
+
+    ``blocked`` cells wait for one that has failed.
+    """
+
+    done: int
+    failed: int
+    running: tuple[Cell, ...]
+    blocked: int
+    left: int
+    seconds_left: float | None
+
+    @property
+    def total(self) -> int:
+        """All cells."""
+        return self.done + self.failed + len(self.running) + self.blocked + self.left
+
+
+class Board:
+    """Looks at a study's folder again and again, and reads each finished cell once."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._states: dict[str, str] = {}
+        self._took: dict[str, float] = {}
+
+    def look(self, workers: int = 1) -> Reached:
+        """Where the study is now."""
+        cells = self._work.grid.distinct
+        for cell in cells:
+            if cell.key not in self._states:
+                self._read(cell)
+        failed = {key for key, state in self._states.items() if state == FAILED}
+        blocked = _blocked(cells, failed)
+        others = [
+            cell for cell in cells if cell.key not in self._states and cell.key not in blocked
+        ]
+        since = {
+            cell.key: began
+            for cell in others
+            if (began := holder_since(self._work.folder.lock(cell.key))) is not None
+        }
+        return Reached(
+            done=sum(state == DONE for state in self._states.values()),
+            failed=len(failed),
+            running=tuple(cell for cell in others if cell.key in since),
+            blocked=len(blocked),
+            left=sum(cell.key not in since for cell in others),
+            seconds_left=self._seconds_left(others, since, workers),
+        )
+
+    def _read(self, cell: Cell) -> None:
+        state = self._work.state(cell)
+        if state is not None:
+            self._states[cell.key] = state
+            self._took[cell.key] = seconds_of(self._work.folder, cell.key)
+
+    def _seconds_left(
+        self, others: list[Cell], since: dict[str, float], workers: int
+    ) -> float | None:
+        """What is left, each cell at the mean of its kind, shared by the workers."""
+        if not self._took:
+            return None
+        seen: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for cell in self._work.grid.distinct:
+            if cell.key in self._took:
+                seen[cell.kind, cell.name].append(self._took[cell.key])
+        usual = sum(self._took.values()) / len(self._took)
+        total = 0.0
+        for cell in others:
+            alike = seen[cell.kind, cell.name]
+            expected = sum(alike) / len(alike) if alike else usual
+            total += max(0.0, expected - (time.time() - since.get(cell.key, time.time())))
+        return total / max(1, workers)
+
+
+def seconds_of(folder: StudyFolder, key: str) -> float:
+    """How long a finished cell took."""
+    import json
+
+    try:
+        return float(json.loads(folder.record(key).read_bytes())["seconds"] or 0.0)
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
+        return 0.0  # damaged, or forgotten by another command at this moment
+
+
+def _blocked(cells: list[Cell], failed: set[str]) -> set[str]:
+    """Cells that wait, at one or more removes, for one that has failed."""
+    found: set[str] = set()
+    for cell in cells:  # inputs stand before what needs them
+        if any(one.key in failed or one.key in found for one in cell.inputs):
+            found.add(cell.key)
+    return found - failed
+
+
+def spoken(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> spoken(42), spoken(3700), spoken(130)
+    ('42 s', '1 h 2 min', '2 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -1,0 +1,1 @@
+"""Documents, their words and the places in them."""

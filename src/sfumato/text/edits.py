@@ -1,0 +1,54 @@
+"""What was done to a text: which stretches were exchanged, and for what.
+
+A file spells a text in its own way (quoted, escaped), and the spelling may tell about the original:
+an escape that is kept only where nothing changed, quotation marks that only the old word needed. So
+formats are told the places that were exchanged, whether or not they came out the same, and decide
+the spelling by those places and by the replacements alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    """Characters ``start`` to ``end`` of the old text, and what stands there now."""
+
+    start: int
+    end: int
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A text after some edits, which are in reading order and do not overlap."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    @classmethod
+    def of(cls, original: str, edits: Iterable[Edit]) -> Edited:
+        """Apply edits.
+
+        >>> Edited.of("Room 12", [Edit(5, 7, "nine")]).text
+        'Room nine'
+        """
+        kept = tuple(edits)
+        return cls(splice(original, kept), kept)
+
+    def __repr__(self) -> str:
+        # What was not exchanged stands here in the clear: keep it out of logs.
+        return f"Edited({len(self.edits)} edits)"
+
+
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made and every other character as it was."""
+    pieces: list[str] = []
+    reached = 0
+    for start, end, replacement in edits:
+        pieces += (text[reached:start], replacement)
+        reached = end
+    pieces.append(text[reached:])
+    return "".join(pieces)

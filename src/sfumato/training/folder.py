@@ -1,0 +1,203 @@
+"""The folder of a training run: what was asked for, what it cost, what came of it.
+
+::
+
+    RUN/
+      config.json      all settings, the plan included, and the versions that computed it
+      ledger.jsonl     every step, charged before its result was saved
+      checkpoint.pt    weights and optimizer of an unfinished run, sealed; removed at the end
+      results.jsonl    flat rows: metric, value, low, high, n, and on what it was measured
+      guarantee.json   what is proven about the model
+      model/           the model in Hugging Face's format
+
+Care
+    ``checkpoint.pt`` is covered by the guarantee like the model; the optimizer's state in it is
+    computed from private gradients alone. Losses on the training data are not: they are shown
+    while training and written nowhere. Neither is how long training took, or how much memory: that
+    follows from the lengths of private documents. What is measured on a file of its own is written,
+    and is no more private than that file is.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadInput, CannotResume, OutputExists, StorageFailed
+from sfumato.core.files import read_object, reading, write_whole
+from sfumato.guarantees.guarantee import Guarantee
+
+SCHEMA = 1
+PACKAGES = ("sfumato", "torch", "transformers", "dp-accounting", "peft", "numpy", "randomgen")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything about one run stands."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """Settings and versions."""
+        return self.path / "config.json"
+
+    @property
+    def ledger(self) -> Path:
+        """Steps charged."""
+        return self.path / "ledger.jsonl"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where an unfinished run stands."""
+        return self.path / "checkpoint.pt"
+
+    @property
+    def results(self) -> Path:
+        """What was measured."""
+        return self.path / "results.jsonl"
+
+    @property
+    def guarantee(self) -> Path:
+        """What is proven."""
+        return self.path / "guarantee.json"
+
+    @property
+    def model(self) -> Path:
+        """The model; it is there when the run is finished."""
+        return self.path / "model"
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.model.is_dir() and self.guarantee.is_file()
+
+    def refuse(self, *, resume: bool) -> None:
+        """Say no to a folder that cannot be used, before anything costs time."""
+        if self.config.is_file():
+            if not resume:
+                raise OutputExists(f"{self.path} holds a run already; --resume goes on with it")
+        elif self.path.exists() and (not self.path.is_dir() or self._strangers()):
+            raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
+
+    def begin(self, settings: Mapping[str, Any], *, resume: bool) -> None:
+        """Make the folder, or make sure that it belongs to a run with the same settings."""
+        self.refuse(resume=resume)
+        if self.config.is_file():
+            self._compare(settings)
+            return
+        content = {"schema": SCHEMA, "settings": settings, "versions": versions()}
+        with _storing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_whole(self.config, _spell(content))
+
+    def settings(self) -> dict[str, Any]:
+        """What the run was asked for."""
+        return _settings_in(self.config)
+
+    def add_results(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write measurements, one JSON object a line, in place of older ones of the same thing."""
+        replaced = {_subject(row) for row in rows}
+        kept = [row for row in self.measured() if _subject(row) not in replaced]
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *rows))
+        with _storing(self.results):
+            write_whole(self.results, "".join(lines).encode())
+
+    def measured(self) -> list[dict[str, Any]]:
+        """The rows written so far."""
+        if not self.results.is_file():
+            return []
+        with reading(self.results, "one JSON object a line"):
+            found = [json.loads(line) for line in self.results.read_bytes().splitlines()]
+        if not all(isinstance(row, dict) for row in found):
+            raise BadInput(f"cannot read {self.results}: it does not hold one JSON object a line")
+        return found
+
+    def write_guarantee(self, guarantee: Guarantee, extra: Mapping[str, Any]) -> None:
+        """State what is proven, with what the plan says beside it."""
+        content = {
+            "schema": SCHEMA,
+            "sentence": guarantee.sentence(),
+            "for_release": guarantee.for_release,
+            "guarantee": guarantee.as_dict(),
+        }
+        with _storing(self.guarantee):
+            write_whole(self.guarantee, _spell(content | dict(extra)))
+
+    def clear(self) -> None:
+        """Remove what only an unfinished run needs, and what a kill has left half-written."""
+        self.checkpoint.unlink(missing_ok=True)
+        for left in self.path.glob("*.unfinished"):
+            if left.is_file():
+                left.unlink()
+
+    def _strangers(self) -> bool:
+        """Whether there is more than what is left of a run that was killed at its very start."""
+        return any(one.name != f"{self.config.name}.unfinished" for one in self.path.iterdir())
+
+    def _compare(self, settings: Mapping[str, Any]) -> None:
+        begun, asked = self.settings(), json.loads(json.dumps(settings))
+        different = sorted(
+            key for key in begun.keys() | asked.keys() if begun.get(key) != asked.get(key)
+        )
+        if different:
+            raise CannotResume(
+                f"{self.path} holds a run with another {', '.join(different)}; resume with the "
+                "same settings, or choose another folder"
+            )
+
+
+def open_run(path: Path) -> RunFolder:
+    """A finished run, or the reason why it is none."""
+    folder = RunFolder(path)
+    if not folder.config.is_file():
+        raise StorageFailed(f"{path} is not the folder of a training run: it has no config.json")
+    if not folder.finished:
+        raise BadInput(f"the run in {path} is not finished; sfumato train … --resume goes on")
+    return folder
+
+
+def versions() -> dict[str, str]:
+    """What computed a result."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _settings_in(path: Path) -> dict[str, Any]:
+    content = read_object(path, "a run's configuration")
+    settings = content.get("settings")
+    if "settings" not in content:
+        raise BadInput(f"cannot read {path}: it is not a run's configuration")
+    if not isinstance(settings, dict) or content.get("schema") != SCHEMA:
+        raise BadInput(f"cannot read {path}: another version of sfumato wrote it")
+    return settings
+
+
+def _subject(row: Mapping[str, Any]) -> tuple[Any, Any]:
+    return row.get("metric"), row.get("corpus")
+
+
+@contextmanager
+def _storing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or "writing failed"
+    else:
+        return
+    raise StorageFailed(f"cannot write {path}: {problem}")
+
+
+def _spell(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

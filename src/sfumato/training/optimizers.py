@@ -1,0 +1,177 @@
+"""What is done with a private gradient: SGD, Adam, or Adam that knows its gradient is noisy.
+
+Guarantee
+    None of its own: an optimizer sees nothing but private gradients, so whatever it does is
+    post-processing.
+
+Care
+    Adam divides by the root of the mean squared gradient. Of a private gradient that mean is
+    mostly noise, (σC/B)² in every coordinate, so Adam turns into SGD with momentum. DP-AdamBC
+    subtracts what the noise adds. The difference is often negative, because it is itself an
+    estimate: a floor keeps the step finite.
+
+Reference
+    Tang, Shpilevskiy and Lécuyer 2024, "DP-AdamBC: Your DP-Adam is actually DP-SGD (unless you
+    apply bias correction)".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch.optim import SGD, Adam, Optimizer
+
+from sfumato.core.checks import at_least, one_of, positive
+from sfumato.training.course import OPTIMIZERS, SCHEDULES
+
+
+class AdamBC(Optimizer):
+    """Adam with the variance of the noise taken out of its second moment.
+
+    ``noise_variance`` is the variance that privacy added to each coordinate of the coming gradient,
+    (σC/B)²; it is public, and may change from step to step.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[torch.nn.Parameter],
+        learning_rate: float,
+        *,
+        noise_variance: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        floor: float = 1e-8,
+    ) -> None:
+        positive("floor", floor)
+        super().__init__(parameters, {"lr": positive("learning_rate", learning_rate)})
+        self.noise_variance = noise_variance
+        self.betas = betas
+        self.floor = floor
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """One update from the gradients as they are."""
+        if closure is not None:
+            raise TypeError("a private gradient is computed once; there is no closure to call")
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad, group["lr"])
+
+    def _update(self, parameter: torch.Tensor, gradient: torch.Tensor, rate: float) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["mean"] = torch.zeros_like(parameter)
+            state["square"] = torch.zeros_like(parameter)
+            state["noise"] = 0.0
+        first, second = self.betas
+        state["step"] += 1
+        state["mean"].lerp_(gradient, 1 - first)
+        state["square"].mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        # The noise's share of the mean square is averaged in the same way, so that it fits also
+        # when the noise changes along the way.
+        state["noise"] = second * state["noise"] + (1 - second) * self.noise_variance
+        shrink = 1 - second ** state["step"]
+        signal = (state["square"] - state["noise"]).div_(shrink).clamp_(min=self.floor)
+        parameter.addcdiv_(
+            state["mean"], signal.sqrt_(), value=-rate / (1 - first ** state["step"])
+        )
+
+
+def make_optimizer(
+    name: str, parameters: Iterable[torch.nn.Parameter], learning_rate: float
+) -> Optimizer:
+    """The optimizer called ``name``, for those parameters that are trainable."""
+    one_of("optimizer", name, OPTIMIZERS)
+    rate = positive("learning_rate", learning_rate)
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    if name == "sgd":
+        return SGD(trainable, lr=rate)
+    return Adam(trainable, lr=rate) if name == "adam" else AdamBC(trainable, rate)
+
+
+def tell_noise(optimizer: Optimizer, variance: float) -> None:
+    """Tell an optimizer that can use it how much noise the coming gradient holds."""
+    if isinstance(optimizer, AdamBC):
+        optimizer.noise_variance = variance
+
+
+def rate_factor(schedule: str, step: int, steps: int, warm_up: int = 0) -> float:
+    """By what the learning rate is multiplied at a step, the first being 0.
+
+    >>> [round(rate_factor("linear", step, 4, warm_up=2), 2) for step in range(4)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    one_of("schedule", schedule, SCHEDULES)
+    at_least("warm_up", warm_up, 0)
+    if step < warm_up:
+        return (step + 1) / warm_up
+    if schedule == "constant":
+        return 1.0
+    done = (step - warm_up) / max(1, steps - warm_up)
+    return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+
+
+# What each keeps of a parameter: tensors of its shape, and numbers.
+_KEPT = {
+    "SGD": ((), ()),
+    "Adam": (("exp_avg", "exp_avg_sq"), ("step",)),
+    "AdamBC": (("mean", "square"), ("step", "noise")),
+}
+
+
+def put_back(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
+    """Give an optimizer the state that one like it had; False, and nothing done, if it had not."""
+    if not _fits(optimizer, state):
+        return False
+    optimizer.load_state_dict(dict(state))
+    return True
+
+
+def _fits(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
+    ours, groups = optimizer.state_dict()["param_groups"], state.get("param_groups")
+    # The learning rate is set anew in every step; all else is the same for the same settings.
+    if not isinstance(groups, list) or not all(isinstance(one, dict) for one in groups):
+        return False
+    if [one | {"lr": 0.0} for one in ours] != [one | {"lr": 0.0} for one in groups]:
+        return False
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    kept = state.get("state")
+    return isinstance(kept, dict) and all(
+        number in range(len(parameters)) and _remembers(optimizer, parameters[number], one)
+        for number, one in kept.items()
+    )
+
+
+def _remembers(optimizer: Optimizer, parameter: torch.Tensor, kept: Any) -> bool:
+    """Whether this is what such an optimizer keeps of a parameter."""
+    shaped, numbers = _KEPT[type(optimizer).__name__]
+    return (
+        isinstance(kept, dict)
+        and kept.keys() == {*shaped, *numbers}
+        and all(_alike(kept[name], parameter) for name in shaped)
+        and all(_counts(kept[name]) for name in numbers)
+    )
+
+
+def _alike(one: Any, parameter: torch.Tensor) -> bool:
+    return (
+        isinstance(one, torch.Tensor)
+        and one.shape == parameter.shape
+        and one.dtype == parameter.dtype
+    )
+
+
+def _counts(one: Any) -> bool:
+    number = one.item() if isinstance(one, torch.Tensor) and one.numel() == 1 else one
+    return isinstance(number, float | int) and 0 <= number < math.inf
+
+
+def set_rate(optimizer: Optimizer, rate: float) -> None:
+    """Set the learning rate of every group."""
+    groups: list[dict[str, Any]] = optimizer.param_groups
+    for group in groups:
+        group["lr"] = rate

@@ -1,0 +1,292 @@
+"""A private step around any torch model and optimizer: clip every record, add noise once, update.
+
+Guarantee
+    One step releases Σ_i c_i·G_i + N(0, (zC)²) over the records of a logical batch, with
+    ‖c_i·G_i‖ <= C: a Gaussian release with noise multiplier z for adding or removing one record.
+    What it is worth over a training run, under sampling, is the accountant's business; it must be
+    told of the sampling that was really done.
+
+Why it holds
+    Scaled gradients are summed over as many physical batches as there are, and noise is added to
+    the sum, once, in ``step``. The sum is divided by the *expected* batch size, a public number;
+    the actual size is private. An empty batch takes a step of nothing but noise. Whatever the
+    optimizer does with the noisy gradient is post-processing.
+
+Care
+    All rows of a record must be clipped together: give ``owner`` if a record has several rows, and
+    do not spread a record over several calls of ``backward`` except within ``one_record``. Losses
+    and gradient norms are private: printing or logging them is a release that nobody accounts for.
+    So is stopping because of them, and a record whose gradient is not finite stops training.
+    Errors tell neither how many records are in a batch nor which: under Poisson sampling both are
+    secret.
+
+The ordinary step, for comparison: no clipping, no noise, no promise.
+
+It has the face of ``PrivateStep``, so that the loop is the same with and without privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sfumato.accounting.events import computable_noise
+from sfumato.core.checks import at_least, positive
+from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.randomness import Randomness
+from sfumato.training.clipping.clippers import Adaptive, Clipper
+from sfumato.training.clipping.noise import add_noise
+from sfumato.training.clipping.recording import Recording
+from sfumato.training.clipping.rounding import bound_formed, together
+from sfumato.training.clipping.row_checks import CheckSchedule, LossesOf, RowSplit, check_losses
+
+# The stream that decides when rows are compared: none of those that steps take noise from.
+_COIN = 2**32 - 1
+
+
+def make_private(
+    model: nn.Module,
+    optimizer: Optimizer,
+    *,
+    clipper: Clipper,
+    noise_multiplier: float,
+    expected_batch_size: float,
+    randomness: Randomness,
+) -> PrivateStep:
+    """Make the steps of an optimizer private; the model and the optimizer stay yours.
+
+    Call the model as before, give the losses of the rows to ``backward``, then call ``step``.
+    ``randomness`` must be used for nothing else, and for a release it must have no seed.
+    """
+    return PrivateStep(
+        Recording(model, randomness.stream(_COIN)),
+        optimizer,
+        clipper=clipper,
+        noise_multiplier=noise_multiplier,
+        expected_batch_size=expected_batch_size,
+        randomness=randomness,
+    )
+
+
+class PrivateStep:
+    """Sums of clipped gradients, and the step that releases one of them with noise.
+
+    ``steps`` counts the steps taken; with a seed it decides which noise comes next. To go on after
+    an interruption, set it, and ``clipper``, to what they were.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        optimizer: Optimizer,
+        *,
+        clipper: Clipper,
+        noise_multiplier: float,
+        expected_batch_size: float,
+        randomness: Randomness,
+    ) -> None:
+        self.recording = recording
+        self.optimizer = optimizer
+        self.clipper = clipper
+        self.noise_multiplier = computable_noise("noise_multiplier", noise_multiplier)
+        self.expected_batch_size = positive("expected_batch_size", expected_batch_size)
+        self.randomness = randomness
+        self._sums: dict[str, Tensor] = {}
+        self._count = 0.0
+        self.steps = 0
+        self._record: dict[str, Tensor] | None = None
+        self._owners: set[int] = set()
+        self._coin = recording.coin.stream(0)
+        self._losses_compared = CheckSchedule(self._coin)
+        _check_same_parameters(recording, optimizer)
+
+    def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:
+        """One backward pass from the losses of the rows; clip each record and add it to the sum.
+
+        Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record. A number
+        stands for the same record in all of a step, and may not come back in a later call.
+        """
+        if self._record is not None and owner is not None:
+            raise InvalidArgument("within one_record all rows have the same owner; give none")
+        records = self.recording.backward(losses, owner)
+        if self._record is not None:
+            _add(self._record, self.recording.weighted_sums(torch.ones_like(losses), records))
+            return
+        self._refuse_twice(owner)
+        scales = self._scales(self.recording.measure(records).bounds())
+        _add(self._sums, self.recording.weighted_sums(scales, records))
+
+    def check_rows(self, losses_of: LossesOf, rows: int) -> None:
+        """Now and then, see whether rows of a batch have an influence on each other's losses.
+
+        ``losses_of`` takes the numbers of some of the batch's rows, which may come twice, calls the
+        model with these rows and nothing else, and returns their losses; ``rows`` is how many the
+        batch has. Call this for every batch, before or after ``backward``: it compares the first
+        ones and then a few at random (``row_checks``), and changes nothing. It sees what
+        ``backward`` cannot: a loss divided by a number of the batch.
+        """
+        at_least("rows", rows, 0)
+        self.recording.compared = True  # these comparisons go through the model as well
+        if rows > 1 and not self.recording.paused and self._losses_compared.due():
+            # A gradient of this length contributes as much as any, or half of it.
+            length = self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
+            split = RowSplit.drawn(rows, self._coin)
+            if check_losses(self.recording, losses_of, split, length):
+                self._losses_compared.passed()
+
+    @contextmanager
+    def one_record(self) -> Iterator[None]:
+        """All that is given to ``backward`` inside is one record, however many batches it takes."""
+        if self._record is not None:
+            raise InvalidArgument("a record is open already; end it before the next one begins")
+        self._record = {}
+        try:
+            yield
+            self._close_record(self._record)
+        finally:
+            self._record = None
+
+    def step(
+        self, *, noise_multiplier: float | None = None, expected_batch_size: float | None = None
+    ) -> None:
+        """Noise once, divide by the expected batch size, update; then begin the next batch.
+
+        A schedule gives the noise and the batch size of this step; otherwise they are those that
+        ``make_private`` was given.
+        """
+        if self._record is not None:
+            raise InvalidArgument(
+                "a record is still open; take the step after one_record has ended"
+            )
+        multiplier, size = self.noise_multiplier, self.expected_batch_size
+        if noise_multiplier is not None:
+            multiplier = computable_noise("noise_multiplier", noise_multiplier)
+        if expected_batch_size is not None:
+            size = positive("expected_batch_size", expected_batch_size)
+        stream = self.randomness.stream(self.steps)
+        self._release(multiplier * self.clipper.clip_norm, size, stream.stream(0))
+        if isinstance(self.clipper, Adaptive):
+            drawn = float(stream.stream(1).normal(1, 1)[0, 0])
+            noisy = self._count + self.clipper.count_noise * drawn
+            self.clipper = self.clipper.updated(noisy, size)
+        self._count = 0.0
+        self._owners.clear()
+        self.steps += 1
+        self.optimizer.step()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Use the model in the ordinary way for a while, for instance for steps on public text."""
+        with self.recording.pause():
+            yield
+
+    def close(self) -> None:
+        """Leave the model as it was found."""
+        self.recording.close()
+
+    def _release(self, deviation: float, size: float, stream: Randomness) -> None:
+        """Put the noisy sum, over the expected batch size, where the optimizer looks for it."""
+        slots = self.recording.slots
+        for name, slot in slots.items():
+            # Whether anybody in the batch used a parameter must not show: it has noise anyway.
+            if name not in self._sums:
+                self._sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
+        if deviation:
+            add_noise([self._sums[name] for name in slots], deviation, stream)
+        for name, slot in slots.items():
+            slot.parameter.grad = self._sums.pop(name).div_(size)
+
+    def _refuse_twice(self, owner: Tensor | None) -> None:
+        """In two pieces, a record would be clipped twice and count twice."""
+        names = set() if owner is None else set(owner.tolist())
+        if not self._owners.isdisjoint(names):
+            self.recording.clear()
+            raise InvalidArgument(
+                "a record of this step was given to backward before; give all of its rows at once, "
+                "or within one_record (different records of a step need different numbers)"
+            )
+        self._owners |= names
+
+    def _close_record(self, total: dict[str, Tensor]) -> None:
+        if not total:
+            return
+        whole = together([bound_formed(one[None]) for one in total.values()])
+        scale = self._scales(whole.bounds())
+        _add(self._sums, ((name, one.mul_(scale)) for name, one in total.items()))
+
+    def _scales(self, bounds: Tensor) -> Tensor:
+        if not bool(bounds.isfinite().all()):
+            self.recording.clear()
+            # Which record it was, and how many there are, is as secret as the sample.
+            raise UndefinedGradient(
+                "the gradient of a record in this batch is not finite; nothing of the batch was "
+                "used. Lower the learning rate, or look for a division by zero in the loss"
+            )
+        if isinstance(self.clipper, Adaptive):
+            self._count += self.clipper.count(bounds)
+        return self.clipper.scales(bounds)
+
+
+def _add(sums: dict[str, Tensor], more: Iterable[tuple[str, Tensor]]) -> None:
+    for name, one in more:
+        sums[name] = sums[name].add_(one) if name in sums else one.contiguous()
+
+
+def _check_same_parameters(recording: Recording, optimizer: Optimizer) -> None:
+    given = {one for group in optimizer.param_groups for one in group["params"]}
+    ours = {slot.parameter for slot in recording.slots.values()}
+    missing = [name for name, slot in recording.slots.items() if slot.parameter not in given]
+    if missing:
+        raise InvalidArgument(
+            f"the optimizer does not have {', '.join(missing)}; give it all trainable parameters "
+            "of the model, or freeze these with requires_grad_(False)"
+        )
+    foreign = sum(one.requires_grad and one not in ours for one in given)
+    if foreign:
+        raise InvalidArgument(
+            f"the optimizer has {foreign} trainable parameters that the model does not have; "
+            "their gradients would not be private"
+        )
+
+
+class PlainStep:
+    """Sums of gradients as they are, divided by the batch size that was planned."""
+
+    clip_norm = float("inf")
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        optimizer.zero_grad()
+
+    def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:  # noqa: ARG002
+        """Add the gradients of the rows to the sum; whose they are does not matter."""
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+
+    def check_rows(self, losses_of: LossesOf, rows: int) -> None:
+        """Nothing is promised about rows, so nothing is checked."""
+
+    @contextmanager
+    def one_record(self) -> Iterator[None]:
+        """A record of several batches is nothing special here."""
+        yield
+
+    def step(self, *, noise_multiplier: float, expected_batch_size: float) -> None:  # noqa: ARG002
+        """Divide and update."""
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad.div_(expected_batch_size)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Nothing is recorded, so nothing has to be paused; what was summed up is kept."""
+        yield
+
+    def close(self) -> None:
+        """Nothing was changed."""
