@@ -188,14 +188,14 @@ def with_misses(method: Method, gold: Path | None) -> Method:
 
     from sfumato.core.errors import BadInput, InvalidArgument
     from sfumato.corpora.labeled import read_labeled
-    from sfumato.policies.scoring import score
+    from sfumato.policies.scoring import compare_with_gold
     from sfumato.training.selective.promise import Misses
 
     if gold is None:
         return method
     if method.policy is None:
         raise InvalidArgument("--gold measures a policy; give --policy, too")
-    recall = score(method.policy, read_labeled(gold)).overall_recall
+    recall = compare_with_gold(method.policy, read_labeled(gold)).overall_recall
     if not recall.gold:
         raise BadInput(f"{gold} has no labeled span to measure the policy on")
     return replace(method, misses=Misses(recall.gold - recall.found, recall.gold))
