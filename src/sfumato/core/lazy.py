@@ -24,12 +24,12 @@ def export(
     """
     places = {name: module for module, listed in names.items() for name in listed.split()}
 
-    def __getattr__(name: str) -> Any:
+    def find(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(places[name]), name)
 
-    def __dir__() -> list[str]:
+    def names_of() -> list[str]:
         return sorted(places)
 
-    return __getattr__, __dir__
+    return find, names_of
