@@ -27,6 +27,7 @@ from sfumato.models.load import LoadedModel
 from sfumato.text.document import Document
 from sfumato.training import steps
 from sfumato.training.bounds import Clipping
+from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.noise import add_noise
 from sfumato.training.course import Course
@@ -38,7 +39,7 @@ from statistical import budget
 from unit.training.runs import flat, small_model, some_records
 
 CHECK = "audits: training"
-WORLDS = 120
+WORLDS = 100
 EPSILON, DELTA, UNITS = 1.0, 1e-3, 40
 COURSE = Course(optimizer="sgd", learning_rate=4.0)
 CANARY = Document("My ID is 145572, keep it to yourself")
@@ -49,6 +50,15 @@ CASES = {
 }
 
 Sabotage = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture(autouse=True)
+def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are not compared at the beginning of each of the thousands of trainings.
+
+    Comparisons take most of the time and change nothing, as ``test_row_checks.py`` shows.
+    """
+    monkeypatch.setattr(row_checks, "FIRST", 0)
 
 
 @cache

@@ -68,7 +68,9 @@ def imports(text: str) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sfumato":
             yield from ((node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names if alias.name.startswith("sfumato."))
+            yield from (
+                (alias.name, "") for alias in node.names if alias.name.startswith("sfumato.")
+            )
 
 
 def private_imports(text: str) -> list[str]:
