@@ -15,6 +15,7 @@ import pytest
 import typer
 
 import sfumato
+from sfumato.attacks.membership.attack import Membership
 from sfumato.cli.main import app, main
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
 from sfumato.policies.patterns import Digits
@@ -194,8 +195,6 @@ def test_what_is_missing_is_said_before_anything_is_loaded(tmp_path: Path) -> No
     with pytest.raises(StorageFailed, match="there is no"):
         sfumato.attack("membership", tmp_path / "nowhere")
     with pytest.raises(InvalidArgument, match="settings already"):
-        from sfumato.attacks.membership.attack import Membership
-
         sfumato.attack(Membership(), tmp_path, settings={"signals": "loss"})
 
 
