@@ -77,12 +77,12 @@ class Authorship:
         if not inputs.target.is_file():
             return (
                 f"{inputs.target} is not a file of documents; this attack is on a privatized text: "
-                "sfumato privatize IN.jsonl --epsilon 5 -o OUT.jsonl, then attack OUT.jsonl"
+                "`sfumato.privatize('IN.jsonl', 'OUT.jsonl', epsilon=5)`, then attack OUT.jsonl"
             )
         if inputs.layout.author_field is None:
             return (
                 "every document needs its author, in a field of the file: "
-                "--author-field NAME (jsonl, csv, tsv or parquet; a text file has no fields)"
+                "`author_field=NAME` (jsonl, csv, tsv or parquet; a text file has no fields)"
             )
         return None
 
@@ -151,7 +151,7 @@ class Authorship:
             raise MissingInput(
                 f"at least two authors with {self.folds} documents each are needed; "
                 f"{sum(count >= self.folds for count in counts.values())} of {len(counts)} authors "
-                "have as many (fewer folds: --set folds=2)"
+                "have as many (fewer folds: `settings={'folds': 2}`)"
             )
         originals = None if data is None else [data[place].text for place in kept]
         writings = Writings(
@@ -248,7 +248,7 @@ def _notes(writings: Writings, left_out: int) -> list[str]:
     ]
     if writings.originals is None:
         notes.append(
-            "Without the originals (--originals IN) it cannot be said how much was hidden, and the "
+            "Without the originals (`originals=IN`) it cannot be said how much was hidden, and the "
             "static attacker did not run."
         )
     if left_out:

@@ -100,7 +100,7 @@ def cut(
     if not counts:
         raise BadInput(
             f"none of the {len(documents):,} documents has {length} tokens; take shorter parts, "
-            "such as --set prefix=10 --set suffix=10"
+            "such as `settings={'prefix': 10, 'suffix': 10}`"
         )
     kept = list(counts)
     if len(kept) > cutting.most:
@@ -219,13 +219,13 @@ class Memorization:
         """It needs a language model and the text it was trained on."""
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.members is None:
-            lacking = "--members FILE is missing, the text the model was trained on"
+            lacking = "`members=FILE` is missing, the text the model was trained on"
         # A name that is no folder would be looked for elsewhere.
         strange = [path for path in inputs.references[:1] if not is_model(path)]
         if lacking is None and strange:
             lacking = (
                 f"the reference {strange[0]} is neither the folder of a run nor of a model; train "
-                "one on other text: sfumato train OTHER-TEXT --epsilon inf -o RUN"
+                "one on other text: `sfumato.train(TEXT, RUN, epsilon=inf)`"
             )
         return lacking
 

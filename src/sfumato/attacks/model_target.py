@@ -56,7 +56,7 @@ def not_a_model(path: Path) -> str | None:
     if path.is_file():
         return (
             f"{path} is a file; this attack is on a model. Train one on that text: "
-            f"sfumato train {path} --epsilon inf -o RUN, then attack RUN"
+            f"`sfumato.train({str(path)!r}, RUN, epsilon=inf)`, then attack RUN"
         )
     return f"{path} is neither the folder of a run nor of a model"
 

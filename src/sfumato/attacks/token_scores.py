@@ -71,8 +71,8 @@ class ScoreStore:
             except OSError as error:
                 problem = error.strerror or "opening failed"
                 raise StorageFailed(
-                    f"cannot use the cache {self.folder}: {problem}; --cache names another folder, "
-                    "--no-cache keeps nothing"
+                    f"cannot use the cache {self.folder}: {problem}; `cache=FOLDER` names another "
+                    "folder, `no_cache=True` keeps nothing"
                 ) from None
 
     def has(self, model: str, text: str) -> bool:

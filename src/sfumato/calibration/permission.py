@@ -31,8 +31,7 @@ REFUSED = (
     "these figures were measured on a corpus that is neither generated nor declared public. A "
     "level that is chosen by them tells something about that text, no guarantee covers the choice, "
     "and it cannot be charged for: the figures have no noise. Run the study on a public corpus "
-    "that is like the private one; if this is such a corpus, name it: --public-proxy TEXT "
-    "(in Python, proxy=TEXT)"
+    "that is like the private one; if this is such a corpus, name it: `public_proxy=TEXT`"
 )
 
 

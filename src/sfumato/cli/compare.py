@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import measuring, options
-from sfumato.cli.output import print_json, stdout
+from sfumato.cli.output import in_options, print_json, stdout
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _print(bench: Bench, population: Population, found: Comparison, *, at_equal_
         console.print("\nnot measured:")
     for one in found.skipped:
         level = "" if one.epsilon is None else f" at ε = {one.epsilon:g}"
-        console.print(f"  {one.mechanism}{level}: {one.reason}", markup=False)
+        console.print(f"  {one.mechanism}{level}: {in_options(one.reason)}", markup=False)
     console.print(
         "\nKept: share of words that stayed, with its 95 % interval. Distance: mean Euclidean "
         "distance from a word to its replacement, 0 if it stayed; the share is of the distance "

@@ -93,7 +93,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise OutputExists(f"{path} is a folder, not a file")
     if path.exists() and not overwrite:
-        raise OutputExists(f"{path} exists already; --overwrite replaces it")
+        raise OutputExists(f"{path} exists already; `overwrite=True` replaces it")
     if not path.parent.is_dir():
         raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")
 

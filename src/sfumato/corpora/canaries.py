@@ -253,7 +253,7 @@ def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(
             f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
-            "in the OUT.canaries.json that sfumato data canaries IN -o OUT writes"
+            "in the OUT.canaries.json that `sfumato.corpora.planting.plant(IN, OUT, ...)` writes"
         )
     if content["schema"] != SCHEMA:
         raise BadInput(f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}")

@@ -69,7 +69,9 @@ def rarest_label(documents: Sequence[Document]) -> str:
     """The label that the fewest documents have."""
     counts = Counter(document.labels[0] for document in documents if document.labels)
     if len(counts) < 2:  # one class is none
-        raise BadInput("the corpus needs documents of two classes at least; name --label-field")
+        raise BadInput(
+            "the corpus needs documents of two classes at least; name `label_field=FIELD`"
+        )
     return min(sorted(counts), key=lambda label: counts[label])
 
 
@@ -117,7 +119,7 @@ def plant(
     """Write the corpus with the canaries at its end, and the list of them beside it."""
     refuse_adding(source, target)
     if source.format.name != "jsonl" or source.layout.label_field is None:
-        raise InvalidArgument("canaries for classifiers go into jsonl with --label-field")
+        raise InvalidArgument("canaries for classifiers go into jsonl with `label_field=FIELD`")
     beside = target.with_name(target.name + SUFFIX)
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
@@ -132,7 +134,7 @@ def plant(
 
 def read_classifier_canaries(path: Path) -> ClassifierCanaries:
     """What ``plant`` has written beside a corpus."""
-    with reading(path, "what 'sfumato data classifier-canaries' writes"):
+    with reading(path, "a list of canaries for classifiers"):
         content = json.loads(path.read_bytes())
         found = ClassifierCanaries(
             tuple(map(tuple, content["originals"])),

@@ -81,7 +81,7 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
 
 def read_coins(path: Path) -> Coins:
     """What ``mix_in`` has written beside a corpus."""
-    with reading(path, "what 'sfumato data coins' writes"):
+    with reading(path, "a list of coins"):
         content = json.loads(path.read_bytes())
         documents = content["documents"]
         coins = Coins(

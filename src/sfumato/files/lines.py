@@ -31,7 +31,7 @@ def decode(content: bytes, encoding: str, *, offset: int = 0, line: int = 1) -> 
     # Outside the except block: the original error carries the bytes along.
     raise UndecodableText(
         f"not valid {encoding} at byte {offset + place} (line {line}); "
-        "--encoding names another encoding"
+        "`encoding=NAME` names another encoding"
     )
 
 

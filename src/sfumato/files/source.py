@@ -71,7 +71,7 @@ class Source:
             raise StorageFailed(f"{path} is a folder, not a file")
         if known is None:
             raise InvalidArgument(
-                f"cannot tell the format of {path} by its name; --format is one of "
+                f"cannot tell the format of {path} by its name; `format=...` is one of "
                 f"{', '.join(FORMATS)}"
             )
         return cls(path, known, layout)

@@ -125,7 +125,7 @@ class Guarantee:
                 "selective guarantees add up only for the same policy: these have the same name "
                 "and are, as far as can be told, not the same policy. Another word list, pattern, "
                 "model or version looks like this, and so does a policy with private settings in "
-                "two processes without a common key (sfumato train --policy-key FILE)"
+                "two processes without a common key (`policy_key=FILE`)"
             )
 
     def as_dict(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Regex:
             raise TookTooLong(
                 f"the regular expression took over {seconds:.3g} seconds on the document at "
                 f"{document.place or 'an unknown place'}; simplify it (nested repetition is the "
-                "usual cause), or allow more with --set regex.seconds=N"
+                "usual cause), or allow more with `settings={'regex.seconds': N}`"
             ) from None
 
     def identity(self) -> Identity:

@@ -185,14 +185,15 @@ class Parts:
         if changed:
             raise CannotResume(
                 f"cannot resume: {', '.join(dict.fromkeys(changed))} changed since the run began; "
-                "--overwrite starts again"
+                "`overwrite=True` starts again"
             )
 
 
 def _damaged(path: Path, how: str) -> CannotResume:
     return CannotResume(
         f"{path} is damaged: {how}; bring back the file as it was, or start again with "
-        "--overwrite (with new noise: if anybody has seen the old parts, that is a second release)"
+        "`overwrite=True` (with new noise: if anybody has seen the old parts, that is a second "
+        "release)"
     )
 
 

@@ -155,7 +155,7 @@ def open_study(study: Study, output: Path, *, resume: bool, command: Sequence[st
     folder = StudyFolder(output)
     refuse_links(folder)
     if folder.description.exists() and not resume:
-        raise OutputExists(f"{output} holds a study already; --resume goes on with it")
+        raise OutputExists(f"{output} holds a study already; `resume=True` goes on with it")
     if not folder.description.exists() and output.exists() and not _is_empty(output):
         raise OutputExists(f"{output} exists already and is no study; choose another folder")
     try:

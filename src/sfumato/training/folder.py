@@ -82,7 +82,9 @@ class RunFolder:
         """Say no to a folder that cannot be used, before anything costs time."""
         if self.config.is_file():
             if not resume:
-                raise OutputExists(f"{self.path} holds a run already; --resume goes on with it")
+                raise OutputExists(
+                    f"{self.path} holds a run already; `resume=True` goes on with it"
+                )
         elif self.path.exists() and (not self.path.is_dir() or self._strangers()):
             raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
 
@@ -159,7 +161,7 @@ def open_run(path: Path) -> RunFolder:
     if not folder.config.is_file():
         raise StorageFailed(f"{path} is not the folder of a training run: it has no config.json")
     if not folder.finished:
-        raise BadInput(f"the run in {path} is not finished; sfumato train … --resume goes on")
+        raise BadInput(f"the run in {path} is not finished; training with `resume=True` goes on")
     return folder
 
 

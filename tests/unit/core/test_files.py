@@ -164,7 +164,7 @@ def test_damaged_counts_are_not_resumed_from(tmp_path: Path, content: object) ->
     (tmp_path / "00000000.part").write_bytes(b"x")
     kept = {"counts": content, "length": 1, "digest": ""}
     (tmp_path / "00000000.json").write_text(json.dumps(kept))
-    with pytest.raises(CannotResume, match=r"counts .* cannot be read.*--overwrite"):
+    with pytest.raises(CannotResume, match=r"counts .* cannot be read.*`overwrite=True`"):
         parts.finished(0)
 
 

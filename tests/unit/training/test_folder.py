@@ -39,7 +39,7 @@ def test_settings_and_versions_are_written_down(folder: RunFolder) -> None:
 def test_resuming_needs_the_same_settings(folder: RunFolder) -> None:
     before = folder.config.read_bytes()
     folder.begin(SETTINGS, resume=True)
-    with pytest.raises(OutputExists, match="--resume goes on with it"):
+    with pytest.raises(OutputExists, match="`resume=True` goes on with it"):
         folder.begin(SETTINGS, resume=False)
     for change, names in (
         ({"model": "gpt-small"}, "model"),

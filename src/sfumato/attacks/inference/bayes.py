@@ -216,7 +216,7 @@ class Bayes:
             if reached * width > MOST_CELLS:
                 raise InvalidArgument(
                     f"{width:,} candidates for {reached:,} different replacements are too many to "
-                    "weigh sentences with; fewer candidates: --set candidates=2000"
+                    "weigh sentences with; fewer candidates: `settings={'candidates': 2000}`"
                 )
             part = np.empty((len(outputs), width))
             likelihood = self._likelihood(observed, rank, randomness)

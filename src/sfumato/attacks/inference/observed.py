@@ -269,7 +269,7 @@ def _check_count(target: TextTarget, found: int) -> None:
         raise BadInput(
             f"the policy selects {found:,} words of the originals, but {target.selected:,} were "
             "privatized: these are not the originals, or the policy is another one (its settings "
-            "are not in the side file: --set policy=…)"
+            "are not in the side file: `settings={'policy': ...}`)"
         )
     if not found:
         raise BadInput("the policy selects no word, so there is none to infer")

@@ -110,7 +110,7 @@ def prior_of(
     one_of("prior", name, PRIORS)
     if name == "bigram" and corpus is None:
         raise InvalidArgument(
-            "prior='bigram' needs a public corpus to learn from: --set corpus=FILE"
+            "prior='bigram' needs a public corpus to learn from: `settings={'corpus': FILE}`"
         )
     if name == "uniform":
         shares = np.full(len(possible), 1 / len(possible))
@@ -131,7 +131,7 @@ def selectable(possible: Points, space: Space, policy: Policy) -> Points:
     if not any(found):
         raise InvalidArgument(
             "the policy selects no word of the vocabulary where it stands alone; it reads the "
-            "words around: --set selectable=no"
+            "words around: `settings={'selectable': 'no'}`"
         )
     return possible[found]
 

@@ -102,11 +102,12 @@ class TokenInference:
         at_least("top", self.top, 2)
         if self.attacker == "masked" and not self.model:
             raise InvalidArgument(
-                "attacker='masked' needs the folder of a masked language model: --set model=FOLDER"
+                "attacker='masked' needs the folder of a masked language model: "
+                "`settings={'model': FOLDER}`"
             )
         if self.attacker == "bayes" and self.prior == "bigram" and not self.corpus:
             raise InvalidArgument(
-                "prior='bigram' needs a public corpus to learn from: --set corpus=FILE"
+                "prior='bigram' needs a public corpus to learn from: `settings={'corpus': FILE}`"
             )
 
     def missing(self, inputs: Inputs) -> str | None:
@@ -115,7 +116,7 @@ class TokenInference:
         if lacking is None and inputs.originals is None:
             return (
                 f"the text that {inputs.target} was made from is needed, to see which guesses are "
-                f"right: --originals IN (the file given to sfumato privatize)"
+                "right: `originals=IN` (the file that was privatized)"
             )
         return lacking
 
@@ -261,8 +262,7 @@ class TokenInference:
             notes.append(
                 "The mechanism has no rows: its probabilities were counted from "
                 f"{self.draws:,} draws for each candidate, so this attacker is only nearly the "
-                "best one; more draws and more candidates (--set draws=, candidates=) make him "
-                "better."
+                "best one; more draws and more candidates make it better."
             )
         if target.seeded:
             notes.append("The text was made with a seed: whoever knows it undoes everything.")
