@@ -36,6 +36,7 @@ from sfumato.core.errors import (
     OutputExists,
     StorageFailed,
 )
+from sfumato.core.json import update_names
 
 SCHEMA = 1
 
@@ -135,7 +136,7 @@ class Ledger:
             self._begin()
             return
         head, *lines = content[:whole].splitlines()
-        self._compare(_parse(head, 1))
+        self._compare(update_names(_parse(head, 1)))
         for number, line in enumerate(lines, start=2):
             self._count(_parse(line, number), number)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, SfumatoError
-from sfumato.core.files import read_object
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError, UnknownName
-from sfumato.core.files import read_object, reading
+from sfumato.core.files import reading
+from sfumato.core.json import read_object
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective

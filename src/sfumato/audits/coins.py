@@ -34,9 +34,10 @@ from sfumato.attacks.token_scores import ScoreStore, token_scores
 from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, two_run_bound
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins
-from sfumato.guarantees.bound import EmpiricalBound, write_number
+from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.guarantees.guarantee import Notion
 from sfumato.text.document import Document
 
@@ -90,7 +91,7 @@ class Audited:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "claimed_epsilon": None if self.claimed is None else write_number(self.claimed),
+            "claimed_epsilon": write_number(self.claimed),
             "delta": self.delta,
             "comparable": self.comparable,
             "guesses": self.guesses,

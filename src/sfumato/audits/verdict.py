@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.guarantees.bound import EmpiricalBound, write_number
+from sfumato.core.json import write_number
+from sfumato.guarantees.bound import EmpiricalBound
 
 NO_PROOF = (
     "This is no proof: it only means that these pairs, looked at in this way, do not break the "

@@ -15,7 +15,7 @@ from sfumato.calibration.inverse import REACHED, Inversion
 from sfumato.calibration.permission import Basis
 from sfumato.calibration.select import ChosenFigure, Selected
 from sfumato.calibration.spread import CONFIDENCE
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import write_number
 
 SCHEMA = 1
 NOT_A_GUARANTEE = (

@@ -1,4 +1,4 @@
-"""Writing files whole, beside first and then renamed, so nobody ever sees half; reading JSON.
+"""Writing files whole, beside first and then renamed, so nobody ever sees half.
 
 What is written as ``private`` is its owner's from the first byte: the file is made closed to
 others, whatever the umask, and there is no moment at which somebody else could have opened it.
@@ -6,13 +6,12 @@ others, whatever the umask, and there is no moment at which somebody else could 
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sfumato.core.errors import BadInput, OutputExists, SfumatoError, StorageFailed
 
@@ -119,17 +118,3 @@ def reading(path: Path, what: str) -> Iterator[None]:
         return
     # What was raised may hold the content.
     raise problem from None
-
-
-def read_json(path: Path, what: str = "JSON") -> Any:
-    """What a JSON file holds."""
-    with reading(path, what):
-        return json.loads(path.read_bytes())
-
-
-def read_object(path: Path, what: str) -> dict[str, Any]:
-    """What a JSON file holds, if that is an object as most of our files are."""
-    found = read_json(path, what)
-    if not isinstance(found, dict):
-        raise BadInput(f"{path} is damaged: it is not {what}")
-    return found

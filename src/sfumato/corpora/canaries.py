@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import read_json, reading
+from sfumato.core.files import reading
+from sfumato.core.json import read_json
 from sfumato.core.randomness import Randomness
 from sfumato.text.boundaries import boundaries
 from sfumato.text.document import Document

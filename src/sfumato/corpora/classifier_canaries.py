@@ -18,6 +18,7 @@ from typing import Any
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.planting import add_documents, refuse_adding
 from sfumato.files.source import Source
@@ -134,8 +135,8 @@ def plant(
 
 def read_classifier_canaries(path: Path) -> ClassifierCanaries:
     """What ``plant`` has written beside a corpus."""
+    content = read_object(path, "a list of canaries for classifiers")
     with reading(path, "a list of canaries for classifiers"):
-        content = json.loads(path.read_bytes())
         found = ClassifierCanaries(
             tuple(map(tuple, content["originals"])),
             content["label"],

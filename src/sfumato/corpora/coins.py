@@ -17,6 +17,7 @@ from typing import Any
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.planting import add_documents, refuse_adding
 from sfumato.files.source import Source
@@ -81,8 +82,8 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
 
 def read_coins(path: Path) -> Coins:
     """What ``mix_in`` has written beside a corpus."""
+    content = read_object(path, "a list of coins")
     with reading(path, "a list of coins"):
-        content = json.loads(path.read_bytes())
         documents = content["documents"]
         coins = Coins(
             tuple(one["text"] for one in documents),

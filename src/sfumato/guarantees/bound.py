@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +54,3 @@ class EmpiricalBound:
             "confidence": self.confidence,
             "samples": self.samples,
         }
-
-
-def write_number(value: float) -> float | str:
-    """A number for JSON, which has no infinite ones.
-
-    >>> write_number(1.5), write_number(math.inf), write_number(-math.inf), write_number(math.nan)
-    (1.5, 'inf', '-inf', 'nan')
-    """
-    if math.isnan(value):
-        return "nan"
-    return ("inf" if value > 0 else "-inf") if math.isinf(value) else value

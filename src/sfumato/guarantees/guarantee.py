@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.core.checks import between, positive
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+from sfumato.core.json import read_number, update_names, write_number
 from sfumato.guarantees.wording import sentence
 
 
@@ -30,6 +31,12 @@ class Notion(StrEnum):
     LDP_WITHIN_GROUPS = "local differential privacy within groups"
     DIRECTIONAL = "directional privacy"
     NONE = "no formal guarantee"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Notion | None:
+        """A notion by the spelling that older files have."""
+        former = "utility-optimised metric local differential privacy"
+        return cls.UTILITY_OPTIMIZED_METRIC_LDP if value == former else None
 
 
 SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
@@ -135,19 +142,21 @@ class Guarantee:
             if not values[name]:
                 del values[name]
         values["notion"] = self.notion.value
-        values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
+        values["epsilon"] = write_number(self.epsilon)
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
         """The inverse of ``as_dict``."""
-        unknown = set(values) - set(_WRITTEN)
+        if not isinstance(values, Mapping):
+            raise InvalidArgument("this is not a guarantee: it has no keys")
+        given = update_names(values)
+        unknown = set(given) - set(_WRITTEN)
         if unknown:
             raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
-        given = dict(values)
         try:
             given["notion"] = Notion(given["notion"])
-            given["epsilon"] = float(given["epsilon"])
+            given["epsilon"] = read_number(given["epsilon"])
             given["leaks"] = tuple(given.get("leaks", ()))
             given["uncovered"] = tuple(given.get("uncovered", ()))
             return cls(**given)

@@ -24,7 +24,8 @@ from sfumato.core.errors import (
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import read_json, read_object, refuse_existing, write_whole
+from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.json import read_json, read_object
 from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write

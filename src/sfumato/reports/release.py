@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.markup import CellValue, Table, properties
 from sfumato.reports.numbers import as_number, epsilon_of, interval, number

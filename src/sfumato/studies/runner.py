@@ -28,8 +28,8 @@ from typing import IO, Any, cast
 from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
+from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
-from sfumato.guarantees.bound import write_number
 from sfumato.studies.doors import Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, grid

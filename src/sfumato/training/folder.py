@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, CannotResume, OutputExists, StorageFailed
-from sfumato.core.files import read_object, reading, write_whole
+from sfumato.core.files import reading, write_whole
+from sfumato.core.json import read_object, update_names
 from sfumato.guarantees.guarantee import Guarantee
 
 SCHEMA = 1
@@ -183,7 +184,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
         raise BadInput(f"cannot read {path}: it is not a run's configuration")
     if not isinstance(settings, dict) or content.get("schema") != SCHEMA:
         raise BadInput(f"cannot read {path}: another version of sfumato wrote it")
-    return settings
+    return update_names(settings)
 
 
 def _subject(row: Mapping[str, Any]) -> tuple[Any, Any]:

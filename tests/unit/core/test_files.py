@@ -15,7 +15,8 @@ import pytest
 
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, CannotResume, StorageFailed
-from sfumato.core.files import read_json, read_object, reading, write_first, write_whole
+from sfumato.core.files import reading, write_first, write_whole
+from sfumato.core.json import read_json, read_object
 from sfumato.policies.linguistic.span_cache import SpanCache
 from sfumato.releases.parts import Parts
 from sfumato.releases.tally import Tally

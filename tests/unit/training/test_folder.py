@@ -54,6 +54,17 @@ def test_resuming_needs_the_same_settings(folder: RunFolder) -> None:
     assert folder.config.read_bytes() == before
 
 
+def test_a_run_of_an_older_version_is_read_and_resumed(folder: RunFolder) -> None:
+    content = json.loads(folder.config.read_bytes())
+    content["settings"] |= {"plan": {"neighbours": "zero-out"}, "course": {"optimiser": "sgd"}}
+    folder.config.write_text(json.dumps(content))
+    now = SETTINGS | {"plan": {"neighbors": "zero-out"}, "course": {"optimizer": "sgd"}}
+    assert folder.settings() == json.loads(json.dumps(now))
+    folder.begin(now, resume=True)
+    with pytest.raises(CannotResume, match="another course"):
+        folder.begin(now | {"course": {"optimizer": "adam"}}, resume=True)
+
+
 def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
