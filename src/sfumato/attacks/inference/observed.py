@@ -218,7 +218,7 @@ class Truth:
 
 
 def observe(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed, Truth]:
-    """Take a privatized text apart into what an attacker sees and what he wants to know."""
+    """Take a privatized text apart into what an attacker sees and what they want to know."""
     mechanisms = target.mechanisms
     space = mechanisms[0].points.space
     spelling = Spelling(space, mechanisms[0].case)

@@ -312,12 +312,12 @@ _KNOWS = (
     "The attacker has the texts in question and can ask the model for the probability of each "
     "token."
 )
-_KNOWS_MEAN = f"For 'advantage {YEOM}' he knows the mean loss on the training texts."
+_KNOWS_MEAN = f"For 'advantage {YEOM}' they know the mean loss on the training texts."
 _KNOWS_OTHERS = (
-    "For some signals he also has models of the same kind, and knows which of the texts these "
+    "For some signals they also have models of the same kind, and know which of the texts these "
     "were trained on."
 )
-_KNOWS_FORMAT = "For the secrets he knows their format and guesses among candidates."
+_KNOWS_FORMAT = "For the secrets they know the format and guess among candidates."
 _DIFFER = (
     "members and others differ by themselves: a classifier that never saw the model tells them "
     "apart, so the figures above partly measure that"
