@@ -183,7 +183,7 @@ def frequencies(count: int) -> NDArray[np.float64]:
 def best(scores: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     """The places of the highest scores in the flat array; of equal ones the later in the list.
 
-    Frequent words come first, so ties are counted against whoever guesses those.
+    Frequent words come first, so ties count against the attacker who guesses those.
 
     >>> best(np.array([[1.0, 3.0], [2.0, 3.0]]), 3).tolist()
     [3, 1, 2]

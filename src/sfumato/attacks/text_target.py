@@ -2,8 +2,8 @@
 
 Policy, mechanism, level and vectors stand in the side file because they are no secret: a guarantee
 that needed them hidden would be none. So an attacker has them, and the mechanism is built again
-from there. Not in the side file is what may be private: a pattern, a word list. Whoever evaluates
-an attack gives those anew.
+from there. Not in the side file is what may be private: a pattern, a word list. The person who
+evaluates an attack gives those anew.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TextTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What whoever evaluates an attack knows besides the side file.
+    """What the person who evaluates an attack knows besides the side file.
 
     ``policy`` is written as on the command line, several with ' + ' between and what is excepted
     after ' − ' (or ' - '); ``vectors`` is a file.

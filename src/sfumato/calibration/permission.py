@@ -1,8 +1,8 @@
 """What a level may be chosen by.
 
 Why a choice is a release
-    Whoever sees that ε = 3 was chosen learns that the figures at 3 met the target and those at 5
-    did not. The figures were computed from the text and from who is in it, without noise, so no
+    Somebody who sees that ε = 3 was chosen learns that the figures at 3 met the target and those at
+    5 did not. The figures were computed from the text and from who is in it, without noise, so no
     guarantee of what is made with the chosen level covers the choice.
 
 Why it is refused and not charged

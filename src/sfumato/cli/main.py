@@ -175,7 +175,7 @@ def _failed(error: Exception) -> int:
 
 
 def _pipe_closed() -> int:
-    """Success if whoever read our results has left: there is nobody to tell.
+    """Success if the reader of our results has left: there is nobody to tell.
 
     A command that has a file to write has written it before it shows results, so results are all
     that can be missing.

@@ -2,7 +2,7 @@
 
     SfumatoError
     ├── InvalidArgument (ValueError)         a setting outside what is allowed
-    │   ├── UnknownName                      a name nobody has, with the nearest one
+    │   ├── UnknownName                      a name that is not known, with the nearest one
     │   └── UnsupportedLayer                 a layer whose per-example gradients are not known
     │       └── CoupledRows                  examples of a batch that influence each other
     ├── BadInput (ValueError)                the data are not what was announced
@@ -14,8 +14,8 @@
     │   ├── UndecodableText                  bytes that are not in the stated encoding
     │   └── UnknownWords                     words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)              reading or writing did not work
-    │   ├── MissingModel                     a model that is neither here nor to be had
-    │   ├── OutputExists                     somebody's file stands where ours should go
+    │   ├── MissingModel                     a model neither on this machine nor on the hub
+    │   ├── OutputExists                     a file stands where ours should go
     │   ├── InputChanged                     the input was changed while it was read
     │   └── CannotResume                     finished parts are another run's, or damaged
     ├── MissingExtra (ImportError)           an optional dependency is not installed
@@ -44,7 +44,7 @@ class InvalidArgument(SfumatoError, ValueError):
 
 
 class UnknownName(InvalidArgument):
-    """A name nobody has."""
+    """A name that is not known."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         self.kind, self.given, self.known = kind, given, sorted(known)
@@ -99,7 +99,7 @@ class StorageFailed(SfumatoError, OSError):
 
 
 class MissingModel(StorageFailed):
-    """A model or tokenizer that is neither on this machine nor to be had from the hub."""
+    """A model or tokenizer that is neither on this machine nor available from the hub."""
 
 
 class OutputExists(StorageFailed):
@@ -107,7 +107,7 @@ class OutputExists(StorageFailed):
 
 
 class InputChanged(StorageFailed):
-    """The input was changed while it was read; what came of it mixes two inputs."""
+    """The input was changed while it was read; what was made of it mixes two inputs."""
 
 
 class CannotResume(StorageFailed):

@@ -70,7 +70,7 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
 
 
 def update_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What an older file holds, under the names that its keys and theirs have today.
+    """What an older file holds, with the keys of its first two levels under the names of today.
 
     >>> update_names({"plan": {"neighbours": "zero-out", "units": 6}, "model": "lstm"})
     {'plan': {'neighbors': 'zero-out', 'units': 6}, 'model': 'lstm'}

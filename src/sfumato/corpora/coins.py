@@ -1,6 +1,6 @@
 """Made-up documents that are in a corpus or not, each by a fair coin: what one-run audits need.
 
-Whoever trains on the corpus cannot know which of the documents are in it without having learned it
+A model can only know which of the documents are in its corpus by having learned it
 from the model. So the number of right guesses about the coins bounds epsilon from below (Steinke,
 Nasr and Jagielski 2023). The documents are words drawn at random from a public list: nobody's
 words, unlike everything else in the corpus, and unlike each other.

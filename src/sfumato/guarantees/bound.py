@@ -21,7 +21,7 @@ from sfumato.core.json import write_number
 class EmpiricalBound:
     """No epsilon below ``epsilon`` can be true of what was compared.
 
-    ``confidence`` is the probability with which a measurement of this kind speaks the truth; a
+    ``confidence`` is the probability with which a measurement of this kind is right; a
     bound computed from known probabilities has confidence 1 and no ``samples``.
 
     >>> seen = EmpiricalBound(epsilon=2.5, compared="two words", confidence=0.99, samples=20_000)

@@ -86,7 +86,7 @@ class Guarantee:
         return replace(self, uncovered=_merge(self.uncovered, uncovered))
 
     def reproducible(self) -> Guarantee:
-        """The same guarantee, stamped: whoever knows the seed can undo the noise."""
+        """The same guarantee, not for release: anyone who knows the seed can undo the noise."""
         return replace(self.leaking(SEED_LEAK), for_release=False)
 
     def then(self, other: Guarantee) -> Guarantee:
@@ -118,7 +118,7 @@ class Guarantee:
         )
 
     def _refuse_another_policy(self, other: Guarantee) -> None:
-        """What one policy finds and what another one of its name finds are two promises."""
+        """Guarantees about two policies do not add up, even if the policies have the same name."""
         selective = self.notion is Notion.SELECTIVE_DP
         known = all(bool(one.policy or one.about) for one in (self, other))
         if (selective and not known) or bool(self.policy) != bool(other.policy):

@@ -80,7 +80,7 @@ class Regex:
     """What a regular expression (of the ``regex`` module) matches.
 
     ``seconds`` is how much of a processor's time a document may take; it changes nothing in what is
-    found, for whoever exceeds it gets an error and no spans.
+    found, because exceeding it gives an error and no spans.
     """
 
     pattern: str = field(repr=False)

@@ -92,7 +92,7 @@ _NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be ca
 
 
 def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
-    """Whether a value is of one of the types; a whole number is a number, if it is not endless."""
+    """Whether a value is of one of the types; a whole number of 64 bits counts as a number."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int):
