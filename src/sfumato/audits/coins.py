@@ -1,7 +1,7 @@
 """Audit a trained model with one run: guess which made-up documents it was trained on.
 
 Guarantee
-    ``one_run`` speaks the truth with probability ``confidence`` whatever the model, the attack and
+    ``one_run`` holds with probability ``confidence`` whatever the model, the attack and
     the influence of documents on each other: if training is (ε, δ)-differentially private for
     adding or removing a document, it exceeds ε with probability 1 − confidence at most.
 

@@ -10,11 +10,9 @@ or lines, never in one. The rule for the end of a sentence is careful rather tha
 stop after an initial or a common abbreviation, or before a small letter, is not taken for one.
 The separators that an insertion brings along are remembered, so ``remove`` gives back the text.
 
-The manifest that planting wrote, read back: which canaries, and how often each.
-
-Reading is strict. A manifest that was edited by hand may count a canary under the wrong number of
-repetitions, and a figure measured on it would look like any other; so whatever does not agree with
-itself is refused, by the file's name and the number of the canary.
+Reading a manifest back is strict. One that was edited by hand may count a canary under the wrong
+number of repetitions, and a figure measured on it would look like any other; so a manifest that
+contradicts itself is refused, by the file's name and the number of the canary.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where in a file the text stands, and how the file is encoded.
+"""Where in a file the text stands, how the file is encoded, and the error for a missing field.
 
-Saying that a field is missing, without saying what the record holds.
+The error says which field is missing and never what the record holds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plain text: one document per line, or the whole file as one document.
 
-Lines of a byte stream, decoded, with errors that give the place and not the content.
+Lines are decoded here for all formats, with errors that give the place and not the content.
 """
 
 from __future__ import annotations
