@@ -1,9 +1,9 @@
 """Made-up documents that are in a corpus or not, each by a fair coin: what one-run audits need.
 
-A model can only know which of the documents are in its corpus by having learned it
-from the model. So the number of right guesses about the coins bounds epsilon from below (Steinke,
-Nasr and Jagielski 2023). The documents are words drawn at random from a public list: nobody's
-words, unlike everything else in the corpus, and unlike each other.
+Somebody who has not seen the coins can only learn from a model which of the documents are in the
+corpus that it was trained on. So the number of right guesses about the coins bounds epsilon from
+below (Steinke, Nasr and Jagielski 2023). The documents are words drawn at random from a public
+list: nobody's words, unlike everything else in the corpus, and unlike each other.
 """
 
 from __future__ import annotations
