@@ -118,7 +118,7 @@ def at_keep(
 
 
 def _unfit(name: str, space: Space) -> Skipped | None:
-    """Why a mechanism cannot be compared with word mechanisms; None if it can."""
+    """Why a mechanism has no place in a comparison of word mechanisms, if it has none."""
     find("mechanisms", name)
     if name in word_mechanisms():
         return None
