@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.load import KINDS, LoadedModel, load_model
@@ -136,7 +137,7 @@ class Request:
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
-            "epsilon": _write(self.privacy.epsilon),
+            "epsilon": write_number(self.privacy.epsilon),
             "corpus": self.corpus,
             "plan": plan.as_dict(),
             "course": dict(self.course.as_dict()),
@@ -203,7 +204,7 @@ def train(
     # From here on the run counts as finished.
     folder.write_guarantee(
         guarantee,
-        {"plan": plan.as_dict(), "epsilon_planned": _write(request.privacy.epsilon)}
+        {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
         | _beside(plan),
     )
     folder.clear()
@@ -289,7 +290,7 @@ def _beside(plan: AnyPlan) -> dict[str, Any]:
 
 def _compute_spending(plan: AnyPlan) -> list[dict[str, Any]]:
     """The cost of a run as rows; nothing in them depends on the text."""
-    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": _write(plan.epsilon())}
+    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(plan.epsilon())}
     if plan.private:
         values["delta"] = plan.delta
     return [
@@ -300,10 +301,6 @@ def _compute_spending(plan: AnyPlan) -> list[dict[str, Any]]:
 
 def _stamp(guarantee: Guarantee, randomness: Randomness) -> Guarantee:
     return guarantee if randomness.for_release else guarantee.reproducible()
-
-
-def _write(level: float) -> float | str:
-    return "inf" if math.isinf(level) else level
 
 
 def _digest(tokenizer: Tokenizer) -> str:

@@ -55,7 +55,7 @@ class Training:
         one_of("method", self.method, METHODS)
         if self.epsilon is None and self.method not in WITHOUT_NOISE:
             raise InvalidArgument(
-                f"epsilon (--epsilon) is missing: the method {self.method} needs a level (or inf, "
+                f"`epsilon=...` is missing: the method {self.method} needs a level (or inf, "
                 "for no privacy)"
             )
 

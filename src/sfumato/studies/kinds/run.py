@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.errors import CannotResume
-from sfumato.core.files import read_object
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.delta import caution, resolve_delta
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.bounds import COMPUTABLE_NORM, Clipping
@@ -280,9 +281,8 @@ class InterleavedPlan:
             updates=self.epochs * self.updates,
             delta=self.delta,
         )
-        written: float | str = "inf" if math.isinf(level) else level
         why = _NOT_PROVEN[self.interleaving.state]
-        return {"epsilon": written, "delta": self.delta, "proven": False, "why": why}
+        return {"epsilon": write_number(level), "delta": self.delta, "proven": False, "why": why}
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
