@@ -173,11 +173,6 @@ def selection_from(
     return {"levels": level_policies([_level(given) for given in levels], excepts, settings)}
 
 
-def policy_of_level(given: str) -> str:
-    """What stands behind the level: the policy as it was typed."""
-    return given.partition("=")[2]
-
-
 def _level(given: str) -> tuple[float, str]:
     epsilon, _, policy = given.partition("=")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +10,6 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import note, print_json
-
-# Policies whose name says all there is to say about them.
-_PUBLIC = re.compile(r"[\w-]+|pii:[\w, -]+")
 
 
 def privatize(  # noqa: PLR0913  # a command's options are its parameters
@@ -79,9 +75,6 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
         workers=workers,
         resume=resume,
         overwrite=overwrite,
-        private=_private(
-            [*policy, *exclude, *map(options.policy_of_level, level)], settings, vectors, seed
-        ),
     )
     _check_formats(job.source.format.name, output, file_format)
     try:
@@ -91,21 +84,6 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             note("finished parts are kept; --resume goes on from there")
         raise
     _report(summary, job.streams, json)
-
-
-def _private(
-    policies: list[str], settings: list[str], vectors: str | None, seed: int | None
-) -> str:
-    """What must not change on resuming but may not be written down; empty if there is nothing."""
-    arguments = [spec for spec in policies if not _PUBLIC.fullmatch(spec)]
-    files = [spec.partition(":")[2] for spec in arguments if spec.startswith("lexicon:")]
-    files += [given.partition("=")[2] for given in settings if given.startswith("key_file=")]
-    stamps = []
-    for path in (Path(name) for name in (*files, *([vectors] if vectors else []))):
-        status = path.stat() if path.exists() else None
-        stamps.append((str(path), status and status.st_size, status and status.st_mtime_ns))
-    kept = (arguments, settings, stamps, seed)
-    return repr(kept) if arguments or settings or stamps or seed is not None else ""
 
 
 def _check_formats(name: str, output: Path, file_format: str | None) -> None:

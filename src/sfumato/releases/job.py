@@ -39,10 +39,7 @@ from sfumato.text.words import Words
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to read, where to write, and how.
-
-    ``private`` names settings that must be the same on resuming but may not be written down.
-    """
+    """What to read, where to write, and how."""
 
     source: Source
     target: Path
@@ -50,7 +47,6 @@ class Job:
     workers: int = 1
     resume: bool = False
     overwrite: bool = False
-    private: str = ""
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
@@ -113,11 +109,8 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
     try:
         _refuse(job)
-        if job.resume and not privatizer.resumable:
-            raise CannotResume(
-                "the key of a run is forgotten when it ends, so the rest would have other "
-                "surrogates; with --set key_file=FILE runs can be resumed, --overwrite starts again"
-            )
+        if job.resume:
+            _refuse_resuming(privatizer)
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         return _stream(job, privatizer) if job.streams else _in_parts(job, privatizer)
@@ -139,7 +132,7 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         for part in finished:
             output.write(part.content)
             tally.add(part.tally)
-    summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+    summary = _summary(job, privatizer, tally, input_)
     _write_side(job, summary)
     return summary
 
@@ -147,8 +140,9 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts, input_ = Parts.beside(job.target), Input.of(job.source)
     claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
-    private = {"policy or settings": job.private}
-    with parts.opened(claims, private, afresh=not job.resume):
+    # Without an identity the parts are of no use later, and are removed when the run stops.
+    identity = privatizer.identity.spelled if privatizer.identity is not None else ""
+    with parts.opened(claims, {"policy or settings": identity}, afresh=not job.resume):
         if parts.completed:
             _put_in_place(job, parts)
             return (read_json(job.side) if job.side else {}) | {"already_finished": True}
@@ -163,7 +157,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
-        summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+        summary = _summary(job, privatizer, tally, input_)
         _put_together(job, parts, count, summary)
         _put_in_place(job, parts)
     return summary
@@ -173,9 +167,32 @@ def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     return privatizer.public_settings() | job.source.settings()
 
 
-def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
+def _public_code(privatizer: Privatizer) -> str | None:
+    """What a side file may tell of the identity: nothing if any of it is private."""
+    return None if privatizer.identity is None else privatizer.identity.public_code
+
+
+def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> dict[str, Any]:
     summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
-    return summary | {"settings": _settings(job, privatizer)}
+    return summary | {
+        "settings": _settings(job, privatizer),
+        "identity": _public_code(privatizer),
+        "input": input_.changed,
+    }
+
+
+def _refuse_resuming(privatizer: Privatizer) -> None:
+    if privatizer.unidentified is not None:
+        raise CannotResume(
+            f"{privatizer.unidentified} does not say what it is, so nobody can tell whether it is "
+            "the one that the run began with; give it a method identity() (a mechanism can also be "
+            "a frozen dataclass), or start again with --overwrite"
+        )
+    if not privatizer.resumable:
+        raise CannotResume(
+            "the key of a run is forgotten when it ends, so the rest would have other "
+            "surrogates; with --set key_file=FILE runs can be resumed, --overwrite starts again"
+        )
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -184,12 +201,13 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         summary = read_object(job.side, "a side file") if job.side else {}
     except SfumatoError:
         summary = {}
-    if job.private:
+    code = _public_code(privatizer)
+    if code is None:
         raise CannotResume(
             f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
             "key or seed cannot be told; --overwrite starts again"
         )
-    if summary.get("settings") != _settings(job, privatizer):
+    if (summary.get("settings"), summary.get("identity")) != (_settings(job, privatizer), code):
         raise CannotResume(
             f"{job.target} is finished, but with other settings; --overwrite starts again"
         )
