@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError, UnknownName
+from sfumato.catalog import entries
+from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError
 from sfumato.core.files import read_object, reading
+from sfumato.core.own_code import names_code
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
@@ -102,14 +104,13 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     """A privatized file and, from its side file, the release that made it."""
     settings, content = _read(side_path(path))
     name = str(settings.get("mechanism"))
-    try:
-        baseline = is_baseline(name)
-    except UnknownName:
+    # A side file may come from anybody: what it names is looked up, and no code of it is run.
+    if name not in entries("mechanisms"):
         raise MissingInput(
             f"{side_path(path)} names the mechanism {name!r}, which is none of the catalog; build "
             "a TextTarget in Python, with the mechanism itself"
-        ) from None
-    if baseline:
+        )
+    if is_baseline(name):
         raise MissingInput(
             f"{path} was made by {name!r}, which puts one mask in the place of a whole stretch: "
             "there is no replacement for each word. Privatize with a word mechanism: "
@@ -184,9 +185,10 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     if levels and known.policy:
         raise InvalidArgument("the side file gives a policy for each level; policy cannot be set")
     if levels:
-        levels = [(epsilon, _read_stated(str(policy))) for epsilon, policy in levels]
+        levels = [(epsilon, _read_recorded(str(policy))) for epsilon, policy in levels]
     else:
-        chosen = {"policy": _read_stated(recorded), "epsilon": settings.get("epsilon")}
+        read = _read_stated if known.policy else _read_recorded
+        chosen = {"policy": read(recorded), "epsilon": settings.get("epsilon")}
     return Privatizer(
         mechanism=name,
         levels=levels,
@@ -197,6 +199,11 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
         settings=settings.get("mechanism_settings") or {},
         **chosen,
     )
+
+
+def _read_recorded(written: str) -> Policy:
+    """The policy that a side file names; no code of it is run."""
+    return _read_stated("" if names_code(written) else written)
 
 
 def _read_stated(written: str) -> Policy:

@@ -39,6 +39,7 @@ from sfumato.cli import (
 )
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
 from sfumato.core.errors import SfumatoError
+from sfumato.core.own_code import blame
 
 app = typer.Typer(
     name="sfumato",
@@ -201,10 +202,13 @@ def _unexpected(error: Exception) -> int:
     if type(error).__name__ == "Abort":
         return _say("interrupted", INTERRUPTED)
     # The message of an unforeseen error may hold private text, so only its place is shown.
-    frames = traceback.extract_tb(error.__traceback__)
-    places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exc()
+    theirs = blame(error)
+    if theirs is not None:
+        return _say(str(theirs), theirs.exit_code)
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     return _say(
         f"internal error: {type(error).__name__} at {places}; set SFUMATO_DEBUG=1 to see all "
         "of it (that may print private text)",

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.catalog import find
+from sfumato.catalog import entries
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.build import build, is_baseline, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
 from sfumato.metrics.protection import Watched
@@ -119,8 +119,8 @@ def at_keep(
 
 def _unfit(name: str, space: Space) -> Skipped | None:
     """Why a mechanism has no place in a comparison of word mechanisms, if it has none."""
-    find("mechanisms", name)
-    if name in word_mechanisms():
+    own = name not in entries("mechanisms")
+    if name in word_mechanisms() or (own and not is_baseline(name)):
         return None
     try:
         build(name, space=space, epsilon=1.0)

@@ -15,6 +15,7 @@ from sfumato.catalog import entries
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.keys import Key
+from sfumato.core.own_code import OwnClass
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import exact
@@ -62,7 +63,8 @@ def public_settings(privatizer: Privatizer) -> dict[str, Any]:
 def name_of(mechanism: object) -> str:
     """How a mechanism is called, given as a name or as an object: by the catalog, or its class."""
     if isinstance(mechanism, str):
-        return mechanism
+        own = OwnClass.read(mechanism)
+        return mechanism if own is None else own.name.lower()
     kind = type(mechanism.points if isinstance(mechanism, OverVocabulary) else mechanism)
     place = f"{kind.__module__}:{kind.__qualname__}"
     named = (name for name, entry in entries("mechanisms").items() if entry.target == place)
