@@ -130,12 +130,16 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     )
 
 
-def policy_of(written: str) -> Policy:
+def policy_of(written: str, *, typed: bool = False) -> Policy:
     """A policy from its spec, or from the name that a side file shows.
+
+    A side file may come from anybody: only what a user has ``typed`` may name code to be run.
 
     >>> policy_of("digits + pii − everything").name
     '(digits + pii) − everything'
     """
+    if names_code(written) and not typed:
+        raise InvalidArgument("a side file names a policy; it cannot bring one along")
     chosen, *without = _sides(written)
     if len(without) > 1:
         raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
@@ -185,10 +189,10 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     if levels and known.policy:
         raise InvalidArgument("the side file gives a policy for each level; policy cannot be set")
     if levels:
-        levels = [(epsilon, _read_recorded(str(policy))) for epsilon, policy in levels]
+        levels = [(epsilon, _read_stated(str(policy))) for epsilon, policy in levels]
     else:
-        read = _read_stated if known.policy else _read_recorded
-        chosen = {"policy": read(recorded), "epsilon": settings.get("epsilon")}
+        policy = _read_stated(recorded, typed=bool(known.policy))
+        chosen = {"policy": policy, "epsilon": settings.get("epsilon")}
     return Privatizer(
         mechanism=name,
         levels=levels,
@@ -201,14 +205,9 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     )
 
 
-def _read_recorded(written: str) -> Policy:
-    """The policy that a side file names; no code of it is run."""
-    return _read_stated("" if names_code(written) else written)
-
-
-def _read_stated(written: str) -> Policy:
+def _read_stated(written: str, *, typed: bool = False) -> Policy:
     try:
-        return policy_of(written)
+        return policy_of(written, typed=typed)
     except SfumatoError:
         # What was written may hold a pattern: it is not repeated.
         pass

@@ -30,8 +30,8 @@ AllowOption = Annotated[
     typer.Option(
         "--allow-path",
         metavar="PATH",
-        help="A file or folder outside the study's own that it may use, or a file of code that it may "
-        "run (named itself, wherever it stands); repeat for several.",
+        help="A file or folder outside the study's own that it may use, or a file of code that it "
+        "may run (named itself, wherever it stands); repeat for several.",
     ),
 ]
 SOME_FAILED = 1

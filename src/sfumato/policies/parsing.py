@@ -12,7 +12,7 @@ settings are not those of the constructor, a class method ``from_settings`` take
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, get_type_hints
@@ -42,34 +42,33 @@ def parse_policy(spec: str, settings: Mapping[str, object] = NO_SETTINGS) -> Pol
 
 
 def combine_policies(
-    specs: Sequence[str],
-    excepts: Sequence[str] = (),
+    specs: Sequence[str | Policy],
+    excepts: Sequence[str | Policy] = (),
     settings: Mapping[str, object] = NO_SETTINGS,
 ) -> Policy:
-    """The union of some policies without the union of others."""
+    """The union of some policies, given by their specs or as objects, without that of others."""
     if not specs:
         raise InvalidArgument("name at least one policy")
-    _check_owners(settings, {name for spec in (*specs, *excepts) for name in _names(spec)})
-    found = _together([_parse(spec, settings) for spec in specs])
+    _check_owners(settings, _all_names([*specs, *excepts]))
+    found = _together([_made(spec, settings) for spec in specs])
     if not excepts:
         return found
-    return Minus(found, _together([_parse(spec, settings) for spec in excepts]))
+    return Minus(found, _together([_made(spec, settings) for spec in excepts]))
 
 
 def level_policies(
-    levels: Sequence[tuple[float, str]],
-    excepts: Sequence[str] = (),
+    levels: Sequence[tuple[float, str | Policy]],
+    excepts: Sequence[str | Policy] = (),
     settings: Mapping[str, object] = NO_SETTINGS,
 ) -> list[tuple[float, Policy]]:
     """A policy for each level, without what is excepted; a setting may belong to any of them."""
     if not levels:
         raise InvalidArgument("name at least one level")
-    specs = [*(spec for _, spec in levels), *excepts]
-    _check_owners(settings, {name for spec in specs for name in _names(spec)})
-    found = [(epsilon, _parse(spec, settings)) for epsilon, spec in levels]
+    _check_owners(settings, _all_names([*(spec for _, spec in levels), *excepts]))
+    found = [(epsilon, _made(spec, settings)) for epsilon, spec in levels]
     if not excepts:
         return found
-    without = _together([_parse(spec, settings) for spec in excepts])
+    without = _together([_made(spec, settings) for spec in excepts])
     return [(epsilon, Minus(policy, without)) for epsilon, policy in found]
 
 
@@ -185,6 +184,18 @@ def _names(spec: str) -> set[str]:
     name, argument = _split(spec)
     inner = _names(argument) if argument and _Kind.of(name).holds_policy else set()
     return {name} | inner
+
+
+def _all_names(specs: Iterable[str | Policy]) -> set[str]:
+    return {name for spec in specs if isinstance(spec, str) for name in _names(spec)}
+
+
+def _made(given: str | Policy, settings: Mapping[str, object]) -> Policy:
+    if isinstance(given, str):
+        return _parse(given, settings)
+    if not isinstance(given, Policy):
+        raise InvalidArgument("a policy is a name, or an object with a name and find")
+    return given
 
 
 def _check_owners(settings: Mapping[str, object], names: set[str]) -> None:

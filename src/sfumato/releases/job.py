@@ -248,9 +248,8 @@ def _finish_parts(
 
 def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
     """A chunk of as many documents and words as its part came of is taken for the same."""
-    documents = chunk.documents()
-    words = sum(len(Words.of(one.text)) for one in documents) if finished.words else 0
-    if (len(documents), words) != (finished.documents, finished.words):
+    words = sum(len(Words.of(one.text)) for one in chunk.documents()) if finished.words else 0
+    if (len(chunk.texts_per_record()), words) != (finished.documents, finished.words):
         raise CannotResume(
             "cannot resume: input changed since the run began; --overwrite starts again"
         )
@@ -272,7 +271,8 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
     randomness = shared.privatizer.randomness.stream(index)
     results = shared.selective.privatize(chunk.documents(), randomness)
-    tally = Tally.of(results)
+    # A record is a document, however many texts it has: what it costs is the sum over all of them.
+    tally = Tally.of(results, chunk.texts_per_record())
     if not replaces_words(shared.privatizer):
         # Parts stay on disk when a run is killed: how many words a mask hides must not be there.
         tally = tally.of_places()

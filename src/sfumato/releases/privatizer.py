@@ -87,7 +87,7 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
     }
 
 
-PolicyLike = str | Sequence[str] | Policy
+PolicyLike = str | Policy | Sequence[str | Policy]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -334,11 +334,9 @@ class Privatizer:
 def _policy(policy: object) -> Policy:
     from sfumato.policies.parsing import combine_policies
 
-    if isinstance(policy, str):
+    if isinstance(policy, (str, Policy)):
         return combine_policies([policy])
-    if isinstance(policy, Policy):
-        return policy
-    if isinstance(policy, (list, tuple)) and all(isinstance(one, str) for one in policy):
+    if isinstance(policy, (list, tuple)) and all(isinstance(o, (str, Policy)) for o in policy):
         return combine_policies(policy)
     raise InvalidArgument("policy must be a name, several names, or a policy")
 

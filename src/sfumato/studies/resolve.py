@@ -369,7 +369,7 @@ def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
     for key, allowed in _CHOICES.items():
         if key in settings:
             one_of(key, settings[key], allowed)
-    if not is_dataclass(component):
+    if not is_dataclass(component) or not isinstance(component, type):
         return  # its settings are looked at when it is made
     known = settings_of(component, {"space": None, "epsilon": None})
     for key in own:

@@ -221,6 +221,7 @@ def test_python_takes_it(own: str, small_space: Space) -> None:
 def test_names_of_files_are_never_run(own: str, tmp_path: Path) -> None:
     """What a side file names is looked up; a stranger may have written it."""
     from sfumato.attacks.text_target import Known, open_text
+    from sfumato.reports.originals import read_stated_policy
 
     target = tmp_path / "soft.jsonl"
     target.write_text('{"text": "a"}\n')
@@ -241,6 +242,8 @@ def test_names_of_files_are_never_run(own: str, tmp_path: Path) -> None:
         (tmp_path / "soft.jsonl.guarantee.json").write_text(json.dumps(side))
         with pytest.raises(SfumatoError):
             open_text(target, [], Known())
+        if "mechanism" not in change:
+            assert read_stated_policy(side["settings"]) is None
         assert not (tmp_path / "sprung").exists()
     # The trap would have worked: what a user types is run.
     with pytest.raises(UnknownName):

@@ -75,7 +75,8 @@ def refuses(job: Job, begun: Privatizer, resumed: Privatizer) -> bool:
 
 def words(policy: Any = "everything", **more: Any) -> Make:
     def make(space: Space) -> Privatizer:
-        return Privatizer(policy=policy, **({"epsilon": 1, "vectors": space} | more))
+        given: dict[str, Any] = {"epsilon": 1, "vectors": space} | more
+        return Privatizer(policy=policy, **given)
 
     return make
 
