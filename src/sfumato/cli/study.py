@@ -30,7 +30,8 @@ AllowOption = Annotated[
     typer.Option(
         "--allow-path",
         metavar="PATH",
-        help="A file or folder outside the study's own that it may use; repeat for several.",
+        help="A file or folder outside the study's own that it may use, or a file of code that it "
+        "may run (named itself, wherever it stands); repeat for several.",
     ),
 ]
 SOME_FAILED = 1
@@ -123,7 +124,7 @@ def check(
 
     Example: sfumato study check names.toml
     """
-    from sfumato.studies.doors import OUTSIDE, Doors
+    from sfumato.studies.doors import CODE, OUTSIDE, Doors
     from sfumato.studies.runner import passages
     from sfumato.studies.spec import read_study
 
@@ -137,6 +138,12 @@ def check(
                 markup=False,
                 soft_wrap=True,
             )
+    if any(one.where == CODE for one in found):
+        note(
+            "the study runs code of its own, and nothing was looked at beyond it: read that file, "
+            "then check again with --allow-path and the file itself"
+        )
+        raise typer.Exit(SOME_FAILED)
     if any(one.where == OUTSIDE for one in found):
         note("the study runs with --allow-path for what is outside, if you want it to")
         raise typer.Exit(SOME_FAILED)

@@ -16,6 +16,7 @@ from sfumato.core.errors import InvalidArgument, UnknownName
 # What a setting is for, beside its type: code that takes settings from a stranger's file looks
 # here.
 READS, WRITES, NAMES_POLICY = "reads", "writes", "names a policy"
+RUNS = "runs"  # a file with code
 FileToRead = Annotated[str, READS]
 """A file or folder that is read, or a name that may be one."""
 FolderToFill = Annotated[str, WRITES]

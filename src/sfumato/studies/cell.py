@@ -26,9 +26,12 @@ from typing import Any
 from sfumato.attacks.text_target import policy_with_files
 from sfumato.core.errors import StorageFailed
 from sfumato.core.json import write_number
-from sfumato.core.settings import NAMES_POLICY, READS, purposes
+from sfumato.core.own_code import OwnClass
+from sfumato.core.settings import NAMES_POLICY, READS, RUNS, purposes
 from sfumato.studies.spec import CorpusSettings, Study
 
+# The setting of a cell that says which version of somebody's own code it is computed with.
+CODE = "code"
 # Raised when a computation here changes what it gives for the same settings.
 SCHEMA = 3
 CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
@@ -99,14 +102,20 @@ class Cell:
 _DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
 
 
-def file_identity(study: Study, written: str) -> dict[str, Any]:
+def file_identity(study: Study, written: str, purpose: str = READS) -> dict[str, Any]:
     """A file, or a folder with a model in it, as it stands now."""
-    path = study.path(written)
+    path = study.path(written, purpose)
     if not path.exists():
         raise StorageFailed(f"there is no file {path}, which the study names")
     inside = path / "config.json"
     changed = (inside if inside.is_file() else path).stat().st_mtime_ns
     return {"path": written, "changed": changed}
+
+
+def code_identity(study: Study, name: str) -> dict[str, Any]:
+    """The file of a component that is the study's own; nothing for one of the catalog."""
+    own = OwnClass.read(name)
+    return {} if own is None else {CODE: file_identity(study, str(own.path), RUNS)}
 
 
 def place_files(

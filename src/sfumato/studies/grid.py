@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.settings import configure
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
-from sfumato.studies.cell import Cell, corpus_settings, find_named_files
+from sfumato.studies.cell import Cell, code_identity, corpus_settings, find_named_files
 from sfumato.studies.measures import check_measure
 from sfumato.studies.resolve import (
     LINKED,
@@ -61,7 +60,7 @@ class _Builder:
         _refuse_too_many(study, [point for point, _ in self.points])
         _refuse_two_in_one_place(study, [point for point, _ in self.points])
         self.attacks = {
-            name: (configure(find("attacks", name).load(), settings), dict(settings))
+            name: (configure(study.component("attacks", name), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
         for name, settings in study.measures.items():
@@ -135,7 +134,10 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": given} | groups | self._files(type(attack), given),
+                    settings={"settings": given}
+                    | groups
+                    | self._files(type(attack), given)
+                    | code_identity(self.study, name),
                     inputs=(self.corpus, target),
                 )
 

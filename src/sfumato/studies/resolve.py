@@ -18,24 +18,25 @@ Methods that privatize text: what a privatizer is told, checked before anything 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from sfumato.catalog import entries, find
+from sfumato.catalog import entries
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.settings import settings_of
+from sfumato.core.settings import RUNS, settings_of
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
 from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
-from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.privatizer import Privatizer, name_of
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.studies.cell import file_identity, place_files
+from sfumato.studies.cell import code_identity, file_identity, place_files
+from sfumato.studies.doors import CodeNotAllowed
 from sfumato.studies.spec import MethodSettings, Study, check_seeds
 from sfumato.studies.tables import check_table, fitting, table
 from sfumato.training.records import LONG
@@ -128,6 +129,7 @@ def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
         "settings": dict(settings),
     }
     files = [file_identity(study, path) for path in _files(resolved)]
+    files += [file_identity(study, path, RUNS) for path in _code(study, resolved)]
     return resolved | ({"files": files} if files else {})
 
 
@@ -139,11 +141,11 @@ def policy_of(study: Study, resolved: Mapping[str, Any]) -> Policy:
 
 def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
     """The same with files where they are, whatever folder the process works in."""
-    return {
-        "find": [with_files(spec, study.place) for spec in resolved["find"]],
-        "except": [with_files(spec, study.place) for spec in resolved["except"]],
-        "settings": settings_with_files(resolved["settings"], study.place),
-    }
+    found, without = (
+        [with_files(spec, study.place) for spec in resolved[side]] for side in ("find", "except")
+    )
+    settings = settings_with_files(resolved["settings"], study.place, [*found, *without])
+    return {"find": found, "except": without, "settings": settings}
 
 
 def measured_by(study: Study, settings: Any) -> Policy | None:
@@ -160,6 +162,20 @@ def _files(resolved: Mapping[str, Any]) -> list[str]:
     named = [spec.partition(WORD_LIST)[2] for spec in specs if _names_file(spec)]
     set_apart = resolved["settings"].get(WORD_LIST_SETTING)
     return [*named, *([set_apart] if isinstance(set_apart, str) else [])]
+
+
+def _code(study: Study, resolved: Mapping[str, Any]) -> list[str]:
+    """The files with code of the study's own, which a policy names and the study may run."""
+    named: list[str] = []
+
+    def note(written: str, purpose: str) -> str:
+        if purpose == RUNS:
+            named.append(written)
+        return study.place(written, purpose)
+
+    for spec in (*resolved["find"], *resolved["except"]):
+        with_files(spec, note)
+    return named
 
 
 def _names_file(spec: str) -> bool:
@@ -315,8 +331,12 @@ def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, 
             raise InvalidArgument(f"the vectors of {name} must be the path of a file")
         found["vectors"] = file_identity(study, own["vectors"])
     try:
+        if isinstance(own["mechanism"], str):
+            found |= code_identity(study, own["mechanism"])
         policy_of(study, found["policy"])
         _check_mechanism(study, found)
+    except CodeNotAllowed:
+        raise
     except (InvalidArgument, StorageFailed) as error:
         kind = InvalidArgument if isinstance(error, InvalidArgument) else StorageFailed
         raise kind(f"the method {name!r}: {error}") from None
@@ -335,7 +355,9 @@ def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
     mechanism = settings["mechanism"]
     if not isinstance(mechanism, str):
         raise InvalidArgument(f"mechanism={mechanism!r} must be a name")
-    own = place_files(study, find("mechanisms", mechanism).load(), settings.get("settings", {}))
+    component = study.component("mechanisms", mechanism)
+    own = place_files(study, component, settings.get("settings", {}))
+    mechanism = study.component_name(mechanism)
     if is_baseline(mechanism):
         chosen = {key: settings[key] for key in ("epsilon", *_CHOICES) if key in settings}
         vectors = "given" if "vectors" in settings else None
@@ -347,7 +369,9 @@ def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
     for key, allowed in _CHOICES.items():
         if key in settings:
             one_of(key, settings[key], allowed)
-    known = settings_of(find("mechanisms", mechanism).load(), {"space": None, "epsilon": None})
+    if not is_dataclass(component) or not isinstance(component, type):
+        return  # its settings are looked at when it is made
+    known = settings_of(component, {"space": None, "epsilon": None})
     for key in own:
         if key.removesuffix("_") not in known:
-            raise UnknownName(f"setting of {mechanism}", key, known)
+            raise UnknownName(f"setting of {name_of(mechanism)}", key, known)

@@ -30,7 +30,7 @@ from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
 from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
-from sfumato.studies.doors import Passage
+from sfumato.studies.doors import CodeNotAllowed, Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, grid
 from sfumato.studies.locks import hold_lock
@@ -255,6 +255,8 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 def passages(study: Study, output: Path) -> list[Passage]:
     """Everything that a study with listing doors asks for, what it reads first."""
-    grid(study)
+    # Code that is not allowed ends the list: what it would ask for is known once it may run.
+    with suppress(CodeNotAllowed):
+        grid(study)
     study.doors.pass_through(output.resolve().parent, output, WRITES)
     return sorted(study.doors.asked.values(), key=lambda one: (one.purpose, one.path))

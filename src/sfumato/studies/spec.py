@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from sfumato.catalog import entries
+from sfumato.catalog import find
 from sfumato.core.checks import MOST_DOCUMENTS, at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
 from sfumato.core.files import from_home, refuse_existing, write_whole
-from sfumato.core.settings import READS, WRITES
+from sfumato.core.own_code import OwnClass
+from sfumato.core.settings import READS, RUNS, WRITES
 from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.models.name import HUB_NAME
@@ -166,7 +167,7 @@ class Study:
             if name in names:
                 raise InvalidArgument(f"{name!r} is an anchor, not a name for a method")
         for name in self.attacks:
-            _known("attack", name, entries("attacks"))
+            find("attacks", name)
         for name in self.measures:
             _known("measure", name, MEASURES)
         if "perplexity" in self.measures and (self.test is None or self.model is None):
@@ -220,11 +221,20 @@ class Study:
         What is not there is a name (of an installed pipeline, say), unless it is written as a path.
         """
         written_as_path = written.startswith((".", "~", "$")) or "/" in written
-        if purpose == WRITES or written_as_path or self._place(written).exists():
+        if purpose in (WRITES, RUNS) or written_as_path or self._place(written).exists():
             return str(self.path(written, purpose))
         if Path(written).exists():  # whoever gets the name would find this
             self.doors.pass_through(self.folder, Path(written).absolute(), purpose)
         return written
+
+    def component(self, kind: str, name: str) -> Any:
+        """A component by the name that the study gives it; code of its own passes the doors."""
+        return find(kind, self.component_name(name)).load()
+
+    def component_name(self, name: str) -> str:
+        """A name as it is found whatever folder the process works in, if the study may use it."""
+        own = OwnClass.read(name)
+        return name if own is None else own.at(self.path(str(own.path), RUNS))
 
     def model_folder(self, written: str) -> str | None:
         """The folder that a model's name stands for, or nothing if only the hub could know it."""

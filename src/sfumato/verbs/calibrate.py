@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadInput
-from sfumato.verbs.inputs import HasFolder, draws_from, folder_of
+from sfumato.verbs.inputs import Placed, draws_from, path_of
 
 if TYPE_CHECKING:
     from sfumato.calibration.results import Calibration
 
 
 def calibrate(
-    study: str | Path | HasFolder,
+    study: Placed,
     *,
     attack: str | None = None,
     metric: str | None = None,
@@ -35,7 +34,7 @@ def calibrate(
     from sfumato.calibration.select import select
     from sfumato.studies.folder import StudyFolder
 
-    place = folder_of(study)
+    place = path_of(study)
     if place.is_file():
         raise BadInput(
             f"{place} is a file; give the folder that the study was run into, with a study.json "
