@@ -27,14 +27,13 @@ from sfumato.models.bpe import train_bpe
 from sfumato.models.load import load_model
 from sfumato.text.document import Document
 from sfumato.training import run as requests
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
-from sfumato.training.course import Course
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.privacy import Privacy
 from sfumato.training.run import Request, train
+from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (
     SETTINGS,
     Killed,
