@@ -138,7 +138,7 @@ def test_another_release_plugs_in(one_by_one: bool) -> None:
     for update, gradient in zip(moved(Directions(), one_by_one=one_by_one), naive, strict=True):
         assert norm(update) <= 1.0
         assert norm(update) == pytest.approx(1.0, rel=0.02)
-        product = sum(float((update[name] * gradient[name]).sum()) for name in update)
+        product = sum(float((update[name].detach() * gradient[name]).sum()) for name in update)
         assert product == pytest.approx(norm(update) * norm(gradient), rel=1e-4)
     # A twin that clips: a short gradient stays short.
     assert min(map(norm, moved(GaussianRelease(Flat(1.0))))) < 0.5
