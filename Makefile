@@ -28,8 +28,9 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 demo: $(VENV)/.demo
 	$(BIN)/python scripts/demo.py
 
+# Compiled files are kept: without them each of the many processes would compile everything anew.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.dev docs
 	$(BIN)/ruff format --check .

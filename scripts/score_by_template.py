@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfumato.corpora.labeled import Labeled, read_labeled
 from sfumato.policies.pii import Pii
-from sfumato.policies.scoring import score
+from sfumato.policies.scoring import compare_with_gold
 
 
 def template(labeled: Labeled) -> str:
@@ -36,7 +36,7 @@ def main(path: Path) -> None:
     records = list(read_labeled(path))
     for name in ("dev", "held-out"):
         chosen = [record for record in records if half(record) == name]
-        report = score(Pii(), chosen)
+        report = compare_with_gold(Pii(), chosen)
         print(f"{name}: {len(chosen)} records")
         for row in (*report.recall, report.overall_recall):
             print(f"  {row.label:20} {row.found:4} of {row.gold:4}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -18,6 +19,13 @@ from sfumato.vectors.space import Space
 # Speed is measured in benchmarks, never asserted in a test: no example has a deadline.
 settings.register_profile("sfumato", deadline=None, max_examples=60)
 settings.load_profile("sfumato")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays; looking through all of it takes the collector half a second."""
+    gc.collect()
+    gc.freeze()
+
 
 # Seven near-duplicates, one of them shut in by the six others; two pairs; one word far from all.
 SMALL_SPACE = {

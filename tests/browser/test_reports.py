@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 
 CHROMIUM = Path(os.environ.get("SFUMATO_CHROMIUM", "/usr/bin/chromium"))
 READY = "html[data-ready=yes]"
+FOREVER = 1_200_000.0  # milliseconds: it hangs; a busy machine takes long, too
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def browser() -> Iterator[Browser]:
     with sync_api.sync_playwright() as playwright:
         # Inside a container the kernel may not give it a sandbox; the pages are our own.
         chromium = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"], timeout=FOREVER
         )
         yield chromium
         chromium.close()
@@ -45,6 +46,7 @@ class Visit:
     def __init__(self, context: BrowserContext, path: Path) -> None:
         self.said: list[str] = []
         self.requested: list[str] = []
+        context.set_default_timeout(FOREVER)
         self.page: Page = context.new_page()
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))

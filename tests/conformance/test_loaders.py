@@ -18,7 +18,7 @@ ALLOWED = {
     "torch.load": {"training/checkpoints.py"},
     "spacy.load": {"policies/linguistic/pipelines.py"},
     "pickle.load": {"studies/worker.py"},
-    "np.load": {"attacks/membership/shadows.py", "attacks/score_store.py", "vectors/loading.py"},
+    "np.load": {"attacks/membership/shadows.py", "attacks/token_scores.py", "vectors/load.py"},
     "spec_from_file_location": {"audits/named.py"},
     "exec_module": {"audits/named.py"},
 }
@@ -68,7 +68,7 @@ def test_twin_a_loader_elsewhere_is_found(tmp_path: Path, line: str) -> None:
             "A.from_pretrained(f, local_files_only=True, trust_remote_code=given)",
         ),
         ("training/checkpoints.py", "torch.load(f, weights_only=False)"),
-        ("vectors/loading.py", "np.load(f, allow_pickle=True)"),
+        ("vectors/load.py", "np.load(f, allow_pickle=True)"),
     ],
 )
 def test_twin_a_loader_that_does_not_say_so_is_found(tmp_path: Path, path: str, line: str) -> None:

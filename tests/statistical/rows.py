@@ -7,27 +7,39 @@ gives to that interval: a sum of two in one dimension, a quadrature over the ang
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import integrate, special
 
 Points = NDArray[np.float64]
 
 
-def exact_rows(words: Points, inputs: Points, lengths: stats.rv_continuous) -> Points:
+@dataclass(frozen=True)
+class Gamma:
+    """The law of a length; only its tail, for a quadrature asks for that many thousand times."""
+
+    shape: float
+    scale: float
+
+    def sf(self, lengths: Points) -> Points:
+        return np.asarray(special.gammaincc(self.shape, lengths / self.scale))
+
+
+def exact_rows(words: Points, inputs: Points, lengths: Gamma) -> Points:
     """P[output | input] for every input (one per row) and word (one per column)."""
     row = _row_on_a_line if words.shape[1] == 1 else _row_in_a_plane
     return np.stack([row(words, place, lengths) for place in inputs])
 
 
-def _row_on_a_line(words: Points, place: Points, lengths: stats.rv_continuous) -> Points:
+def _row_on_a_line(words: Points, place: Points, lengths: Gamma) -> Points:
     right, left = (along_ray(words, place, np.array([side]), lengths) for side in (1.0, -1.0))
     return (right + left) / 2
 
 
-def _row_in_a_plane(words: Points, place: Points, lengths: stats.rv_continuous) -> Points:
+def _row_in_a_plane(words: Points, place: Points, lengths: Gamma) -> Points:
     def density(angle: float) -> Points:
         ray = np.array([np.cos(angle), np.sin(angle)])
         return along_ray(words, place, ray, lengths) / (2 * np.pi)
@@ -40,7 +52,7 @@ def _row_in_a_plane(words: Points, place: Points, lengths: stats.rv_continuous) 
     return np.asarray(row)
 
 
-def along_ray(words: Points, place: Points, ray: Points, lengths: stats.rv_continuous) -> Points:
+def along_ray(words: Points, place: Points, ray: Points, lengths: Gamma) -> Points:
     """What each word gets of the lengths along one ray."""
     # |place + r·ray − y|² <= |place + r·ray − z|²  means  2r·ray·(z − y) <= |p − z|² − |p − y|².
     slopes = 2 * (words @ ray)
@@ -54,7 +66,8 @@ def along_ray(words: Points, place: Points, ray: Points, lengths: stats.rv_conti
     never = ((rise == 0) & (room < 0)).any(axis=1)
     empty = never | (until <= since)
     # Far out both values are close to one; the difference of the tails keeps all digits.
-    return np.where(empty, 0.0, lengths.sf(since) - lengths.sf(np.maximum(until, since)))
+    tails = lengths.sf(np.stack([since, np.maximum(until, since)]))
+    return np.where(empty, 0.0, tails[0] - tails[1])
 
 
 def _corners(words: Points, place: Points) -> list[float]:

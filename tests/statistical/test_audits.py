@@ -23,7 +23,7 @@ from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.exhibits.table import EXHIBITS, examine
 from sfumato.audits.subject import DrawnSample, Event, Outputs, Pair, Score, Subject
 from sfumato.audits.verdict import Verdict
-from sfumato.audits.verify import Effort, verify
+from sfumato.audits.verify import Effort, refute
 from sfumato.audits.words import WordSubject
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
@@ -53,7 +53,7 @@ SAMPLED = ("laplace", "vickrey", "mahalanobis", "projected", "binary")
 def judged(mechanism: PointMechanism, seed: int) -> Verdict:
     alpha = budget.level(CHECK, "catalog") / (len(NAMES) * len(LEVELS))
     source = Randomness.reproducible(seed)
-    return verify(mechanism, confidence=1 - alpha, effort=EFFORT, randomness=source)
+    return refute(mechanism, confidence=1 - alpha, effort=EFFORT, randomness=source)
 
 
 def built(name: str, epsilon: float, scale: float = 1.0) -> PointMechanism:
@@ -120,7 +120,7 @@ HIDDEN = {
 @pytest.mark.parametrize("twin", HIDDEN.values(), ids=HIDDEN)
 def test_what_is_honest_only_where_one_looks_first_is_caught(twin: PointMechanism) -> None:
     alpha = budget.level(CHECK, "120 words")
-    verdict = verify(twin, confidence=1 - alpha, randomness=Randomness.reproducible(27))
+    verdict = refute(twin, confidence=1 - alpha, randomness=Randomness.reproducible(27))
     assert verdict.refuted, verdict.sentence()
     assert verdict.witness is not None
     assert verdict.witness.excess > 0
@@ -129,7 +129,7 @@ def test_what_is_honest_only_where_one_looks_first_is_caught(twin: PointMechanis
 def test_the_honest_counterpart_on_120_words_is_not_accused() -> None:
     # That on colors is among the mechanisms of the catalog.
     alpha = budget.level(CHECK, "120 words")
-    verdict = verify(MANY, confidence=1 - alpha, randomness=Randomness.reproducible(28))
+    verdict = refute(MANY, confidence=1 - alpha, randomness=Randomness.reproducible(28))
     assert not verdict.refuted, verdict.sentence()
     assert verdict.pairs > 0
 
@@ -139,7 +139,7 @@ def test_one_percent_on_top_for_unknown_words_is_caught() -> None:
     # accused with a chance of 0.01 here, but this one is false: no share of the budget is needed.
     green = COLORS.space.words.index("green")
     twin = UnknownOnTop(COLORS, COLORS, word=green)
-    verdict = verify(twin, randomness=Randomness.reproducible(29))
+    verdict = refute(twin, randomness=Randomness.reproducible(29))
     assert verdict.refuted, verdict.sentence()
     assert verdict.witness is not None
     assert verdict.witness.first == "an unknown word"

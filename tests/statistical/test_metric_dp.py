@@ -14,13 +14,12 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.vectors.space import Space
 from statistical import budget
-from statistical.rows import exact_rows, worst_excess
+from statistical.rows import Gamma, exact_rows, worst_excess
 
 Points = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -124,7 +123,7 @@ class NearestByOneCoordinate(Twin):
 
 @cache
 def rows_of(space: Space, epsilon: float, shape: float | None = None) -> Points:
-    law = stats.gamma(shape or space.dimension, scale=1 / epsilon)
+    law = Gamma(shape or space.dimension, scale=1 / epsilon)
     return exact_rows(space.vectors.astype(np.float64), inputs_of(space), law)
 
 
@@ -171,7 +170,7 @@ def test_two_words_at_one_place_are_told_apart_by_nothing(space: Space) -> None:
     again = exact_rows(
         space.vectors.astype(np.float64),
         inputs_of(space)[[0, 0]],
-        stats.gamma(space.dimension, scale=0.5),
+        Gamma(space.dimension, scale=0.5),
     )
     assert (again[0] == again[1]).all()
     assert again[0] == pytest.approx(rows[0], abs=1e-12)

@@ -26,7 +26,7 @@ from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 from statistical import budget
-from statistical.rows import _corners, along_ray, exact_rows, worst_excess
+from statistical.rows import Gamma, _corners, along_ray, exact_rows, worst_excess
 
 Points = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -197,7 +197,7 @@ def test_twins_with_another_length_are_caught(lambda_: float) -> None:
 def shaped_rows(epsilon: float, power: float) -> Points:
     """Exact rows in a plane when the noise is r·A^power·u."""
     root = root_of(matrix_of(PLANE, 0.5), power)
-    law = stats.gamma(2, scale=1 / epsilon)
+    law = Gamma(2, scale=1 / epsilon)
     words = PLANE.vectors.astype(np.float64)
 
     def row(place: Points) -> Points:
@@ -253,7 +253,7 @@ def projected_rows(epsilon: float) -> tuple[Points, Points]:
     """Exact rows of the projection to a line, and the projected inputs."""
     projection = Projected(space=PLANE, epsilon=epsilon, dimensions=1).projection
     words, inputs = PLANE.vectors.astype(np.float64) @ projection.T, inputs_of(PLANE) @ projection.T
-    return exact_rows(words, inputs, stats.gamma(1, scale=1 / epsilon)), inputs
+    return exact_rows(words, inputs, Gamma(1, scale=1 / epsilon)), inputs
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
@@ -284,7 +284,7 @@ def test_projected_draws_with_the_exact_probabilities() -> None:
 
 def test_projected_to_all_dimensions_is_laplace_in_law() -> None:
     words, case = PLANE.vectors.astype(np.float64), ("rows: after other noise", "turned")
-    rows = exact_rows(words, inputs_of(PLANE), stats.gamma(2, scale=1 / 3))
+    rows = exact_rows(words, inputs_of(PLANE), Gamma(2, scale=1 / 3))
     honest = Projected(space=PLANE, epsilon=3.0, dimensions=2)
     assert not disagrees(counted(PLANE, honest.privatize, seed=33), rows, *case)
     louder = Projected(space=PLANE, epsilon=6.0, dimensions=2)

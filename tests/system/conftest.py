@@ -7,10 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO, TextIO
 
 import pytest
+
+from sfumato.cli.main import main
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
 EXECUTABLE = [sys.executable, "-c", "from sfumato.__main__ import run; run()"]
@@ -20,24 +26,87 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**os.environ, "TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "120", **(extra or {})}
 
 
+@contextmanager
+def streams(stdin: bytes) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Standard streams as a process has them, down to their numbers: what goes to output, errors.
+
+    Warnings of Python are among the errors, where users would see them.
+    """
+    with ExitStack() as undo:
+        given, out, err = (undo.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        given.write(stdin)
+        given.seek(0)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for number, (name, file) in enumerate([("stdin", given), ("stdout", out), ("stderr", err)]):
+            before = os.dup(number)
+            undo.callback(os.close, before)
+            undo.callback(os.dup2, before, number)
+            os.dup2(file.fileno(), number)
+            mode = "w" if number else "r"
+            opened = undo.enter_context(
+                open(number, mode, 1, encoding="utf-8", errors="replace", closefd=False)
+            )
+            undo.callback(setattr, sys, name, getattr(sys, name))
+            setattr(sys, name, opened)
+        undo.enter_context(warnings.catch_warnings())
+        warnings.resetwarnings()
+        for silent in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+            warnings.simplefilter("ignore", silent)
+        warnings.simplefilter("ignore", ResourceWarning)
+        warnings.showwarning = _as_python_shows_it
+        yield out, err
+
+
+def _as_python_shows_it(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    (file or sys.stderr).write(warnings.formatwarning(message, category, filename, lineno, line))
+
+
+def run_here(
+    *arguments: str | Path, cwd: Path | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run ``sfumato`` to its end without a process of its own: to start one takes a second.
+
+    That it answers the same in one is shown by ``test_startup.py``.
+    """
+    command = [str(argument) for argument in arguments]
+    with pytest.MonkeyPatch.context() as patch, streams(stdin) as (out, err):
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        patch.chdir(cwd or Path.cwd())
+        code = main(command)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(command, code, out.read(), err.read())
+
+
+def run_apart(
+    *arguments: str | Path, cwd: Path | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run ``sfumato`` to its end in a process of its own, as a shell does."""
+    return subprocess.run(
+        [*EXECUTABLE, *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=environment(),
+        check=False,
+        timeout=1200,  # it hangs; a busy machine takes long, too
+    )
+
+
 @pytest.fixture(scope="session")
 def sfumato() -> Command:
-    """Run ``sfumato`` to its end."""
-
-    def run(
-        *arguments: str | Path, cwd: Path | None = None, stdin: bytes = b""
-    ) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*EXECUTABLE, *map(str, arguments)],
-            input=stdin,
-            capture_output=True,
-            cwd=cwd,
-            env=environment(),
-            check=False,
-            timeout=1200,  # it hangs; a busy machine takes long, too
-        )
-
-    return run
+    return run_here
 
 
 def ended(

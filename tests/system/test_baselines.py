@@ -33,10 +33,8 @@ REDACTED = [
 ]
 POLICY = ["--policy", "pii", "--policy", "regex:ADA LOVELACE", "--set", "regex.label=PERSON"]
 CODE = re.compile(r"\[(\w+)-([0-9a-f]{12})\]")
-MANY = [
-    f"Order {number} of Ada Lovelace and Ngozi Okafor: " + "many words " * 60
-    for number in range(1400)
-]
+# Four chunks: characters make them, and a long line of dashes is read quickly.
+MANY = [f"Order {number} of Ada Lovelace and Ngozi Okafor: " + "-" * 2000 for number in range(500)]
 SECRET = b"a key that nobody else has: 7f3e"
 
 
@@ -232,7 +230,7 @@ def test_no_key_and_no_name_leaves_by_a_side_door(sfumato: Command, tmp_path: Pa
     (tmp_path / "keys").mkdir()
     key = tmp_path / "keys" / "k"
     key.write_bytes(SECRET)
-    source = write(tmp_path / "in.jsonl", MANY[:400])
+    source = write(tmp_path / "in.jsonl", MANY[:140])
     good, forbidden = source.read_bytes(), (b"Okafor", SECRET, SECRET.hex().encode())
     for number, content in enumerate((good, good + b'{"text": "Okafor\n', good + b"\xff")):
         source.write_bytes(content)
@@ -250,7 +248,7 @@ def test_no_key_and_no_name_leaves_by_a_side_door(sfumato: Command, tmp_path: Pa
 
 
 def test_levels_with_workers_and_a_seed(sfumato: Command, tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", MANY[:1100])
+    source = write(tmp_path / "in.jsonl", MANY[:400])
     options = ["--level", "2=pii:person", "--level", "50=digits", "--seed", "3"]
     outputs = []
     for name, workers in (("a", "1"), ("b", "2")):
@@ -261,7 +259,7 @@ def test_levels_with_workers_and_a_seed(sfumato: Command, tmp_path: Path) -> Non
     assert outputs[0] == outputs[1]
     assert b"Lovelace" not in outputs[0]
     kept = sum(text.split()[1] == str(number) for number, text in enumerate(read(output)))
-    assert kept > 500, "at 50 most numbers of the vocabulary stay"
+    assert kept > 180, "at 50 most numbers of the vocabulary stay"
     settings = side(output)["settings"]
     assert settings["levels"] == [
         {"epsilon": 2.0, "policy": "pii(person)"},

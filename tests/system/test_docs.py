@@ -9,15 +9,17 @@ import runpy
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from sfumato.cli.main import main
+from system.conftest import run_here
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL = re.compile(r"[|<>;&$*?]")
+QUOTED = re.compile(r"'[^']*'")
 PROSE_CALL = re.compile(r"`([a-z_]\w*)\(")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -46,15 +48,16 @@ def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.Monke
     runpy.run_path("block.py", run_name="__main__")
 
 
-def functions() -> set[str]:
+@cache
+def functions() -> frozenset[str]:
     """The functions of the package, by the names that readers would import them by."""
     modules = (ast.parse(path.read_text("utf-8")) for path in (ROOT / "src").rglob("*.py"))
-    return {
+    return frozenset(
         node.name for tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)
-    }
+    )
 
 
-def unexplained(text: str, known: set[str]) -> set[str]:
+def unexplained(text: str, known: frozenset[str]) -> set[str]:
     """Functions of the package that prose calls by a bare name, while no block imports them."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     shown = " ".join(body for kind, body in FENCE.findall(text) if kind == "python")
@@ -75,31 +78,64 @@ def test_a_function_without_an_import_is_found() -> None:
 
 
 @pytest.mark.parametrize("page", COMMANDS)
-def test_console_commands_run(
-    page: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_console_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(page, "console") for line in block.splitlines()]
+    run = in_a_shell if page.name == "README.md" else quickly
     for command in (line.removeprefix("$ ") for line in lines if line.startswith("$ ")):
-        ours = command.startswith("sfumato ") and not SHELL.search(command)
-        if ours and page.name != "README.md":
-            # Starting Python, torch and the vectors anew for every line takes minutes in all.
-            code = main(shlex.split(command)[1:])
-        else:
-            code = in_a_shell(command)
-        assert code == 0, f"{command}\n{capfd.readouterr().err}"
+        done = run(command)
+        assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
 
 
-def in_a_shell(command: str) -> int:
+def quickly(command: str) -> subprocess.CompletedProcess[bytes]:
+    """Our command in this process, with what is piped into it.
+
+    Starting Python, torch and the vectors anew for every line takes minutes in all.
+    """
+    before, _, ours = command.rpartition(" | ")
+    if not ours.startswith("sfumato ") or SHELL.search(QUOTED.sub("", ours)):
+        return in_a_shell(command)
+    given = in_a_shell(before) if before else None
+    assert given is None or given.returncode == 0, before
+    return run_here(*shlex.split(ours)[1:], stdin=given.stdout if given else b"")
+
+
+def in_a_shell(command: str) -> subprocess.CompletedProcess[bytes]:
     """As a reader would type it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
-        env={**os.environ, "PATH": path}, check=False,
-    ).returncode  # fmt: skip
+        env={**os.environ, "PATH": path}, capture_output=True, check=False,
+    )  # fmt: skip
+
+
+def test_what_a_shell_would_understand_is_left_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    here: list[tuple[tuple[str, ...], bytes]] = []
+    shell: list[str] = []
+
+    def run(*arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+        here.append((arguments, stdin))
+        return subprocess.CompletedProcess([], 0)
+
+    def bash(command: str) -> subprocess.CompletedProcess[bytes]:
+        shell.append(command)
+        return subprocess.CompletedProcess([], 0, b"7")
+
+    monkeypatch.setitem(quickly.__globals__, "run_here", run)
+    monkeypatch.setitem(quickly.__globals__, "in_a_shell", bash)
+    quickly("sfumato list")
+    quickly("echo 7 | sfumato scan - -p 'regex:a|b'")
+    assert here == [(("list",), b""), (("scan", "-", "-p", "regex:a|b"), b"7")]
+    assert shell == ["echo 7"]
+    for left in (
+        "sfumato list > a",
+        "sfumato list | sort",
+        "sfumato scan *.txt",
+        "seq 4 > log.txt",
+    ):
+        quickly(left)
+        assert shell[-1] == left
+    assert len(here) == 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

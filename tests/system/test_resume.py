@@ -14,10 +14,8 @@ import pytest
 
 from system.conftest import Command, ended, write_jsonl
 
-TEXTS = [
-    f"Order {number} came with {number % 97} parts and " + "many words " * 60
-    for number in range(3000)
-]
+# Four chunks: characters make them, and a long line of dashes is read quickly.
+TEXTS = [f"Order {number} came with {number % 97} parts " + "-" * 2000 for number in range(500)]
 FINISHED = "sfumato.releases.parts:Parts.finish"
 OPTIONS = ["--policy", "digits", "--epsilon", "5"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from system.conftest import Command, environment
+from system.conftest import Command, environment, run_apart, run_here, write_jsonl
 
 HEAVY = (
     "altair", "numpy", "phonenumbers", "pyarrow", "randomgen", "scipy", "spacy", "stdnum", "torch",
@@ -61,3 +62,47 @@ def test_every_command_explains_itself(sfumato: Command) -> None:
         assert result.returncode == 0
         assert b"Usage: sfumato" in result.stdout
     assert sfumato().returncode in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"],
+        ["privatize", "in.jsonl", "-o", "-", "-p", "digits", "-e", "5", "--seed", "1"],
+        ["scan", "-", "-p", "digits", "--format", "jsonl"],
+        ["show", "laplas"],
+        ["data"],
+        ["privatize", "in.jsonl", "-o", "/dev/full", "-e", "5"],
+        ["scan", "none.jsonl", "-p", "digits"],
+        ["scan", "bad.jsonl", "-p", "digits"],
+    ],
+)
+def test_a_command_says_the_same_here_and_in_a_process_of_its_own(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    """What holds the other tests of commands, which do without a process of their own."""
+    source = write_jsonl(tmp_path / "in.jsonl", ["Room 12 for Åsa 😀", "nothing"])
+    (tmp_path / "bad.jsonl").write_bytes(b"{")
+    here, apart = (
+        run(*arguments, cwd=tmp_path, stdin=source.read_bytes()) for run in (run_here, run_apart)
+    )
+    assert (here.returncode, here.stdout, here.stderr) == (
+        apart.returncode, apart.stdout, apart.stderr,
+    )  # fmt: skip
+
+
+def test_a_warning_and_what_is_written_past_python_are_seen_here_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def talks(arguments: list[str]) -> int:
+        import os
+        import warnings
+
+        os.write(1, b"past Python")
+        warnings.warn("mind the gap", stacklevel=1)
+        return 3
+
+    monkeypatch.setattr("system.conftest.main", talks)
+    result = run_here("list")
+    assert (result.returncode, result.stdout) == (3, b"past Python")
+    assert b"UserWarning: mind the gap" in result.stderr

@@ -38,7 +38,7 @@ from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import Measured
-from sfumato.results.scores import Control, Scores, time
+from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.intervals import wilson
 from sfumato.text.document import Document
 
@@ -103,7 +103,7 @@ class Authorship:
     ) -> Scores:
         """Attribute every document by a model that was trained on others."""
         extra("sklearn", needed_for="attributing documents to authors", extra="attack")
-        with time() as watch:
+        with time_block() as watch:
             writings, left_out = self._writings(target, data)
             trials = [("adaptive", writings.texts, writings.texts, writings.authors)]
             if writings.originals is not None:

@@ -30,7 +30,7 @@ from sfumato.core.checks import at_least, number
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.classifier_canaries import SUFFIX, ClassifierCanaries, read_classifier_canaries
-from sfumato.results.scores import Control, Scores, time
+from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.shares import share_of
 from sfumato.text.document import Document
 
@@ -93,7 +93,7 @@ class ClassifierExtraction:
             raise InvalidArgument(
                 f"beam={self.beam} must be smaller than the {len(data.candidates)} candidates"
             )
-        with time() as watch:
+        with time_block() as watch:
             count = len(data.originals)
             found = [
                 self._finds(target, data, words, _part(done, place, 2 * count))

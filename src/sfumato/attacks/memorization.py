@@ -52,7 +52,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.metrics.reconstruction import longest_common
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.results.measured import Measured
-from sfumato.results.scores import Control, Scores, time
+from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.shares import mean_share, paired_difference, share_of
 from sfumato.text.document import Document
 
@@ -243,7 +243,7 @@ class Memorization:
         self, target: ModelTarget, data: TrainedOn, randomness: Randomness, done: Done | None = None
     ) -> Scores:
         """How much of the documents comes back, beside the twin's share."""
-        with time() as watch:
+        with time_block() as watch:
             windows = self._windows(target, data, randomness.stream(0))
             mine = recall(target.model, windows, _half(done, 0))
             twin = data.reference or make_untrained_twin(target, randomness.stream(1))

@@ -22,8 +22,9 @@ Reference
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from sfumato.attacks.model_target import ModelTarget
 from sfumato.attacks.token_scores import ScoreStore, token_scores
 from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, two_run_bound
 from sfumato.core.checks import at_least
+from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins
@@ -40,8 +42,17 @@ from sfumato.guarantees.bound import EmpiricalBound, write_number
 from sfumato.guarantees.guarantee import Notion
 from sfumato.text.document import Document
 
+if TYPE_CHECKING:
+    from sfumato.charts.chart import Chart
+
 AS_IF_ALONE = ", as if each document had a run of its own"
 # What is claimed under these holds for a whole document that is added or removed.
+# What each bound takes for granted.
+ASSUMES = {
+    "one_run": "nothing",
+    "two_run": "documents do not influence each other",
+    "gaussian": "the same, and a Gaussian trade-off",
+}
 OF_DOCUMENTS = frozenset({Notion.PURE_DP, Notion.APPROXIMATE_DP, Notion.NONE})
 
 
@@ -65,7 +76,7 @@ class Guessing:
         return wanted - wanted % 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Audited:
     """What guessing has shown, beside what is claimed.
 
@@ -87,6 +98,26 @@ class Audited:
         """Whether the claim is shown to be false; only the bound without assumptions may say so."""
         return self.comparable and self.claimed is not None and self.one_run.refutes(self.claimed)
 
+    @property
+    def bound(self) -> EmpiricalBound:
+        """The bound that assumes nothing."""
+        return self.one_run
+
+    def __repr__(self) -> str:
+        claim = "nothing" if self.claimed is None else f"epsilon {self.claimed:g}"
+        told = "refuted" if self.refuted else "not refuted, which does not prove it"
+        facts = [("claims", claim), ("epsilon is at least", f"{self.one_run.epsilon:.4g}")]
+        facts += [("the claim is", told)] if self.claimed is not None and self.comparable else []
+        return as_lines(f"Audit: {self.right} of {self.guesses} guesses were right", facts)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name.replace("_", " "), f"{getattr(self, name).epsilon:.4g}", assumed)
+            for name, assumed in ASSUMES.items()
+        ]
+        heads = ("bound", "ε at least", "assumes")
+        return as_html("Audit", heads, rows, [repr(self).splitlines()[0]])
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -96,10 +127,26 @@ class Audited:
             "guesses": self.guesses,
             "right": self.right,
             "refuted": self.refuted,
-            "bounds": {
-                name: getattr(self, name).as_dict() for name in ("one_run", "two_run", "gaussian")
-            },
+            "bounds": {name: getattr(self, name).as_dict() for name in ASSUMES},
         }
+
+
+def bounds_chart(found: Mapping[str, Audited]) -> Chart:
+    """Measured epsilon against the claimed one, for several runs by name."""
+    from sfumato.charts.audit import AuditRow, audit_chart
+
+    return audit_chart(
+        [
+            AuditRow(
+                run=run if one.comparable else f"{run} (claims something else)",
+                claimed=one.claimed if one.comparable else None,
+                bound=name,
+                measured=getattr(one, name).epsilon,
+            )
+            for run, one in found.items()
+            for name in ASSUMES
+        ]
+    )
 
 
 def audit_run(

@@ -90,9 +90,9 @@ class DrawPlan:
         """As many draws in all as if each of the inputs got the same.
 
         >>> DrawPlan.of(2, 1000, 1)
-        Plan(first=500, second=0, held=500, pairs=1)
+        DrawPlan(first=500, second=0, held=500, pairs=1)
         >>> DrawPlan.of(40, 1000, 780)
-        Plan(first=350, second=600, held=2800, pairs=8)
+        DrawPlan(first=350, second=600, held=2800, pairs=8)
         """
         pairs, deciding = min(pairs, DECIDED_PAIRS), max(1, min(inputs, DECIDED))
         if inputs <= LOOKED_AT_AGAIN:

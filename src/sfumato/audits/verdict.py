@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.core.display import as_html, as_lines
 from sfumato.guarantees.bound import EmpiricalBound, write_number
 
 NO_PROOF = (
@@ -114,7 +115,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
     """All rounds together.
 
@@ -168,6 +169,16 @@ class Verdict:
         )
         found = f"none of {self.pairs:,} pairs exceeds what is claimed{closest}"
         return f"Not refuted: {found}. {NO_PROOF}."
+
+    def __repr__(self) -> str:
+        return as_lines(f"Verdict on: {self.claim}", [("found", self.sentence())])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.where, f"{one.inputs:,}", f"{one.pairs:,}", one.method) for one in self.findings
+        ]
+        heads = ("where", "inputs", "pairs", "how")
+        return as_html(self.claim, heads, rows, [self.sentence(), *self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -67,7 +67,7 @@ class Effort:
         return (ALL_DRAWS if words <= SMALL else ALL_DRAWS_LARGE) // max(1, inputs)
 
 
-def verify(
+def refute(
     subject: PointMechanism | Subject,
     *also: PointMechanism | Subject,
     confidence: float = 0.99,
@@ -80,7 +80,7 @@ def verify(
 
     >>> from sfumato.audits.colors import color_space
     >>> from sfumato.mechanisms.exponential import Exponential
-    >>> verdict = verify(Exponential(space=color_space(2.0), epsilon=2.0))
+    >>> verdict = refute(Exponential(space=color_space(2.0), epsilon=2.0))
     >>> verdict.refuted, verdict.pairs
     (False, 820)
     """

@@ -37,7 +37,7 @@ from sfumato.results.row import ANCHORS, HIGHER, NO_PRIVACY, RANDOM_OUTPUT, Row
 HALF_THE_ERROR = 1 - (1 - CONFIDENCE) / 2
 
 
-def calibrate(
+def calibrate_methods(
     selected: Selected, targets: Iterable[float], *, basis: Basis, randomness: Randomness
 ) -> Calibration:
     """Fit, judge and invert every method's curve, and read off its utility.

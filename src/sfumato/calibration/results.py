@@ -1,13 +1,10 @@
-"""What a calibration found, ready for a table, a chart or JSON.
-
-Sentences that a reader of a calibration must know to judge it.
-"""
+"""What a calibration found, and the sentences that a reader must know to judge it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.calibration.curves import Curve, LevelEstimate
 from sfumato.calibration.fitness import CANNOT_TELL, Fitness
@@ -15,7 +12,11 @@ from sfumato.calibration.inverse import REACHED, Inversion
 from sfumato.calibration.permission import Basis
 from sfumato.calibration.select import ChosenFigure, Selected
 from sfumato.calibration.spread import CONFIDENCE
+from sfumato.core.display import as_html, as_lines
 from sfumato.guarantees.bound import write_number
+
+if TYPE_CHECKING:
+    from sfumato.charts.chart import Chart
 
 SCHEMA = 1
 NOT_A_GUARANTEE = (
@@ -91,7 +92,7 @@ class Single:
         }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Calibration:
     """All methods, both anchors, and what to know before reading them."""
 
@@ -117,6 +118,35 @@ class Calibration:
     def sentence(self) -> str:
         """What must stand beside the table."""
         return f"{NOT_A_GUARANTEE} {self.basis.sentence}"
+
+    def chart(self) -> Chart:
+        """Leakage and utility against each parameter, and against each other."""
+        from sfumato.calibration.chart import chart_of
+
+        return chart_of(self)
+
+    def __repr__(self) -> str:
+        facts = [
+            (f"{method.name} ({method.parameter})", ", ".join(self._said(method)))
+            for method in self.methods
+        ]
+        title = f"Calibration by {self.leakage.metric} of {self.leakage.by}"
+        return as_lines(title, [*facts, ("care", self.sentence)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (method.name, method.parameter, ", ".join(self._said(method)))
+            for method in self.methods
+        ]
+        title = f"Calibration by {self.leakage.metric} of {self.leakage.by}"
+        return as_html(title, ("method", "parameter", "level"), rows, [*self.notes, self.sentence])
+
+    def _said(self, method: MethodAtTargets) -> Iterator[str]:
+        yield f"{method.fitness.verdict} for calibration"
+        for one in method.targets:
+            found = one.inversion
+            level = found.status if found.level is None else f"level {found.level:.4g}"
+            yield f"{level} at {found.target:g}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -1,27 +1,23 @@
-"""``sfumato attack``: what a model or a privatized text still gives away.
-
-How the result of an attack is shown to a person.
-"""
+"""``sfumato attack``: what a model or a privatized text still gives away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import note, print_json, stdout
+from sfumato.core.errors import InvalidArgument
+from sfumato.results.scores import Scores, ScoresOfAll
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sfumato.attacks.attack import Attack, Done, Inputs
-    from sfumato.core.randomness import Randomness
     from sfumato.results.measured import Measured
-    from sfumato.results.scores import Scores
 
 
 def print_scores(scores: Scores) -> None:
@@ -65,8 +61,6 @@ def _table(figures: Sequence[Measured], chance: Mapping[str, float]) -> Table:
 
 
 ALL = "all"
-# A bar counts in thousandths: an attack's phases have totals of their own.
-_STEPS = 1000
 
 CacheOption = Annotated[
     Path | None,
@@ -142,129 +136,51 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato attack exposure run --canaries notes.jsonl.canaries.json
     """
-    from sfumato.attacks.attack import Inputs
-    from sfumato.core.randomness import Randomness
-    from sfumato.files.layout import Layout
+    from sfumato.verbs.attack import attack as attack_one
+    from sfumato.verbs.attack import attack_all, choose_attack
 
-    own = _settings(settings, everything=name == ALL)
+    own = options.read_settings(settings)
+    if own and name == ALL:
+        raise InvalidArgument("--set is for one attack; 'all' runs each with its own defaults")
     if output is not None:
         _ready_for_chart(name, output, overwrite=overwrite)
-    given = Inputs(
-        target=_existing(target),
+    chosen = None if name == ALL else choose_attack(name, own)
+    found: Scores | ScoresOfAll = (attack_all if chosen is None else partial(attack_one, chosen))(
+        target,
         members=members,
         others=others,
         originals=originals,
         canaries=canaries,
-        references=tuple(reference),
-        cache=None if no_cache else _cache(target, cache),
-        layout=Layout(
-            field=field, encoding=encoding, author_field=author_field, label_field=label_field
-        ),
+        reference=reference,
+        cache=cache,
+        no_cache=no_cache,
+        field=field,
+        author_field=author_field,
+        label_field=label_field,
         file_format=file_format,
+        encoding=encoding,
+        seed=seed,
     )
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    if name == ALL:
-        _attack_all(given, randomness, as_json=json)
-        return
-    chosen = _configure(name, own)
-    scores = _score(chosen, given, randomness)
-    if output is not None:
-        chosen.chart(scores).save(output, overwrite=overwrite)  # type: ignore[attr-defined]
-    print_json(scores.as_dict(), indent=2) if json else print_scores(scores)
+    if output is not None and isinstance(found, Scores):
+        chosen.chart(found).save(output, overwrite=overwrite)  # type: ignore[union-attr]
+    print_json(found.as_dict(), indent=2) if json else _print(found)
     if output is not None:
         note(f"the chart is in {output}")
 
 
-def _settings(given: list[str], *, everything: bool) -> dict[str, object]:
-    from sfumato.core.errors import InvalidArgument
-
-    own, of_policies = options.settings_from(given)
-    if of_policies:
-        raise InvalidArgument(
-            "--set takes settings of the attack here: 'sfumato show attacks/NAME'"
-        )
-    if own and everything:
-        raise InvalidArgument("--set is for one attack; 'all' runs each with its own defaults")
-    return own
-
-
-def _existing(target: Path) -> Path:
-    from sfumato.core.errors import StorageFailed
-
-    if not target.exists():
-        raise StorageFailed(f"there is no {target}; give the folder of a run or a privatized file")
-    return target
-
-
-def _cache(target: Path, chosen: Path | None) -> Path | None:
-    """Beside the model and not in its folder, which is meant to be given away."""
-    if chosen is not None or not target.is_dir():
-        return chosen
-    from sfumato.attacks.token_scores import run_around
-
-    whole = target.resolve()
-    # Of a model inside a run it is the run that is given away.
-    given_away = run_around(whole) or whole
-    return given_away.with_name(given_away.name + ".attacks")
-
-
-def _configure(name: str, settings: dict[str, object]) -> Attack[Any, Any]:
-    from sfumato.catalog import find
-    from sfumato.core.settings import configure
-
-    made: Attack[Any, Any] = configure(find("attacks", name).load(), settings)
-    return made
+def _print(found: Scores | ScoresOfAll) -> None:
+    if isinstance(found, Scores):
+        print_scores(found)
+        return
+    for one in found.scores:
+        print_scores(one)
+    print_skipped(found.skipped)
 
 
 def _ready_for_chart(name: str, output: Path, *, overwrite: bool) -> None:
     from sfumato.catalog import find
     from sfumato.charts.chart import ready_for
-    from sfumato.core.errors import InvalidArgument
 
     if name == ALL or not hasattr(find("attacks", name).load(), "chart"):
         raise InvalidArgument(f"{name} draws no chart; leave out --output, or take --json")
     ready_for(output, overwrite=overwrite)
-
-
-def _score(chosen: Attack[Any, Any], given: Inputs, randomness: Randomness) -> Scores:
-    from sfumato.attacks.attack import run
-
-    with _bar(chosen.name) as done:
-        return run(chosen, given, randomness, done)
-
-
-def _attack_all(given: Inputs, randomness: Randomness, *, as_json: bool) -> None:
-    from sfumato.catalog import entries
-    from sfumato.core.errors import BadInput, MissingInput, SfumatoError
-
-    found: list[Scores] = []
-    skipped: dict[str, str] = {}
-    for place, name in enumerate(entries("attacks")):
-        chosen = _configure(name, {})
-        lacking = chosen.missing(given)
-        if lacking is not None:
-            skipped[name] = lacking
-            continue
-        try:
-            found.append(_score(chosen, given, randomness.stream(place)))
-        except MissingInput as error:
-            skipped[name] = str(error).removeprefix(f"{name}: ")
-        except SfumatoError as error:
-            skipped[name] = f"failed: {error}"
-    if not found:
-        reasons = "; ".join(f"{name}: {why}" for name, why in skipped.items())
-        raise BadInput(f"no attack could be run on {given.target}. {reasons}")
-    if as_json:
-        print_json({"attacks": [one.as_dict() for one in found], "skipped": skipped}, indent=2)
-        return
-    for one in found:
-        print_scores(one)
-    print_skipped(skipped)
-
-
-@contextmanager
-def _bar(name: str) -> Iterator[Done]:
-    from sfumato.core.progress import progress
-
-    with progress(f"attacking: {name}", _STEPS, unit_is_bytes=False) as advance:
-        yield lambda reached, whole: advance(_STEPS * reached // max(whole, 1))

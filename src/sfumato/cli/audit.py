@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,6 @@ from sfumato.cli.output import note, print_json, stdout
 if TYPE_CHECKING:
     from sfumato.audits.coins import Audited
 
-ASSUMES = {
-    "one_run": "nothing",
-    "two_run": "documents do not influence each other",
-    "gaussian": "the same, and a Gaussian trade-off",
-}
 CLAIM_IS_FALSE = 1
 
 
@@ -55,8 +50,9 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato audit run --coins corpus.jsonl.coins.json
     """
-    from sfumato.core.checks import extra
+    from sfumato.audits.coins import bounds_chart
     from sfumato.core.errors import MissingInput
+    from sfumato.verbs.audit import audit as measure
 
     if coins is None:
         raise MissingInput(
@@ -64,14 +60,16 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
             "Make them before training: sfumato data coins CORPUS -o OUT; sfumato train OUT … -o "
             "RUN; sfumato audit RUN --coins OUT.coins.json"
         )
-    extra("torch", needed_for="auditing a model", extra="train")
     if output is not None:
         from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
-    found = {str(run): _audit(run, coins, guesses, confidence, seed) for run in runs}
+    found = {
+        str(run): measure(run, coins=coins, guesses=guesses, confidence=confidence, seed=seed)
+        for run in runs
+    }
     if output is not None:
-        _chart(found).save(output, overwrite=overwrite)
+        bounds_chart(found).save(output, overwrite=overwrite)
     if json:
         print_json([{"run": run} | one.as_dict() for run, one in found.items()], indent=2)
     else:
@@ -83,52 +81,10 @@ def audit(  # noqa: PLR0913  # a command's options are its parameters
         raise typer.Exit(CLAIM_IS_FALSE)
 
 
-def _audit(
-    run: Path, coins: Path, guesses: int | None, confidence: float, seed: int | None
-) -> Audited:
-    from sfumato.attacks.model_target import not_a_model, open_model
-    from sfumato.audits.coins import Guessing, audit_run
-    from sfumato.core.errors import BadInput
-    from sfumato.core.progress import progress
-    from sfumato.core.randomness import Randomness
-    from sfumato.corpora.coins import read_coins
-
-    problem = not_a_model(run)
-    if problem is not None:
-        raise BadInput(problem)
-    tossed = read_coins(coins)
-    guessing = Guessing(guesses=guesses, confidence=confidence)
-    guessing.number(len(tossed))  # what is wrong is said before a model is loaded
-    target = open_model(run)
-    if target.model.classes:
-        raise BadInput(f"{run} is a classifier; this audit is of language models")
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    with progress("auditing", len(tossed), unit_is_bytes=False) as advance:
-        return audit_run(
-            target, tossed, guessing, randomness, done=lambda reached, _whole: advance(reached)
-        )
-
-
-def _chart(found: dict[str, Audited]) -> Any:
-    from sfumato.charts.audit import AuditRow, audit_chart
-
-    return audit_chart(
-        [
-            AuditRow(
-                run=run if one.comparable else f"{run} (claims something else)",
-                claimed=one.claimed if one.comparable else None,
-                bound=name,
-                measured=getattr(one, name).epsilon,
-            )
-            for run, one in found.items()
-            for name in ASSUMES
-        ]
-    )
-
-
 def _print(run: str, one: Audited) -> None:
     from rich.table import Table
 
+    from sfumato.audits.coins import ASSUMES
     from sfumato.guarantees.wording import at_most
 
     console = stdout()

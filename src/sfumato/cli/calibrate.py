@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sfumato.calibration.curves import LevelEstimate
     from sfumato.calibration.inverse import Inversion
     from sfumato.calibration.results import Calibration
-    from sfumato.studies.folder import StudyFolder
 
 
 def calibrate(  # noqa: PLR0913  # a command's options are its parameters
@@ -60,29 +59,25 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato calibrate out --attack exposure --target 2,4 -o chart.svg
     """
-    from sfumato.calibration.chart import chart_of
-    from sfumato.calibration.equal_leakage import calibrate as calibrated
-    from sfumato.calibration.permission import basis
-    from sfumato.calibration.select import select
-    from sfumato.core.randomness import Randomness
+    from sfumato.verbs.calibrate import calibrate as calibrate_methods
 
     targets = _targets(target)
-    folder = _folder(study)
-    # What must not be chosen by is refused before any figure of it is read.
-    allowed = basis(public=folder.study().get("public") is True, proxy=public_proxy)
     if output is not None:
         from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
-    selected = select(folder.rows(), attack=attack, metric=metric, utility=utility)
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    found = calibrated(selected, targets, basis=allowed, randomness=randomness)
+    found = calibrate_methods(
+        study,
+        attack=attack,
+        metric=metric,
+        target=targets,
+        utility=utility,
+        public_proxy=public_proxy,
+        seed=seed,
+    )
     if output is not None:
-        chart_of(found).save(output, overwrite=overwrite)
-    if json:
-        print_json(found.as_dict(), indent=2)
-    else:
-        _print(found)
+        found.chart().save(output, overwrite=overwrite)
+    print_json(found.as_dict(), indent=2) if json else _print(found)
     if attack is None or metric is None:
         note(f"leakage is {found.leakage.metric} as measured by {found.leakage.by}")
     if output is not None:
@@ -96,18 +91,6 @@ def _targets(given: list[str]) -> list[float]:
         return [float(part) for text in given for part in text.split(",")]
     except ValueError:
         raise InvalidArgument("--target takes numbers, separated by commas, such as 2,4") from None
-
-
-def _folder(path: Path) -> StudyFolder:
-    from sfumato.core.errors import BadInput
-    from sfumato.studies.folder import StudyFolder
-
-    if path.is_file():
-        raise BadInput(
-            f"{path} is a file; give the folder that the study was run into, with a study.json "
-            "in it (without -o it is called like the study's file, without .toml)"
-        )
-    return StudyFolder(path)
 
 
 def _print(found: Calibration) -> None:

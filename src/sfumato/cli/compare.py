@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import measuring, options
-from sfumato.cli.output import print_json, stdout
-from sfumato.core.errors import InvalidArgument
+from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
     from sfumato.guarantees.guarantee import Guarantee
-    from sfumato.metrics.comparison import Bench, Compared, Comparison
-    from sfumato.metrics.population import Population
-
-# Words on which a level is looked for when --keep is given; all are public.
-SEARCHED_WORDS = 100
+    from sfumato.metrics.comparison import Comparison
 
 _SHORT = {
     "metric differential privacy": "metric DP",
@@ -73,90 +67,32 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato compare laplace exponential --keep 0.3
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.metrics.comparison import Bench, at_keep, at_levels
-    from sfumato.metrics.population import frequent_words
-    from sfumato.metrics.protection import Watched
-    from sfumato.metrics.similarity import random_pairs_distance
+    from sfumato.verbs.compare import compare as measure
 
-    levels = _levels(epsilon, keep)
-    own, of_policies = options.settings_from(settings)
-    options.refuse_mechanism_settings(own)
-    names = _names(mechanisms)
-    layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
-    given = measuring.MeasuredCorpus(
-        Source.of(corpus, layout, file_format=file_format) if corpus else None,
-        measuring.policy_from(policy, exclude, of_policies),
+    if corpus or policy or exclude:
+        note(measuring.OWN_EYES)
+    found = measure(
+        mechanisms,
+        epsilon=None if epsilon is None else measuring.levels_from(epsilon),
+        keep=keep,
+        corpus=corpus,
+        policy=policy,
+        exclude=exclude,
+        vectors=vectors,
+        settings=options.read_settings(settings),
+        field=field,
+        file_format=file_format,
+        encoding=encoding,
+        whole_file=whole_file,
+        sample=sample,
+        seed=seed,
     )
-    space = measuring.space_from(vectors)
-    population = given.population(space)
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    bench = Bench(
-        space,
-        population.running_words(sample, randomness.stream(0)),
-        random_pairs_distance(space, randomness.stream(1)),
-        randomness.stream(2),
-    )
-    with measuring.counting("mechanisms", len(names)) as done:
-        if keep is None:
-            found = at_levels(bench, names, levels, done)
-        else:
-            watched = Watched.of(frequent_words(space), SEARCHED_WORDS, randomness.stream(3))
-            found = at_keep(bench, names, keep, watched, done)
-    if json:
-        print_json(_as_dict(bench, population, found), indent=2)
-    else:
-        _print(bench, population, found, at_equal_keep=keep is not None)
+    print_json(found.as_dict(), indent=2) if json else _print(found, at_equal_keep=keep is not None)
 
 
-def _levels(epsilon: str | None, keep: float | None) -> list[float]:
-    if (epsilon is None) == (keep is None):
-        raise InvalidArgument(
-            "give either --epsilon, a level or several, or --keep, a probability between 0 and 1"
-        )
-    if keep is not None and not 0 < keep < 1:
-        raise InvalidArgument(f"keep={keep} must lie between 0 and 1, both excluded")
-    return measuring.levels_from(epsilon) if epsilon is not None else []
-
-
-def _names(given: list[str] | None) -> list[str]:
-    from sfumato.catalog import entries, find
-
-    return [find("mechanisms", name).name for name in given or entries("mechanisms")]
-
-
-def _as_dict(bench: Bench, population: Population, found: Comparison) -> dict[str, Any]:
-    return {
-        "vectors": bench.space.name,
-        "words": {
-            "private": population.private,
-            "occurrences": population.occurrences,
-            "sampled": len(bench.points),
-            "unknown_occurrences": population.unknown,
-        },
-        "distance_of_random_pairs": bench.typical_distance,
-        "rows": [_row_as_dict(row) for row in found.rows],
-        "skipped": [asdict(one) for one in found.skipped],
-    }
-
-
-def _row_as_dict(row: Compared) -> dict[str, Any]:
-    return {
-        "mechanism": row.mechanism,
-        "epsilon": row.epsilon,
-        "guarantee": row.guarantee.as_dict(),
-        "kept": asdict(row.kept),
-        "distance": asdict(row.distance),
-        "words_per_second": row.words_per_second,
-        "seconds_to_build": row.seconds_to_build,
-        "median_keep": asdict(row.suggestion.protection.median) if row.suggestion else None,
-    }
-
-
-def _print(bench: Bench, population: Population, found: Comparison, *, at_equal_keep: bool) -> None:
+def _print(found: Comparison, *, at_equal_keep: bool) -> None:
     console = stdout()
+    bench, population = found.bench, found.bench.population
     kind = "words of a private text" if population.private else "frequent public words"
     console.print(f"{len(bench.points):,} {kind}, in {bench.space.name}", markup=False)
     if population.unknown:

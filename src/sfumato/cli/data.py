@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated
 
@@ -27,21 +26,10 @@ def customersim(
     Every person, number and address in them is invented. Each line holds an id, a text and the
     spans: name, address, phone, order and tracking number.
     """
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.core.randomness import Randomness
-    from sfumato.corpora.customersim import generate
-    from sfumato.files.formats import of_path
-    from sfumato.files.output import is_stream, write_corpus
+    from sfumato.files.output import is_stream
+    from sfumato.verbs.data import make_dialogues
 
-    kind = of_path(output)
-    if kind is not None and kind.name != "jsonl":
-        raise InvalidArgument(f"dialogues are written as JSON lines, not as {kind.name}")
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    dialogues = generate(count, randomness)
-    with write_corpus(output, overwrite=overwrite) as stream:
-        for dialogue in dialogues:
-            line = json_module.dumps(dialogue.as_record(), ensure_ascii=False)
-            stream.write(line.encode() + b"\n")
+    make_dialogues(output, count=count, seed=seed, overwrite=overwrite)
     if json and not is_stream(output):
         print_json({"dialogues": count, "output": str(output)})
     else:
@@ -76,24 +64,20 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
 
     OUT.canaries.json says which, how often and where (character offsets); attacks read it.
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.corpora.canaries import Canary, draw_secret
-    from sfumato.corpora.planting import plant
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
+    from sfumato.verbs.data import plant_canaries
 
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    counts = _counts(repetitions)
-    wanted = max(len(secret), len(counts))
-    secrets = secret or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
-    planted = [Canary(template, one) for one in secrets]
-    manifest = plant(
-        Source.of(source, Layout(field=field, encoding=encoding), file_format=file_format),
+    manifest = plant_canaries(
+        source,
         output,
-        planted,
-        counts * wanted if len(counts) == 1 else counts,
-        randomness.stream(0),
+        template=template,
+        secret=secret,
+        digits=digits,
+        repetitions=_counts(repetitions),
+        field=field,
+        file_format=file_format,
+        encoding=encoding,
         overwrite=overwrite,
+        seed=seed,
     )
     if json:
         print_json(manifest.as_dict())
@@ -120,17 +104,19 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
     OUT.coins.json says which of them are in OUT; 'sfumato audit' reads it. Every document is of
     random public words.
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.corpora.coins import SUFFIX, mix_in, toss
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.vectors.load import public_words
+    from sfumato.corpora.coins import SUFFIX
+    from sfumato.verbs.data import toss_coins
 
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    tossed = toss(count, public_words(15_000), randomness)
-    layout = Layout(field=field, author_field=author_field)
-    given = Source.of(source, layout, file_format=file_format)
-    mix_in(given, output, tossed, overwrite=overwrite)
+    tossed = toss_coins(
+        source,
+        output,
+        count=count,
+        field=field,
+        author_field=author_field,
+        file_format=file_format,
+        overwrite=overwrite,
+        seed=seed,
+    )
     included = sum(tossed.included)
     if json:
         print_json({"documents": count, "included": included, "output": str(output)})
@@ -170,22 +156,27 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
     Each canary stands many times in one class, and once, with another ending, in every other.
     OUT.classifier-canaries.json says which; the attack reads it.
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.corpora import classifier_canaries as planting
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.vectors.load import public_words
+    from sfumato.corpora.classifier_canaries import SUFFIX
+    from sfumato.verbs.data import plant_classifier_canaries
 
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    given = Source.of(source, Layout(field=field, label_field=label_field), file_format="jsonl")
-    shape = planting.Shape(count=count, repetitions=repetitions, words=words, last=last)
-    chosen = label or planting.rarest_label(list(given.documents()))
-    drawn = planting.draw(chosen, public_words(candidates), shape, randomness.stream(0))
-    planting.plant(given, output, drawn, randomness.stream(1), overwrite=overwrite)
+    drawn = plant_classifier_canaries(
+        source,
+        output,
+        label_field=label_field,
+        label=label,
+        count=count,
+        repetitions=repetitions,
+        words=words,
+        last=last,
+        candidates=candidates,
+        field=field,
+        overwrite=overwrite,
+        seed=seed,
+    )
     if json:
         print_json(drawn.as_dict())
     else:
-        note(f"{count:,} canaries planted; {output}{planting.SUFFIX} says which")
+        note(f"{count:,} canaries planted; {output}{SUFFIX} says which")
 
 
 @app.command("wikitext")
@@ -210,21 +201,14 @@ def wikitext(
     json: options.JsonOption = False,
 ) -> None:
     """Turn WikiText-2 into JSON lines, a document per paragraph or per article."""
-    from itertools import islice
+    from sfumato.files.output import is_stream
+    from sfumato.verbs.data import convert_wikitext
 
-    from sfumato.corpora.wikitext import read_wikitext
-    from sfumato.files.output import is_stream, write_corpus
-
-    written_so_far = 0
-    with write_corpus(output, overwrite=overwrite) as stream:
-        for document in islice(read_wikitext(source, record=record), count):
-            row = {"id": document.id, "text": document.text, "article": document.author}
-            stream.write(json_module.dumps(row, ensure_ascii=False).encode() + b"\n")
-            written_so_far += 1
+    written = convert_wikitext(source, output, record=record, count=count, overwrite=overwrite)
     if json and not is_stream(output):
-        print_json({"documents": written_so_far, "record": record, "output": str(output)})
+        print_json({"documents": written, "record": record, "output": str(output)})
     else:
-        note(f"{written_so_far:,} documents written to {output}")
+        note(f"{written:,} documents written to {output}")
         note(f"'sfumato train --record {record}' names what is protected in the guarantee")
 
 
@@ -240,12 +224,9 @@ def vectors(
     json: options.JsonOption = False,
 ) -> None:
     """Convert word vectors to .npy and .vocab.txt, which load at once, memory-mapped."""
-    from sfumato.core.files import refuse_existing
-    from sfumato.vectors.load import load, save
+    from sfumato.verbs.data import convert_vectors
 
-    refuse_existing(output, overwrite=overwrite)
-    space = load(Path(source), limit)
-    save(space, output)
+    space = convert_vectors(source, output, limit=limit, overwrite=overwrite)
     if json:
         print_json({"words": len(space), "dimensions": space.dimension, "output": str(output)})
     else:

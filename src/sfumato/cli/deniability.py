@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +13,8 @@ from sfumato.cli.output import note, print_json, stdout
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sfumato.charts.chart import Chart
-    from sfumato.metrics.population import Population
-    from sfumato.metrics.protection import Protection, Watched
+    from sfumato.metrics.levels import ProtectionByLevel
+    from sfumato.metrics.protection import Protection
 
 # With more levels than this, only the words of the largest one are listed for people.
 LISTED_LEVELS = 3
@@ -50,113 +50,45 @@ def deniability(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato deniability laplace --epsilon 1,5,10 -o chart.svg
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.mechanisms.build import build
-    from sfumato.metrics.deniability import DrawEffort
-    from sfumato.metrics.protection import LISTED, Watched, protection
+    from sfumato.verbs.deniability import deniability as measure
 
     if output is not None:
         from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
-    own, of_policies = options.settings_from(settings)
-    layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
-    given = measuring.MeasuredCorpus(
-        Source.of(corpus, layout, file_format=file_format) if corpus else None,
-        measuring.policy_from(policy, exclude, of_policies),
+    if corpus or policy or exclude:
+        note(measuring.OWN_EYES)
+    found = measure(
+        mechanism,
+        measuring.levels_from(epsilon),
+        corpus=corpus,
+        policy=policy,
+        exclude=exclude,
+        vectors=vectors,
+        settings=options.read_settings(settings),
+        field=field,
+        file_format=file_format,
+        encoding=encoding,
+        whole_file=whole_file,
+        words=words,
+        draws=draws,
+        eta=eta,
+        seed=seed,
     )
-    effort = DrawEffort(eta=eta, draws=draws)
-    levels = measuring.levels_from(epsilon)
-    space = measuring.space_from(vectors)
-    # Whatever is wrong with a level or a setting is said before anything takes long.
-    built = [build(mechanism, space=space, epsilon=level, settings=own) for level in levels]
-    population = given.population(space)
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    watched = Watched.of(population, words, randomness.stream(0))
-    with measuring.counting("measuring", len(built) * (len(watched) + LISTED)) as done:
-        found = [
-            protection(one, watched, effort, randomness.stream(1 + place), done)
-            for place, one in enumerate(built)
-        ]
-    report = dict(zip(levels, found, strict=True))
     if output is not None:
-        _chart(f"{mechanism} in {space.name}", report, eta, population).save(
-            output, overwrite=overwrite
-        )
-    if json:
-        header = {"mechanism": mechanism, "settings": own, "vectors": space.name, "eta": eta}
-        words_seen = {"words": _words_as_dict(population, watched)}
-        print_json(header | words_seen | _levels_as_dict(report), indent=2)
-    else:
-        _print(report, eta, population)
+        found.chart().save(output, overwrite=overwrite)
+    print_json(found.as_dict(), indent=2) if json else _print(found)
     if output is not None:
         note(f"the chart is in {output}")
 
 
-def _levels_as_dict(report: dict[float, Protection]) -> dict[str, Any]:
-    return {
-        "levels": [
-            {"epsilon": level, **measuring.protection_as_dict(found)}
-            for level, found in report.items()
-        ]
-    }
-
-
-def _words_as_dict(population: Population, watched: Watched) -> dict[str, Any]:
-    return {
-        "private": population.private,
-        "distinct": len(population),
-        "sampled": len(watched.sample),
-        "isolated": len(watched.suspects),
-        "unknown_occurrences": population.unknown,
-    }
-
-
-def _chart(
-    title: str, report: dict[float, Protection], eta: float, population: Population
-) -> Chart:
-    from sfumato.charts.deniability import LevelLabels, LevelRow, deniability_chart
-    from sfumato.metrics.deniability import most_shown
-
-    some = next(iter(report.values()))
-    exact = "exact" if some.exact else f"{some.draws} draws per word"
-    held = f"fewest words that hold {measuring.percent(1 - eta)} (S)"
-    rows = [
-        LevelRow(
-            epsilon=level,
-            keep_low=found.keep.low,
-            keep_median=found.keep.median,
-            keep_high=found.keep.high,
-            keep_worst=found.worst_keep,
-            outputs_worst=found.worst_outputs,
-            outputs_low=found.outputs.low,
-            outputs_median=found.outputs.median,
-            outputs_high=found.outputs.high,
-        )
-        for level, found in report.items()
-    ]
-    labels = LevelLabels(
-        title=title,
-        subtitle=f"{some.words:,} of {_of_which(population)}; {exact}",
-        outputs_title=held if some.exact else f"{held}, at least",
-        ceiling=None if some.exact else (most_shown(some.draws, eta), "most that draws can show"),
-    )
-    return deniability_chart(rows, labels)
-
-
-def _of_which(population: Population) -> str:
-    kind = "distinct words of a private text" if population.private else "frequent public words"
-    return f"{len(population):,} {kind}"
-
-
-def _print(report: dict[float, Protection], eta: float, population: Population) -> None:
+def _print(found: ProtectionByLevel) -> None:
     from sfumato.metrics.deniability import most_shown
 
     console = stdout()
+    report, population, eta = found.levels, found.population, found.eta
     some = next(iter(report.values()))
-    console.print(f"{some.words:,} of {_of_which(population)}", markup=False)
+    console.print(f"{some.words:,} of {found.words}", markup=False)
     if population.unknown:
         console.print(
             f"outside the vocabulary: {population.unknown:,} of {population.occurrences:,} "
@@ -177,13 +109,13 @@ def _print(report: dict[float, Protection], eta: float, population: Population) 
             markup=False,
         )
     shown = list(report.items())[-1:] if len(report) > LISTED_LEVELS else report.items()
-    for level, found in shown:
+    for level, there in shown:
         console.print(f"\nleast protected words at ε = {level:g}, of all that were looked at:")
-        console.print(measuring.exposed_table(found))
+        console.print(measuring.exposed_table(there))
     console.print(f"\n{_moral(report)}", markup=False)
 
 
-def _keep_table(report: dict[float, Protection]) -> Table:
+def _keep_table(report: Mapping[float, Protection]) -> Table:
     table = _of_numbers("ε", "10 %", "median", "95 % interval", "90 %", "worst", "> 0.5", "> 0.9")
     for level, found in report.items():
         table.add_row(
@@ -199,7 +131,7 @@ def _keep_table(report: dict[float, Protection]) -> Table:
     return table
 
 
-def _outputs_table(report: dict[float, Protection]) -> Table:
+def _outputs_table(report: Mapping[float, Protection]) -> Table:
     table = _of_numbers("ε", "worst", "10 %", "median", "90 %")
     for level, found in report.items():
         spread = found.outputs
@@ -217,7 +149,7 @@ def _of_numbers(*titles: str) -> Table:
     return table
 
 
-def _moral(report: dict[float, Protection]) -> str:
+def _moral(report: Mapping[float, Protection]) -> str:
     level, found = max(report.items(), key=lambda item: item[1].worst_keep - item[1].keep.median)
     return (
         f"A median is no promise: at ε = {level:g} the median word stays with probability "

@@ -36,32 +36,23 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     Without --policy every word is selected. This prints the original beside the replacement: it
     is for your own eyes.
     """
-    from sfumato.releases.explanation import explain_text
-    from sfumato.releases.privatizer import Privatizer
+    from sfumato.verbs.explain import explain as explain_text
 
-    own, of_policies = options.settings_from(settings)
-    policies = policy if policy or level else ["everything"]
-    privatizer = Privatizer(
-        **options.selection_from(policies, epsilon, level, exclude, of_policies),
+    explanation = explain_text(
+        sys.stdin.read() if text == "-" else text,
+        epsilon=epsilon,
+        policy=policy or None,
+        level=[options.read_level(one) for one in level],
+        exclude=exclude,
         mechanism=mechanism,
         vectors=vectors,
         unknown=unknown,
         case=case,
+        settings=options.read_settings(settings),
+        draws=draws,
         seed=seed,
-        settings=own,
     )
-    given = sys.stdin.read() if text == "-" else text
-    explanation = explain_text(privatizer, given, draws=draws)
-    print_json(_as_dict(explanation)) if json else _print(explanation)
-
-
-def _as_dict(explanation: Explanation) -> dict[str, Any]:
-    return {
-        "text": explanation.text,
-        "words": [word.as_dict() for word in explanation.words],
-        "guarantee": explanation.guarantee.as_dict(),
-        "sentence": explanation.guarantee.sentence(),
-    }
+    print_json(explanation.as_dict()) if json else _print(explanation)
 
 
 def _print(explanation: Explanation) -> None:

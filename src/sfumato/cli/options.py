@@ -132,16 +132,22 @@ OverwriteOption = Annotated[
 ]
 
 
-def settings_from(given: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
-    """``--set`` values, split into the mechanism's and the policies'."""
-    mechanism: dict[str, object] = {}
-    policies: dict[str, object] = {}
+def read_settings(given: Sequence[str]) -> dict[str, object]:
+    """``--set`` values as a mapping."""
+    found: dict[str, object] = {}
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise InvalidArgument("--set takes KEY=VALUE")
-        (policies if "." in key else mechanism)[key] = value
-    return mechanism, policies
+        found[key] = value
+    return found
+
+
+def settings_from(given: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """``--set`` values, split into the mechanism's and the policies'."""
+    from sfumato.verbs.inputs import split_settings
+
+    return split_settings(read_settings(given))
 
 
 def policy_from(
@@ -170,7 +176,7 @@ def selection_from(
         )
     from sfumato.policies.parsing import level_policies
 
-    return {"levels": level_policies([_level(given) for given in levels], excepts, settings)}
+    return {"levels": level_policies([read_level(given) for given in levels], excepts, settings)}
 
 
 def policy_of_level(given: str) -> str:
@@ -178,7 +184,8 @@ def policy_of_level(given: str) -> str:
     return given.partition("=")[2]
 
 
-def _level(given: str) -> tuple[float, str]:
+def read_level(given: str) -> tuple[float, str]:
+    """``EPSILON=POLICY`` as a pair."""
     epsilon, _, policy = given.partition("=")
     try:
         level = float(epsilon)

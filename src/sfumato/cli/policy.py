@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from sfumato.cli import options
 from sfumato.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
-    from sfumato.policies.scoring import Precision, Recall, Report
+    from sfumato.policies.scoring import PolicyScores, Precision, Recall
 
 app = typer.Typer(help="Measure policies.", no_args_is_help=True)
 
@@ -34,55 +34,17 @@ def score(
     Each line of FILE: {"text": …, "spans": [{"start", "end", "label"}]}. A gold span is found
     when all its words are selected, whatever label the policy gave them.
     """
-    from sfumato.corpora.labeled import read_labeled
-    from sfumato.policies.scoring import score as scored
+    from sfumato.verbs.score import score_policy
 
-    mechanism_settings, of_policies = options.settings_from(settings)
-    options.refuse_mechanism_settings(mechanism_settings)
-    chosen = options.policy_from(policy, exclude, of_policies)
-    report = scored(chosen, read_labeled(source))
+    report = score_policy(
+        source, policy=policy, exclude=exclude, settings=options.read_settings(settings)
+    )
     if not report.recall:
         note("warning: there is no labeled span, so there is nothing to score")
-    print_json(_as_dict(report), indent=2) if json else _print(report)
+    print_json(report.as_dict(), indent=2) if json else _print(report)
 
 
-def _as_dict(report: Report) -> dict[str, Any]:
-    return {
-        "policy": report.policy,
-        "documents": report.documents,
-        "words": report.words,
-        "selected": report.selected,
-        "recall": [_recall(row) for row in (*report.recall, report.overall_recall)],
-        "precision": [_precision(row) for row in (*report.precision, report.overall_precision)],
-    }
-
-
-def _recall(row: Recall) -> dict[str, Any]:
-    low, high = row.interval()
-    return {
-        "label": row.label,
-        "recall": row.share,
-        "low": low,
-        "high": high,
-        "found": row.found,
-        "partly": row.partly,
-        "gold": row.gold,
-    }
-
-
-def _precision(row: Precision) -> dict[str, Any]:
-    low, high = row.interval()
-    return {
-        "label": row.label,
-        "precision": row.share,
-        "low": low,
-        "high": high,
-        "right": row.right,
-        "predicted": row.predicted,
-    }
-
-
-def _print(report: Report) -> None:
+def _print(report: PolicyScores) -> None:
     from rich.table import Table
 
     console = stdout()

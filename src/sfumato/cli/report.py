@@ -54,10 +54,10 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato report soft.txt --originals notes.txt
     """
-    from sfumato.reports import write_report
     from sfumato.reports.parts import HOW, charts_missing
+    from sfumato.verbs.report import report as write
 
-    written = write_report(
+    written = write(
         path, output, samples=samples, originals=originals, field=field, overwrite=overwrite
     )
     if json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +12,7 @@ from sfumato.cli.output import print_json, stdout, visible
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from sfumato.policies.scan import Scan
     from sfumato.text.document import Document
     from sfumato.text.span import Spans
 
@@ -39,35 +39,30 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     With --json one line per document: {"id", "spans": [{"start", "end", "label", "rule"}]},
     offsets in characters. This shows originals: it is for your own eyes.
     """
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.policies.policy import find_in
-    from sfumato.text.words import Words
+    from sfumato.verbs.scan import scan as look
 
-    mechanism_settings, of_policies = options.settings_from(settings)
-    options.refuse_mechanism_settings(mechanism_settings)
-    chosen = options.policy_from(policy, exclude, of_policies)
-    layout = Layout(field=field, id_field=id_field, encoding=encoding, whole_file=whole_file)
-    documents = Source.of(source, layout, file_format=file_format).documents()
+    found = look(
+        source,
+        policy=policy,
+        exclude=exclude,
+        settings=options.read_settings(settings),
+        field=field,
+        id_field=id_field,
+        file_format=file_format,
+        encoding=encoding,
+        whole_file=whole_file,
+    )
     console = stdout()
-    counts: Counter[tuple[str, str]] = Counter()
-    total = shown = words_read = selected = 0
-    for document, spans in find_in(chosen, documents):
-        total += 1
+    shown = 0
+    for document, spans in found:
         if json:
             print_json({"id": document.id, "spans": [span.as_dict() for span in spans]})
-            continue
-        counts.update((span.label, span.rule) for span in spans)
-        words = Words.of(document.text)
-        words_read, selected = words_read + len(words), selected + len(spans.select(words))
-        if len(spans) and shown < show:
+        elif len(spans) and shown < show:
             shown += 1
-            console.print(f"[dim]─── {total}[/dim]")
+            console.print(f"[dim]─── {found.documents}[/dim]")
             console.print(_highlight(document, spans))
     if not json:
-        _print_counts(counts, total)
-        share = f" ({selected / words_read:.1%})" if words_read else ""
-        console.print(f"{selected:,} of {words_read:,} words selected{share}", highlight=False)
+        _print_counts(found)
 
 
 def _highlight(document: Document, spans: Spans) -> Text:
@@ -86,12 +81,15 @@ def _color(label: str) -> str:
     return _COLORS[sum(label.encode()) % len(_COLORS)]
 
 
-def _print_counts(counts: Counter[tuple[str, str]], total: int) -> None:
+def _print_counts(found: Scan) -> None:
     from rich.table import Table
 
     table = Table("type", "rule", "found", box=None)
     table.columns[2].justify = "right"
-    for (label, rule), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+    for label, rule, count in found.by_count():
         table.add_row(label, rule, f"{count:,}")
-    stdout().print(table)
-    stdout().print(f"{sum(counts.values()):,} spans in {total:,} documents")
+    console = stdout()
+    console.print(table)
+    console.print(f"{sum(found.counts.values()):,} spans in {found.documents:,} documents")
+    share = f" ({found.selected / found.words:.1%})" if found.words else ""
+    console.print(f"{found.selected:,} of {found.words:,} words selected{share}", highlight=False)

@@ -11,7 +11,6 @@ from sfumato.cli.output import note, print_json, stdout
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from sfumato.mechanisms.mechanism import PointMechanism
     from sfumato.metrics.suggestion import Suggestion
 
 
@@ -35,12 +34,7 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato suggest laplace --keep 0.3
     """
-    from sfumato.core.randomness import Randomness
-    from sfumato.mechanisms.build import build
-    from sfumato.metrics.deniability import DrawEffort
-    from sfumato.metrics.population import frequent_words
-    from sfumato.metrics.protection import Watched
-    from sfumato.metrics.suggestion import suggest as suggested
+    from sfumato.verbs.suggest import suggest as find_level
 
     if corpus is not None:
         raise InvalidArgument(
@@ -48,41 +42,17 @@ def suggest(  # noqa: PLR0913  # a command's options are its parameters
             "nothing charges for it: suggest looks at public words only; 'sfumato deniability M "
             "--epsilon E --corpus FILE' shows you what a level does to your own words"
         )
-    own, of_policies = options.settings_from(settings)
-    if of_policies:
-        raise InvalidArgument("suggest has no policy: --set takes settings of the mechanism only")
-    space = measuring.space_from(vectors)
-
-    def level(epsilon: float) -> PointMechanism:
-        return build(mechanism, space=space, epsilon=epsilon, settings=own)
-
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    watched = Watched.of(frequent_words(space), words, randomness.stream(0))
-    with measuring.counting("words measured", None) as done:
-        found = suggested(level, keep, watched, DrawEffort(draws=draws), randomness.stream(1), done)
+    own = options.read_settings(settings)
+    found = find_level(
+        mechanism, keep, vectors=vectors, settings=own, words=words, draws=draws, seed=seed
+    )
     if json:
-        print_json(
-            {
-                "mechanism": mechanism,
-                "settings": own,
-                "vectors": space.name,
-                "target": keep,
-                "epsilon": found.epsilon,
-                "reached": not found.missed,
-                **measuring.protection_as_dict(found.protection),
-            },
-            indent=2,
-        )
+        chosen = {"mechanism": mechanism, "settings": own, "vectors": found.vectors}
+        print_json(chosen | found.as_dict(), indent=2)
     else:
         _print(mechanism, found)
-    if found.missed:
-        median = found.protection.median
-        reason = (
-            f"that may be chance with {found.protection.draws:,} draws per word; raise --draws"
-            if not found.protection.exact and median.low <= keep <= median.high
-            else "it jumps between neighboring levels, or does not grow with epsilon"
-        )
-        note(f"warning: the median is {median.value:.3f} there, not {keep:g}: {reason}")
+    if found.caution:
+        note(f"warning: {found.caution}")
 
 
 def _print(mechanism: str, found: Suggestion) -> None:

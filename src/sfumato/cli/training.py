@@ -93,7 +93,7 @@ def report(run: Run, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "run": str(run.folder.path),
+                "run": str(run.folder),
                 "steps": plan.steps,
                 "noise_multiplier": plan.noise_multiplier,
                 "guarantee": guarantee.as_dict(),

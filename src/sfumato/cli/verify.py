@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli import measuring, options
+from sfumato.cli import options
 from sfumato.cli.output import print_json, stdout, visible
-from sfumato.core.errors import InvalidArgument, SfumatoError
+from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sfumato.audits.exhibits.table import ExhibitOutcome
-    from sfumato.audits.named import MechanismsToVerify
     from sfumato.audits.verdict import Finding, Verdict
-    from sfumato.audits.verify import Effort
-    from sfumato.core.randomness import Randomness
 
 FINDING = 1
 
@@ -65,83 +60,31 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato verify laplace --epsilon 5
     """
-    from sfumato.audits.verify import Effort
-    from sfumato.core.randomness import Randomness
+    from sfumato.verbs import verify as verb
 
-    source = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     if exhibit:
         if epsilon is not None or vectors or settings or pairs is not None or draws is not None:
             raise InvalidArgument(
                 "--exhibit brings its own claims: leave out --epsilon, --vectors, --set, --pairs "
                 "and --draws"
             )
-        outcomes = _exhibits(mechanism, confidence, source)
+        outcomes = verb.verify_exhibits(mechanism, confidence=confidence, seed=seed)
         print_json([one.as_dict() for one in outcomes], indent=2) if json else _table(outcomes)
         raise typer.Exit(0 if all(one.as_expected for one in outcomes) else FINDING)
     if mechanism is None or epsilon is None:
         raise InvalidArgument("verify takes a mechanism and --epsilon, or --exhibit")
-    found = _candidates(mechanism, epsilon, vectors, settings)
-    effort = Effort(pairs=pairs, draws=draws)
-    with _blaming(mechanism):
-        verdict = _verdict(found, confidence, effort, source)
+    verdict = verb.verify(
+        mechanism,
+        epsilon=epsilon,
+        confidence=confidence,
+        vectors=vectors,
+        settings=options.read_settings(settings),
+        pairs=pairs,
+        draws=draws,
+        seed=seed,
+    )
     print_json(verdict.as_dict(), indent=2) if json else _print(verdict)
     raise typer.Exit(FINDING if verdict.refuted else 0)
-
-
-def _candidates(
-    mechanism: str, epsilon: float, vectors: str | None, settings: list[str]
-) -> MechanismsToVerify:
-    from sfumato.audits.named import candidates
-    from sfumato.core.checks import positive
-
-    own, of_policies = options.settings_from(settings)
-    if of_policies:
-        raise InvalidArgument("verify looks at a mechanism alone; --set takes no POLICY.KEY here")
-    positive("epsilon", epsilon)
-    space = measuring.space_from(vectors)
-    return candidates(mechanism, space=space, epsilon=epsilon, settings=own)
-
-
-@contextmanager
-def _blaming(mechanism: str) -> Iterator[None]:
-    """What fails in a class of somebody's own is said as theirs; ours is told as ours."""
-    try:
-        yield
-    except SfumatoError:
-        raise
-    except (Exception, SystemExit) as error:
-        if ":" not in mechanism:
-            raise
-        # Only public words go in here, so the message cannot hold private text.
-        raise InvalidArgument(
-            f"{mechanism} failed while it was verified: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _verdict(
-    found: MechanismsToVerify, confidence: float, effort: Effort, randomness: Randomness
-) -> Verdict:
-    from dataclasses import replace
-
-    from sfumato.audits.verify import verify as verified
-
-    verdict = verified(
-        *found.mechanisms, confidence=confidence, effort=effort, randomness=randomness
-    )
-    return replace(verdict, notes=found.notes)
-
-
-def _exhibits(name: str | None, confidence: float, randomness: Randomness) -> list[ExhibitOutcome]:
-    from sfumato.audits.exhibits.table import EXHIBITS, examine, find_exhibit
-
-    if not 0 < confidence < 1:
-        raise InvalidArgument(f"confidence={confidence} must lie between 0 and 1, both excluded")
-    chosen = EXHIBITS if name is None else (find_exhibit(name),)
-    each = 1 - (1 - confidence) / len(chosen)
-    return [
-        examine(exhibit, confidence=each, randomness=randomness.stream(number))
-        for number, exhibit in enumerate(chosen)
-    ]
 
 
 def _print(verdict: Verdict) -> None:

@@ -13,8 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from sfumato.core.checks import between, positive
+from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
-from sfumato.guarantees.wording import sentence
+from sfumato.guarantees.wording import at_most, sentence
 
 
 class Notion(StrEnum):
@@ -69,6 +70,19 @@ class Guarantee:
     def sentence(self) -> str:
         """The guarantee in plain English, with what it does not say."""
         return sentence(self)
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "notion": self.notion.value,
+            "unit": self.record or self.unit,
+            "ε": at_most(self.epsilon),
+            "δ": at_most(self.delta) if self.delta else "0",
+            "may be released": "yes" if self.for_release else "no",
+        }
+        return as_html("Guarantee", tuple(shown), [tuple(shown.values())], [self.sentence()])
 
     def leaking(self, *leaks: str) -> Guarantee:
         """The same guarantee, known to show more."""

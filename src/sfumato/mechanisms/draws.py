@@ -13,7 +13,7 @@ heaviest block of a row, mostly the one with the word itself in it, is kept spel
 
 Care
     The weights of a block are computed again when it is spelled out. Products of matrices are made
-    so that a number does not depend on what stands around it (``vectors/squares.py``); were the
+    so that a number does not depend on what stands around it (``vectors/distances.py``); were the
     last digit of some number to change nevertheless, bounds between words would move by some 1e-13
     of the whole, and a draw would have to fall into such a gap to become another word. The law is
     that of the row to the same digits.

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from sfumato.catalog import find
+from sfumato.core.arrays import Points
+from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
@@ -24,9 +24,10 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.build import build, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
+from sfumato.metrics.population import Population
 from sfumato.metrics.protection import Watched
 from sfumato.metrics.similarity import SemanticDistance, semantic_distance
-from sfumato.metrics.suggestion import Suggestion, suggest
+from sfumato.metrics.suggestion import Suggestion, find_level
 from sfumato.vectors.space import Space
 
 # Enough to have everything built that is built at the first use.
@@ -48,6 +49,19 @@ class Compared:
     seconds_to_build: float
     suggestion: Suggestion | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": self.epsilon,
+            "guarantee": self.guarantee.as_dict(),
+            "kept": asdict(self.kept),
+            "distance": asdict(self.distance),
+            "words_per_second": self.words_per_second,
+            "seconds_to_build": self.seconds_to_build,
+            "median_keep": asdict(self.suggestion.protection.median) if self.suggestion else None,
+        }
+
 
 @dataclass(frozen=True)
 class Skipped:
@@ -58,31 +72,72 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What was measured, and what could not be."""
-
-    rows: tuple[Compared, ...]
-    skipped: tuple[Skipped, ...]
-
-    @classmethod
-    def of(cls, found: Iterable[Compared | Skipped]) -> Comparison:
-        """Sort results from refusals."""
-        listed = list(found)
-        return cls(
-            tuple(one for one in listed if isinstance(one, Compared)),
-            tuple(one for one in listed if isinstance(one, Skipped)),
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Bench:
     """What all mechanisms of a comparison share: the same known words, in the same space."""
 
-    space: Space
-    points: NDArray[np.intp]
+    population: Population
+    points: Points
     typical_distance: float
     randomness: Randomness
+
+    @property
+    def space(self) -> Space:
+        """The public space."""
+        return self.population.space
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What was measured, and what could not be."""
+
+    bench: Bench
+    rows: tuple[Compared, ...]
+    skipped: tuple[Skipped, ...]
+
+    @classmethod
+    def of(cls, bench: Bench, found: Iterable[Compared | Skipped]) -> Comparison:
+        """Sort results from refusals."""
+        listed = list(found)
+        return cls(
+            bench,
+            tuple(one for one in listed if isinstance(one, Compared)),
+            tuple(one for one in listed if isinstance(one, Skipped)),
+        )
+
+    def __repr__(self) -> str:
+        facts: list[tuple[str, object]] = [
+            (f"{row.mechanism} at epsilon {row.epsilon:.4g}", f"keeps {row.kept.value:.1%}")
+            for row in self.rows
+        ]
+        facts += [(one.mechanism, f"not measured: {one.reason}") for one in self.skipped]
+        return as_lines(f"Comparison in {self.bench.space.name}", facts)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (row.mechanism, f"{row.epsilon:.4g}", row.guarantee.notion.value,
+             f"{row.kept.value:.1%}", f"{row.distance.mean:.2f}", f"{row.words_per_second:,.0f}")
+            for row in self.rows
+        ]  # fmt: skip
+        heads = ("mechanism", "ε", "guarantee", "kept", "distance", "words/s")
+        notes = [f"not measured: {one.mechanism}: {one.reason}" for one in self.skipped]
+        return as_html(f"Mechanisms in {self.bench.space.name}", heads, rows, notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        population = self.bench.population
+        return {
+            "vectors": self.bench.space.name,
+            "words": {
+                "private": population.private,
+                "occurrences": population.occurrences,
+                "sampled": len(self.bench.points),
+                "unknown_occurrences": population.unknown,
+            },
+            "distance_of_random_pairs": self.bench.typical_distance,
+            "rows": [row.as_dict() for row in self.rows],
+            "skipped": [asdict(one) for one in self.skipped],
+        }
 
 
 def at_levels(
@@ -94,7 +149,7 @@ def at_levels(
         unfit = _unfit(name, bench.space)
         found += [unfit] if unfit else [_at_level(bench, name, level) for level in levels]
         done(1)
-    return Comparison.of(found)
+    return Comparison.of(bench, found)
 
 
 def at_keep(
@@ -113,7 +168,7 @@ def at_keep(
         unfit = _unfit(name, bench.space)
         found.append(unfit or _at_keep(bench, name, keep, watched))
         done(1)
-    compared = Comparison.of(found)
+    compared = Comparison.of(bench, found)
     return replace(compared, rows=tuple(sorted(compared.rows, key=lambda row: row.distance.mean)))
 
 
@@ -145,7 +200,7 @@ def _at_keep(bench: Bench, name: str, keep: float, watched: Watched) -> Compared
         return build(name, space=bench.space, epsilon=epsilon)
 
     try:
-        found = suggest(level, keep, watched, SEARCH, bench.randomness.stream(2))
+        found = find_level(level, keep, watched, SEARCH, bench.randomness.stream(2))
     except InvalidArgument as error:
         return Skipped(name, None, str(error))
     row = _at_level(bench, name, found.epsilon)

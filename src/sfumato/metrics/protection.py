@@ -21,6 +21,7 @@ is drawn; what a mechanism does to them is then measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,10 @@ class Spread:
     median: float
     high: float
 
+    def as_dict(self) -> dict[str, float]:
+        """For JSON."""
+        return {"p10": self.low, "median": self.median, "p90": self.high}
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Exposed:
@@ -124,6 +129,18 @@ class Exposed:
     keep: Estimate
     outputs: int
     neighbor: Neighbor
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "word": self.word,
+            "keep": self.keep.value,
+            "low": self.keep.low,
+            "high": self.keep.high,
+            "outputs": self.outputs,
+            "nearest": self.neighbor.word,
+            "distance": self.neighbor.distance,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -149,6 +166,28 @@ class Protection:
     def worst_keep(self) -> float:
         """N_w of the least protected word that was found."""
         return max((one.keep.value for one in self.exposed), default=self.keep.high)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; only the words of the list are named."""
+        return {
+            "exact": self.exact,
+            "draws_per_word": self.draws,
+            "words": self.words,
+            "keep": {
+                **self.keep.as_dict(),
+                "median_low": self.median.low,
+                "median_high": self.median.high,
+                "worst": self.worst_keep,
+                "share_above_0.5": self.above_half,
+                "share_above_0.9": self.above_nine_tenths,
+            },
+            "outputs": {
+                **self.outputs.as_dict(),
+                "worst": self.worst_outputs,
+                "kind": "exact" if self.exact else "lower bound",
+            },
+            "least_protected": [one.as_dict() for one in self.exposed],
+        }
 
 
 def protection(

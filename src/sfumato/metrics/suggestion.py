@@ -23,11 +23,12 @@ import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sfumato.core.checks import number
+from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
@@ -60,12 +61,54 @@ class Suggestion:
     keep: float
     epsilon: float
     protection: Protection
+    vectors: str
 
     @property
     def missed(self) -> bool:
         """Whether the median is not what was asked for: it jumps, or is no growing function."""
         allowed = EXACT_MISS if self.protection.exact else DRAWN_MISS
         return abs(self.protection.median.value - self.keep) > allowed
+
+    @property
+    def caution(self) -> str | None:
+        """What to say where the median is not what was asked for."""
+        if not self.missed:
+            return None
+        median = self.protection.median
+        reason = (
+            f"that may be chance with {self.protection.draws:,} draws per word; take more draws"
+            if not self.protection.exact and median.low <= self.keep <= median.high
+            else "it jumps between neighboring levels, or does not grow with epsilon"
+        )
+        return f"the median is {median.value:.3f} there, not {self.keep:g}: {reason}"
+
+    def __repr__(self) -> str:
+        there = self.protection
+        facts: list[tuple[str, object]] = [
+            ("the median public word stays with", f"{there.median.value:.3g}"),
+            ("the least protected one with", f"{there.worst_keep:.3g}"),
+        ]
+        facts += [("care", self.caution)] if self.caution else []
+        return as_lines(f"epsilon {self.epsilon:.4g} for keep = {self.keep:g}", facts)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.word, f"{one.keep.value:.3g}", f"{one.outputs:,}", one.neighbor.word)
+            for one in self.protection.exposed
+        ]
+        heads = ("least protected", "stays with", "outputs (S)", "nearest word")
+        return as_html(
+            f"ε = {self.epsilon:.4g}", heads, rows, [self.caution] if self.caution else []
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "target": self.keep,
+            "epsilon": self.epsilon,
+            "reached": not self.missed,
+            **self.protection.as_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -76,7 +119,7 @@ class _Steps:
     ratio: float
 
 
-def suggest(
+def find_level(
     level: MechanismAt,
     keep: float,
     watched: Watched,
@@ -109,8 +152,9 @@ def suggest(
         near = _crossing(rough, keep, start, _Steps(ROUGH_STEP, ROUGH_RATIO))
         fine = median_with(enough.draws)
         epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO))
-    found = protection(level(epsilon), watched, enough, randomness.stream(1), done)
-    return Suggestion(keep=keep, epsilon=epsilon, protection=found)
+    there = level(epsilon)
+    found = protection(there, watched, enough, randomness.stream(1), done)
+    return Suggestion(keep=keep, epsilon=epsilon, protection=found, vectors=there.space.name)
 
 
 def _crossing(median: Median, target: float, start: float, steps: _Steps) -> float:

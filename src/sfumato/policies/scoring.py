@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, tee
+from typing import Any
 
+from sfumato.core.display import as_html, as_lines, interval
 from sfumato.corpora.labeled import Labeled
 from sfumato.policies.policy import Policy, find_in
 from sfumato.statistics.intervals import wilson
@@ -40,6 +42,19 @@ class Recall:
         """Wilson's interval for the share."""
         return wilson(self.found, self.gold, confidence)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        low, high = self.interval()
+        return {
+            "label": self.label,
+            "recall": self.share,
+            "low": low,
+            "high": high,
+            "found": self.found,
+            "partly": self.partly,
+            "gold": self.gold,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Precision:
@@ -58,9 +73,21 @@ class Precision:
         """Wilson's interval for the share."""
         return wilson(self.right, self.predicted, confidence)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        low, high = self.interval()
+        return {
+            "label": self.label,
+            "precision": self.share,
+            "low": low,
+            "high": high,
+            "right": self.right,
+            "predicted": self.predicted,
+        }
 
-@dataclass(frozen=True, slots=True)
-class Report:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyScores:
     """What scoring a policy gave: one row per label, and one over all."""
 
     policy: str
@@ -69,6 +96,34 @@ class Report:
     selected: int
     recall: tuple[Recall, ...]
     precision: tuple[Precision, ...]
+
+    def __repr__(self) -> str:
+        whole = self.overall_recall
+        facts: list[tuple[str, object]] = [
+            ("recall", interval(whole.share or 0.0, *whole.interval()) if whole.gold else "–"),
+            ("words selected", f"{self.selected:,} of {self.words:,}"),
+        ]
+        return as_lines(f"Scores of {self.policy} in {self.documents:,} documents", facts)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.label, "–" if one.share is None else interval(one.share, *one.interval()),
+             f"{one.found:,}", f"{one.gold:,}")
+            for one in (*self.recall, self.overall_recall)
+        ]  # fmt: skip
+        heads = ("type", "recall (95 %)", "found", "gold")
+        return as_html(f"Scores of {self.policy}", heads, rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "policy": self.policy,
+            "documents": self.documents,
+            "words": self.words,
+            "selected": self.selected,
+            "recall": [row.as_dict() for row in (*self.recall, self.overall_recall)],
+            "precision": [row.as_dict() for row in (*self.precision, self.overall_precision)],
+        }
 
     @property
     def overall_recall(self) -> Recall:
@@ -90,7 +145,7 @@ class Report:
         )
 
 
-def score(policy: Policy, documents: Iterable[Labeled]) -> Report:
+def compare_with_gold(policy: Policy, documents: Iterable[Labeled]) -> PolicyScores:
     """Compare what a policy finds with labeled spans.
 
     A gold span without any word (an emoji, say) is left out: there is nothing to select in it.
@@ -116,7 +171,7 @@ def score(policy: Policy, documents: Iterable[Labeled]) -> Report:
         for span in predicted:
             predicted_counts[span.label] += 1
             right[span.label] += reaches.touch(span)
-    return Report(
+    return PolicyScores(
         policy=policy.name,
         documents=texts,
         words=words_read,

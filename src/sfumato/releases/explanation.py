@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sfumato.core.display import as_html
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.levels import Levels
@@ -43,13 +44,36 @@ class ExplainedWord:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """A privatized text with an account of every selected word."""
 
     text: str
     words: tuple[ExplainedWord, ...]
     guarantee: Guarantee
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "text": self.text,
+            "words": [word.as_dict() for word in self.words],
+            "guarantee": self.guarantee.as_dict(),
+            "sentence": self.guarantee.sentence(),
+        }
+
+    def __repr__(self) -> str:
+        # What it is about is private, and a representation ends up in logs.
+        count = f"{len(self.words)} selected words" if len(self.words) != 1 else "1 selected word"
+        return f"Explanation({count}; {self.guarantee.sentence()})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (word.original, word.label, word.reason, word.replacement,
+             "" if word.kept is None else f"{word.kept.value:.2f}")
+            for word in self.words
+        ]  # fmt: skip
+        heads = ("word", "found as", "because", "becomes", "stays with")
+        return as_html(self.text, heads, rows, [self.guarantee.sentence()])
 
 
 @dataclass(frozen=True, slots=True)

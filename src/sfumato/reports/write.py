@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
 from sfumato.core.files import reading, refuse_existing, write_whole
 
@@ -20,7 +21,7 @@ _KNOWN = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Written:
     """Where a page is, and what is in it."""
 
@@ -29,6 +30,16 @@ class Written:
     size: int
     figures: int
     private_text: bool
+
+    def __repr__(self) -> str:
+        facts: list[tuple[str, object]] = [("of", f"a {self.kind}"), ("figures", self.figures)]
+        facts += [("care", "it contains private text")] if self.private_text else []
+        return as_lines(f"Report in {self.path}", facts)
+
+    def _repr_html_(self) -> str:
+        notes = ["It contains private text: do not pass it on."] if self.private_text else []
+        row = (self.path, self.kind, self.figures)
+        return as_html("Report", ("page", "of", "figures"), [row], notes)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
+from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.bound import write_number
 from sfumato.results.measured import Measured
@@ -26,7 +27,7 @@ class Control:
     figures: tuple[Measured, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Scores:
     """The result of an attack.
 
@@ -65,6 +66,32 @@ class Scores:
         known = ", ".join(one.metric for one in self.figures)
         raise InvalidArgument(f"{self.attack} has no figure {metric!r}; it has {known}")
 
+    def __repr__(self) -> str:
+        facts = [
+            (one.metric, f"{interval(one.value, one.low, one.high)}{self._by_chance(one)}")
+            for one in self.figures
+        ]
+        facts += [("null control", self.control.what)]
+        facts += [
+            (f"  {one.metric}", interval(one.value, one.low, one.high))
+            for one in self.control.figures
+        ]
+        return as_lines(self.attack, [*facts, ("knowledge", self.knowledge)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.metric, interval(one.value, one.low, one.high), self.chance.get(one.metric, "–"),
+             f"{one.n:,}", who)
+            for who, figures in (("target", self.figures), ("null control", self.control.figures))
+            for one in figures
+        ]  # fmt: skip
+        heads = ("figure", "value (95 %)", "chance", "n", "of")
+        return as_html(self.attack, heads, rows, [self.knowledge, *self.notes])
+
+    def _by_chance(self, one: Measured) -> str:
+        by_chance = self.chance.get(one.metric)
+        return "" if by_chance is None else f"; by chance {by_chance:.4g}"
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -81,8 +108,29 @@ class Scores:
         }
 
 
+@dataclass(frozen=True)
+class ScoresOfAll:
+    """The results of several attacks on one target, and why others were not run."""
+
+    scores: tuple[Scores, ...]
+    skipped: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        parts = [repr(one) for one in self.scores]
+        parts += [f"{name}: not run: {why}" for name, why in self.skipped.items()]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        whole = "".join(one._repr_html_() for one in self.scores)
+        return whole + as_html("not run", ("attack", "why"), self.skipped.items())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"attacks": [one.as_dict() for one in self.scores], "skipped": dict(self.skipped)}
+
+
 class Stopwatch:
-    """How long a block took; made by ``time``."""
+    """How long a block took; made by ``time_block``."""
 
     seconds = 0.0
 
@@ -92,7 +140,7 @@ class Stopwatch:
 
 
 @contextmanager
-def time() -> Iterator[Stopwatch]:
+def time_block() -> Iterator[Stopwatch]:
     """Measure a block."""
     watch, start = Stopwatch(), perf_counter()
     yield watch

@@ -194,7 +194,7 @@ def compute(context: Context) -> CellResult:
     """What the cell is about."""
     cell = context.cell
     module = cell.name if cell.kind == cells.MEASURE else _MODULES[cell.kind]
-    found: CellResult = import_module(f"sfumato.studies.computing.{module}").compute(context)
+    found: CellResult = import_module(f"sfumato.studies.kinds.{module}").compute(context)
     return found
 
 

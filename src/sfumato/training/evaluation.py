@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sfumato.core.display import as_html
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
@@ -86,12 +86,7 @@ class Evaluation:
         return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.cells()) + "</tr>"
-            for row in self.rows
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return as_html("Evaluation", COLUMNS, [row.cells() for row in self.rows])
 
 
 def evaluate_model(

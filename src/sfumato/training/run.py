@@ -17,11 +17,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.core.checks import at_least, extra, one_of
+from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import read_object
 from sfumato.core.randomness import Randomness
@@ -155,10 +155,11 @@ class Request:
 class Run:
     """A finished training run: what is proven about its model, and what one does with it.
 
+    ``folder`` is where it lies, ``files`` what is in it;
     ``measured`` is what was measured at its end, if it was trained in this process.
     """
 
-    folder: RunFolder
+    files: RunFolder
     guarantee: Guarantee
     planned: TrainingPlan | None = None
     measured: tuple[Measured, ...] = ()
@@ -168,28 +169,33 @@ class Run:
     @classmethod
     def open(cls, path: str | Path) -> Run:
         """The run in a folder, if it is finished."""
-        folder = open_run(Path(path))
+        files = open_run(Path(path))
         try:
-            content = read_object(folder.guarantee, "what a run guarantees")
+            content = read_object(files.guarantee, "what a run guarantees")
             stated = Guarantee.from_dict(content["guarantee"])
         except (KeyError, TypeError, AttributeError, InvalidArgument):
-            raise BadInput(f"{folder.guarantee} holds no guarantee that can be read") from None
-        return cls(folder, stated)
+            raise BadInput(f"{files.guarantee} holds no guarantee that can be read") from None
+        return cls(files, stated)
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self.files.path
 
     @property
     def plan(self) -> TrainingPlan:
         """The plan of a run of this process; of others the folder holds what was planned."""
         if self.planned is None:
             raise InvalidArgument(
-                f"the run in {self.folder.path} was opened, not trained, in this process; its plan "
-                "is in folder.settings()['plan']"
+                f"the run in {self.folder} was opened, not trained, in this process; its plan "
+                "is in files.settings()['plan']"
             )
         return self.planned
 
     @property
     def kind(self) -> str:
         """``causal`` or ``classifier``."""
-        return str(self.folder.settings().get("kind", "causal"))
+        return str(self.files.settings().get("kind", "causal"))
 
     @property
     def model(self) -> LoadedModel:
@@ -198,7 +204,7 @@ class Run:
             extra("torch", needed_for="opening a model", extra="train")
             # No weight is drawn in loading a finished model, so nothing depends on this stream.
             source = Randomness.secure()
-            found = load_model(str(self.folder.model), randomness=source, kind=self.kind)
+            found = load_model(str(self.files.model), randomness=source, kind=self.kind)
             object.__setattr__(self, "loaded", found)
             return found
         return self.loaded
@@ -223,7 +229,7 @@ class Run:
         """
         from sfumato.training.evaluation import evaluate_model
 
-        chosen = choose_policy(policy, exclude, settings or {})
+        chosen = named_policy(policy, exclude, settings)
         if self.kind == "classifier" and chosen is not None:
             raise InvalidArgument("a policy selects tokens to predict; a classifier predicts none")
         if self.kind == "classifier" and label_field is None:
@@ -265,19 +271,17 @@ class Run:
         )
 
     def __fspath__(self) -> str:
-        return str(self.folder.path)
+        return str(self.folder)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder.path)!r})\n{self.guarantee.sentence()}"
+        return as_lines(f"Run in {self.folder}", self._facts())
 
     def _repr_html_(self) -> str:
-        rows = {"run": self.folder.path, "guarantee": self.guarantee.sentence()}
-        rows |= {one.metric: f"{one.value:.4g}" for one in self.measured}
-        cells = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in rows.items()
-        )
-        return f"<table>{cells}</table>"
+        return as_html(f"Run in {self.folder}", ["", ""], self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        shown = [(one.metric, interval(one.value, one.low, one.high)) for one in self.measured]
+        return [("guarantee", self.guarantee.sentence()), *shown]
 
 
 @dataclass(frozen=True)
@@ -301,8 +305,7 @@ class Texts(Sequence[str]):
         return "\n\n".join(self.texts)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{escape(text)}</td></tr>" for text in self.texts)
-        return f"<table>{rows}</table>"
+        return as_html(f"After {self.prompt!r}", ["text"], [[text] for text in self.texts])
 
 
 # Told the plan and the material before the first step; may return who watches the steps.
@@ -351,26 +354,21 @@ def train(
     return Run(folder, guarantee, plan, loaded=model)
 
 
-def choose_policy(
+def named_policy(
     policy: str | Sequence[str] | Policy | None,
     exclude: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
 ) -> Policy | None:
-    """A policy by name, by several, or as it is; None if nothing is named."""
-    if isinstance(policy, str):
-        policy = [policy]
-    if policy is None or isinstance(policy, Sequence):
-        if policy:
-            return combine_policies(list(policy), list(exclude), dict(settings or {}))
-        if settings or exclude:
-            raise InvalidArgument(
-                "settings of a policy and what it leaves out speak of a policy; give `policy=NAME`,"
-                " too"
-            )
-        return None
-    if settings or exclude:
-        raise InvalidArgument("this policy is made already; make it with its settings")
-    return policy
+    """The policy that was asked for, if one was; settings need policies by their names."""
+    if (not policy or isinstance(policy, Policy)) and (exclude or settings):
+        raise InvalidArgument(
+            "settings of a policy, and what it leaves out, need a policy by its name; give "
+            "`policy=NAME`"
+        )
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    names = [policy] if isinstance(policy, str) else list(policy)
+    return combine_policies(names, list(exclude), settings or {}) if names else None
 
 
 def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def train(
     from sfumato.files.source import Source
     from sfumato.training.folder import RunFolder
     from sfumato.training.methods.promise import Protection
-    from sfumato.training.run import Request, choose_policy
+    from sfumato.training.run import Request, named_policy
     from sfumato.training.run import train as run_training
     from sfumato.training.settings import Training
 
@@ -103,7 +103,7 @@ def train(
         checkpoint_every=checkpoint_every,
     )
     privacy, course = chosen.privacy(), chosen.course()
-    found = choose_policy(policy, exclude, of_policies)
+    found = named_policy(policy, exclude, of_policies)
     protection = Protection.of(found, key=policy_key, gold=gold)
     into = RunFolder(Path(folder))
     into.refuse(resume=resume)
@@ -222,5 +222,5 @@ def _measure(run: Run, documents: list[Document]) -> Run:
     from sfumato.training.evaluation import measure_predictions
 
     found = measure_predictions(run.model, documents, Randomness.secure())
-    run.folder.add_results([asdict(one) | {"corpus": "valid"} for one in found])
+    run.files.add_results([asdict(one) | {"corpus": "valid"} for one in found])
     return replace(run, measured=tuple(found))

@@ -270,14 +270,14 @@ SAVE_THEN_CHARGE = """
         ledger.charge()
 """
 RUN = """
-import os, sys, time
+import os, sys
 from pathlib import Path
 from sfumato.accounting.ledger import Ledger
 
 def ready():
     if results.tell() >= 5:
         print("ready", flush=True)
-        time.sleep(60)
+        sys.stdin.read()
 
 with open(sys.argv[2], "wb") as results, Ledger.opened(
     Path(sys.argv[1]), allowed=10**6, record={}, saved={}
@@ -294,7 +294,9 @@ def killed(loop: str, folder: Path) -> Iterator[tuple[int, int]]:
     ledger, results = folder / "ledger", folder / "results"
     program = RUN.replace("        LOOP", loop)
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(ledger), str(results)], stdout=subprocess.PIPE
+        [sys.executable, "-c", program, str(ledger), str(results)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

@@ -91,7 +91,7 @@ def test_the_comparisons_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> No
         levels.append(alpha)
         return decide_event(subject, choice, held, alpha)
 
-    monkeypatch.setattr(company, "decided", noted)
+    monkeypatch.setattr(company, "decide_event", noted)
     judged(HONEST, draws=400)
     # Two limits for each of three comparisons.
     assert len(levels) == 3

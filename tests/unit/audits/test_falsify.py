@@ -142,7 +142,7 @@ def test_the_budget_is_that_of_all_questions_together(monkeypatch: pytest.Monkey
         spent.append(alpha)
         return on_company(subject, drawn, alpha, randomness)
 
-    monkeypatch.setattr(module, "decided", deciding)
+    monkeypatch.setattr(module, "decide_event", deciding)
     monkeypatch.setattr(module, "on_company", beside)
     mechanism = Laplace(space=color_space(1.0), epsilon=1.0)
     pairs = sample_pairs(mechanism, (), None, Randomness.reproducible(1))

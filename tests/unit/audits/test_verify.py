@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits.colors import color_space
-from sfumato.audits.verify import Effort, verify
+from sfumato.audits.verify import Effort, refute
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
@@ -27,10 +27,10 @@ def source() -> Randomness:
 
 
 def test_rows_are_checked_exactly_and_all_else_is_sampled(small_space: Space) -> None:
-    exact = verify(Exponential(space=small_space, epsilon=1.0), effort=QUICK)
+    exact = refute(Exponential(space=small_space, epsilon=1.0), effort=QUICK)
     assert [finding.method for finding in exact.findings] == ["exact"]
     assert exact.findings[0].draws == 0
-    sampled = verify(Laplace(space=small_space, epsilon=1.0), effort=QUICK, randomness=source())
+    sampled = refute(Laplace(space=small_space, epsilon=1.0), effort=QUICK, randomness=source())
     assert [finding.method for finding in sampled.findings] == ["sampled"]
     assert sampled.findings[0].draws == 400
     assert sampled.findings[0].where == "small"
@@ -46,10 +46,10 @@ def test_rows_do_not_speak_for_draws_of_another_method(small_space: Space) -> No
             del randomness
             return np.minimum(points, len(self.space) - 1)
 
-    verdict = verify(KeepsTheWord(space=small_space, epsilon=1.0), randomness=source())
+    verdict = refute(KeepsTheWord(space=small_space, epsilon=1.0), randomness=source())
     assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
     assert [finding.refuted for finding in verdict.findings] == [False, True]
-    assert not verify(honest).refuted
+    assert not refute(honest).refuted
 
 
 def test_rows_do_not_speak_for_draws_from_parts_made_in_another_way() -> None:
@@ -62,11 +62,11 @@ def test_rows_do_not_speak_for_draws_from_parts_made_in_another_way() -> None:
         def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
             return 3 * distances(self.space, points, words)
 
-    verdict = verify(Louder(space=color_space(2.0), epsilon=2.0), randomness=source())
+    verdict = refute(Louder(space=color_space(2.0), epsilon=2.0), randomness=source())
     assert [finding.method for finding in verdict.findings] == ["exact", "sampled"]
     assert [finding.refuted for finding in verdict.findings] == [False, True]
     # Its sums over far words are its own; so its draws are looked at, and found in order.
-    truncated = verify(Truncated(space=color_space(2.0), epsilon=2.0), randomness=source())
+    truncated = refute(Truncated(space=color_space(2.0), epsilon=2.0), randomness=source())
     assert [finding.method for finding in truncated.findings] == ["exact", "sampled"]
 
 
@@ -81,7 +81,7 @@ def test_noise_that_can_be_made_again_is_no_noise(seed: int | None) -> None:
             return super().noise(count, randomness)
 
     mechanism = Replayed(space=color_space(2.0), epsilon=2.0)
-    verdict = verify(mechanism, effort=QUICK, randomness=source())
+    verdict = refute(mechanism, effort=QUICK, randomness=source())
     assert verdict.refuted == (seed is not None)
     assert ("come in the very same order" in verdict.sentence()) == (seed is not None)
 
@@ -99,7 +99,7 @@ def test_a_mechanism_that_is_not_held_to_its_own_numbers_but_to_its_sentence() -
         def covered_outputs(self) -> NDArray[np.bool_]:
             return np.zeros(len(self.space), dtype=np.bool_)
 
-    assert verify(Evasive(space=color_space(2.0), epsilon=2.0), randomness=source()).refuted
+    assert refute(Evasive(space=color_space(2.0), epsilon=2.0), randomness=source()).refuted
 
 
 def test_rows_that_are_not_known_at_this_level_are_not_asked_for(small_space: Space) -> None:
@@ -114,13 +114,13 @@ def test_rows_that_are_not_known_at_this_level_are_not_asked_for(small_space: Sp
 
     for epsilon, methods in ((1.0, ["exact", "sampled"]), (2.0, ["sampled"])):
         mechanism = Sometimes(space=small_space, epsilon=epsilon)
-        verdict = verify(mechanism, effort=QUICK, randomness=source())
+        verdict = refute(mechanism, effort=QUICK, randomness=source())
         assert [finding.method for finding in verdict.findings] == methods
 
 
 def test_the_budget_is_shared_among_sampled_rounds_only(small_space: Space) -> None:
     laplace = Laplace(space=small_space, epsilon=1.0)
-    verdict = verify(
+    verdict = refute(
         laplace,
         replace(laplace, epsilon=2.0),
         Exponential(space=small_space, epsilon=1.0),
@@ -135,21 +135,21 @@ def test_the_budget_is_shared_among_sampled_rounds_only(small_space: Space) -> N
 def test_one_space_that_refutes_is_enough(small_space: Space) -> None:
     honest = Exponential(space=small_space, epsilon=1.0)
     twin = RowTwin(honest, replace(honest, epsilon=4.0))
-    assert verify(honest, twin, effort=QUICK, randomness=source()).refuted
-    assert not verify(honest, honest, effort=QUICK).refuted
+    assert refute(honest, twin, effort=QUICK, randomness=source()).refuted
+    assert not refute(honest, honest, effort=QUICK).refuted
 
 
 def test_all_pairs_of_a_small_space_and_some_of_a_large_one(random_space: Space) -> None:
-    every = verify(Exponential(space=random_space, epsilon=1.0))
+    every = refute(Exponential(space=random_space, epsilon=1.0))
     assert every.pairs == 201 * 200 // 2
-    some = verify(Exponential(space=random_space, epsilon=1.0), effort=Effort(pairs=100))
+    some = refute(Exponential(space=random_space, epsilon=1.0), effort=Effort(pairs=100))
     assert 100 <= some.pairs < 300
     assert some.findings[0].inputs >= 15
 
 
 def test_pairs_that_draws_cannot_test_are_said_so(small_space: Space) -> None:
     steep = Laplace(space=small_space, epsilon=1000.0)
-    verdict = verify(steep, effort=QUICK, randomness=source())
+    verdict = refute(steep, effort=QUICK, randomness=source())
     assert not verdict.refuted
     assert verdict.pairs == 0
     assert "sampling cannot test it here" in verdict.findings[0].note
@@ -159,13 +159,13 @@ def test_pairs_that_draws_cannot_test_are_said_so(small_space: Space) -> None:
 def test_pairs_and_draws_are_as_asked_for() -> None:
     laplace = Laplace(space=color_space(1.0), epsilon=1.0)
     effort = Effort(pairs=9, draws=300)
-    verdict = verify(laplace, effort=effort, randomness=source())
+    verdict = refute(laplace, effort=effort, randomness=source())
     assert verdict.pairs == 9
     assert verdict.findings[0].draws == 300
 
 
 def test_any_subject_can_be_verified_not_only_words() -> None:
-    verdict = verify(answers(epsilon=1.0, truth=3.0), randomness=source())
+    verdict = refute(answers(epsilon=1.0, truth=3.0), randomness=source())
     assert verdict.refuted
     assert verdict.claim == "at most exp(1)"
 
@@ -175,16 +175,16 @@ def test_the_same_seed_gives_the_same_verdict_and_no_seed_is_secure() -> None:
         Laplace(space=color_space(1.0), epsilon=1.0), Laplace(space=color_space(1.0), epsilon=2.0)
     )
     effort = Effort(pairs=20, draws=1000)
-    one, again = (verify(twin, effort=effort, randomness=source()) for _ in range(2))
+    one, again = (refute(twin, effort=effort, randomness=source()) for _ in range(2))
     assert one == again
-    fresh = [verify(twin, effort=effort) for _ in range(2)]
+    fresh = [refute(twin, effort=effort) for _ in range(2)]
     assert fresh[0] != fresh[1]
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 2.0])
 def test_a_confidence_that_is_none_is_refused(small_space: Space, confidence: float) -> None:
     with pytest.raises(InvalidArgument, match="confidence="):
-        verify(Laplace(space=small_space, epsilon=1.0), confidence=confidence)
+        refute(Laplace(space=small_space, epsilon=1.0), confidence=confidence)
 
 
 @pytest.mark.parametrize("values", [{"pairs": 0}, {"draws": 10}, {"draws": 1.5}])

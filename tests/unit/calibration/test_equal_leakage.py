@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.calibration.equal_leakage import calibrate
+from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.inverse import ABOVE_EVERYWHERE, BELOW_EVERYWHERE, UNFIT_CURVE
 from sfumato.calibration.permission import basis
 from sfumato.calibration.results import NOT_A_GUARANTEE, Calibration
@@ -34,7 +34,7 @@ def made(
 
 
 def found(rows: list[Row], *targets: float, **names: str) -> Calibration:
-    return calibrate(
+    return calibrate_methods(
         select(rows, **names),
         targets,
         basis=basis(public=True),
@@ -187,6 +187,8 @@ def test_private_figures_are_refused(proxy: str | None) -> None:
 
 def test_a_named_stand_in_is_named_in_the_result() -> None:
     allowed = basis(public=False, proxy=" WikiText-2 ")
-    result = calibrate(select(made()), [3.0], basis=allowed, randomness=Randomness.reproducible(1))
+    result = calibrate_methods(
+        select(made()), [3.0], basis=allowed, randomness=Randomness.reproducible(1)
+    )
     assert "WikiText-2" in result.sentence
     assert result.as_dict()["public_proxy"] == "WikiText-2"

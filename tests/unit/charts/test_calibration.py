@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -38,9 +39,13 @@ SWEEPS = [
 ]
 
 
+@cache
+def drawn_once(labels: Labels) -> str:
+    return json.dumps(calibration_chart(SWEEPS, ANCHORS, labels).spec, allow_nan=False)
+
+
 def spec(labels: Labels = LABELS) -> dict[str, Any]:
-    made = calibration_chart(SWEEPS, ANCHORS, labels).spec
-    return json.loads(json.dumps(made, allow_nan=False))  # type: ignore[no-any-return]
+    return json.loads(drawn_once(labels))  # type: ignore[no-any-return]
 
 
 def panels(drawn: dict[str, Any]) -> list[dict[str, Any]]:

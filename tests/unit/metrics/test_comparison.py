@@ -19,7 +19,9 @@ from sfumato.vectors.space import Space
 def bench(space: Space) -> Bench:
     randomness = Randomness.reproducible(1)
     points = np.arange(len(space)).repeat(5)
-    return Bench(space, points, random_pairs_distance(space, randomness), randomness)
+    return Bench(
+        frequent_words(space), points, random_pairs_distance(space, randomness), randomness
+    )
 
 
 def test_every_mechanism_of_the_catalog_is_measured_or_refused_with_a_reason(

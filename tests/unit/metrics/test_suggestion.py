@@ -19,7 +19,7 @@ from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, deniability
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched
-from sfumato.metrics.suggestion import suggest
+from sfumato.metrics.suggestion import find_level
 from sfumato.vectors.space import Space
 
 
@@ -34,7 +34,7 @@ def level(name: str, space: Space, **settings: object) -> Callable[[float], Poin
 @pytest.mark.parametrize("name", ["exponential", "truncated"])
 @pytest.mark.parametrize("keep", [0.05, 0.3, 0.8])
 def test_rows_hit_the_target(random_space: Space, name: str, keep: float) -> None:
-    found = suggest(
+    found = find_level(
         level(name, random_space), keep, watched(random_space), DrawEffort(), Randomness.secure()
     )
     mechanism = build(name, space=random_space, epsilon=found.epsilon)
@@ -48,7 +48,7 @@ def test_rows_hit_the_target(random_space: Space, name: str, keep: float) -> Non
 @pytest.mark.parametrize("name", ["laplace", "mahalanobis", "projected", "vickrey", "binary"])
 def test_draws_come_near_the_target(random_space: Space, name: str) -> None:
     some = watched(random_space)
-    found = suggest(
+    found = find_level(
         level(name, random_space), 0.4, some, DrawEffort(draws=400), Randomness.reproducible(5)
     )
     assert found.protection.draws == 400
@@ -59,7 +59,7 @@ def test_draws_come_near_the_target(random_space: Space, name: str) -> None:
 
 def test_more_kept_needs_a_higher_level(random_space: Space) -> None:
     epsilons = [
-        suggest(
+        find_level(
             level("exponential", random_space),
             keep,
             watched(random_space),
@@ -86,7 +86,7 @@ def test_with_the_same_numbers_laplace_keeps_more_word_by_word(random_space: Spa
 
 def test_the_same_seed_suggests_the_same(random_space: Space) -> None:
     first, second, other = (
-        suggest(
+        find_level(
             level("laplace", random_space),
             0.3,
             watched(random_space),
@@ -103,7 +103,7 @@ def test_the_same_seed_suggests_the_same(random_space: Space) -> None:
 def test_a_target_below_one_word_in_all_is_out_of_reach(small_space: Space) -> None:
     # Twelve words: even pure noise gives back the word one time in twelve.
     with pytest.raises(InvalidArgument, match=r"0\.05: over epsilon from .* to 1e\+06.* 0\.08"):
-        suggest(
+        find_level(
             level("exponential", small_space),
             0.05,
             watched(small_space),
@@ -115,7 +115,7 @@ def test_a_target_below_one_word_in_all_is_out_of_reach(small_space: Space) -> N
 def test_codes_that_words_share_keep_few_of_them(random_space: Space) -> None:
     # With two bits there are four codes, and only the first word of each is ever an output.
     with pytest.raises(InvalidArgument, match=r"goes from 0\.0000 to 0\.0000"):
-        suggest(
+        find_level(
             level("binary", random_space, bits=2),
             0.3,
             watched(random_space),
@@ -138,7 +138,7 @@ class From:
 
 
 def test_a_mechanism_may_refuse_low_levels(random_space: Space) -> None:
-    run = partial(suggest, watched=watched(random_space), effort=DrawEffort())
+    run = partial(find_level, watched=watched(random_space), effort=DrawEffort())
     free = run(level("exponential", random_space), 0.5, randomness=Randomness.secure())
     bound = run(From(free.epsilon * 0.98, random_space), 0.5, randomness=Randomness.secure())
     assert bound.epsilon == pytest.approx(free.epsilon, rel=1e-3)
@@ -147,7 +147,7 @@ def test_a_mechanism_may_refuse_low_levels(random_space: Space) -> None:
 
 
 def test_a_mechanism_that_refuses_every_level_says_why(random_space: Space) -> None:
-    run = partial(suggest, keep=0.3, watched=watched(random_space), effort=DrawEffort())
+    run = partial(find_level, keep=0.3, watched=watched(random_space), effort=DrawEffort())
     with pytest.raises(InvalidArgument, match="must be at least 1000000000"):
         run(From(1e9, random_space), randomness=Randomness.secure())
     with pytest.raises(UnknownName, match="unknown setting"):
@@ -173,7 +173,9 @@ def test_a_median_that_jumps_over_the_target_is_admitted(random_space: Space) ->
     def jumping(epsilon: float) -> PointMechanism:
         return Jumping(random_space, epsilon)  # type: ignore[return-value]
 
-    found = suggest(jumping, 0.3, watched(random_space), DrawEffort(draws=20), Randomness.secure())
+    found = find_level(
+        jumping, 0.3, watched(random_space), DrawEffort(draws=20), Randomness.secure()
+    )
     assert found.epsilon == pytest.approx(5, rel=0.05)
     assert found.missed
 
@@ -181,7 +183,7 @@ def test_a_median_that_jumps_over_the_target_is_admitted(random_space: Space) ->
 @pytest.mark.parametrize("keep", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_keep_that_is_no_inner_probability_is_refused(random_space: Space, keep: float) -> None:
     with pytest.raises(InvalidArgument, match="keep="):
-        suggest(
+        find_level(
             level("laplace", random_space),
             keep,
             watched(random_space),
@@ -191,7 +193,7 @@ def test_a_keep_that_is_no_inner_probability_is_refused(random_space: Space, kee
 
 
 def test_a_rare_target_gets_more_draws(random_space: Space) -> None:
-    found = suggest(
+    found = find_level(
         level("laplace", random_space),
         0.02,
         Watched(np.arange(30), np.arange(5)),

@@ -25,7 +25,9 @@ NAME = "somebody/tiny"
 PROGRAM = """
 import sys
 from sfumato.core.errors import MissingModel
+from sfumato.models import hub
 from sfumato.models.load import folder_of
+hub.SECONDS = 1200.0  # a busy machine takes long to answer
 try:
     print(folder_of(sys.argv[1]))
 except MissingModel as error:
@@ -100,6 +102,7 @@ def run(name: str, *, address: str, home: Path, offline: bool = False) -> str:
     environment = {
         **os.environ, "HF_ENDPOINT": address, "HF_HOME": str(home),
         "HF_HUB_OFFLINE": str(int(offline)), "HF_HUB_DISABLE_XET": "1", "no_proxy": "127.0.0.1",
+        "HF_HUB_ETAG_TIMEOUT": "1200", "HF_HUB_DOWNLOAD_TIMEOUT": "1200",
     }  # fmt: skip
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, name],

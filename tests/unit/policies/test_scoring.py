@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.corpora.labeled import Labeled
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
-from sfumato.policies.scoring import Precision, Recall, score
+from sfumato.policies.scoring import Precision, Recall, compare_with_gold
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 
@@ -19,7 +19,7 @@ MIXED = Labeled(Document("id A7 B 9"), Spans.of([Span(3, 7, "CODE")]))
 
 
 def test_recall_needs_every_word_whatever_the_label() -> None:
-    report = score(Digits(), [CALL, MIXED])
+    report = compare_with_gold(Digits(), [CALL, MIXED])
     assert report.recall == (
         Recall("CODE", gold=1, found=0, partly=1),
         Recall("NAME", gold=1, found=0, partly=0),
@@ -30,7 +30,7 @@ def test_recall_needs_every_word_whatever_the_label() -> None:
 
 
 def test_precision_counts_spans_that_touch_gold() -> None:
-    report = score(Digits(), [CALL, MIXED])
+    report = compare_with_gold(Digits(), [CALL, MIXED])
     assert report.precision == (Precision("NUMBER", predicted=4, right=3),)
     assert report.overall_precision.share == 0.75
     low, high = report.overall_precision.interval()
@@ -38,8 +38,8 @@ def test_precision_counts_spans_that_touch_gold() -> None:
 
 
 def test_everything_has_full_recall_and_nothing_has_none() -> None:
-    assert score(Everything(), [CALL, MIXED]).overall_recall.share == 1
-    report = score(Nothing(), [CALL])
+    assert compare_with_gold(Everything(), [CALL, MIXED]).overall_recall.share == 1
+    report = compare_with_gold(Nothing(), [CALL])
     assert report.overall_recall.share == 0
     assert report.overall_precision.share is None
     assert report.words == 5
@@ -47,13 +47,17 @@ def test_everything_has_full_recall_and_nothing_has_none() -> None:
 
 
 def test_a_span_without_words_is_left_out() -> None:
-    report = score(Nothing(), [Labeled(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))])
+    report = compare_with_gold(
+        Nothing(), [Labeled(Document("hi !!"), Spans.of([Span(3, 5, "NOISE")]))]
+    )
     assert report.recall == ()
     assert report.overall_recall.share is None
 
 
 def test_a_policy_that_covers_a_part_of_a_word_protects_the_whole() -> None:
-    report = score(Regex("7"), [Labeled(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))])
+    report = compare_with_gold(
+        Regex("7"), [Labeled(Document("id A7 now"), Spans.of([Span(3, 5, "CODE")]))]
+    )
     assert report.overall_recall.share == 1
 
 
@@ -66,4 +70,4 @@ def test_overlap_agrees_with_the_naive_count(gold: Spans) -> None:
     document = CALL.document
     predicted = Digits().find(document)
     right = sum(any(span.overlaps(other) for other in gold) for span in predicted)
-    assert score(Digits(), [Labeled(document, gold)]).overall_precision.right == right
+    assert compare_with_gold(Digits(), [Labeled(document, gold)]).overall_precision.right == right

@@ -142,7 +142,7 @@ def test_twin_without_the_limit_a_large_grid_is_taken(monkeypatch: pytest.Monkey
     levels = ", ".join(map(str, range(1, 40)))
     text = ONE.replace('"redact"', f'"laplace"\nepsilon = [{levels}]')
     _grid(text)
-    for module in ("points", "grid"):
+    for module in ("resolve", "grid"):
         monkeypatch.setattr(f"sfumato.studies.{module}.MOST_POINTS", 38)
     with pytest.raises(InvalidArgument, match="39 points"):
         _grid(text)

@@ -9,12 +9,12 @@ from pathlib import Path
 from sfumato.studies.locks import hold_lock, holder_since
 
 HOLDING = """
-import sys, time
+import sys
 from pathlib import Path
 from sfumato.studies.locks import hold_lock
-with held(Path(sys.argv[1])) as mine:
+with hold_lock(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -31,8 +31,9 @@ def test_a_lock_is_had_once(tmp_path: Path) -> None:
 def test_the_system_frees_the_lock_of_a_process_that_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDING, str(path)], stdout=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", HOLDING, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "True"
     with hold_lock(path) as mine:

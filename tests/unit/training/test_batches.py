@@ -164,4 +164,4 @@ def test_a_batch_must_hold_a_row_and_prints_no_tokens() -> None:
     with pytest.raises(InvalidArgument, match="most_tokens=7 must be at least 8"):
         next(physical_batches(records, [0], most_tokens=7))
     ((batch,),) = physical_batches(records, [0], most_tokens=50)
-    assert repr(batch) == "Batch()"
+    assert repr(batch) == "PhysicalBatch()"

@@ -63,7 +63,7 @@ def test_a_guarantee_says_what_an_example_is(tmp_path: Path, method: str, said: 
     sentence = run.guarantee.sentence()
     assert said in sentence
     assert sentence.index(said) < sentence.index("not covered")
-    stored = json.loads(run.folder.guarantee.read_bytes())
+    stored = json.loads(run.files.guarantee.read_bytes())
     assert stored["sentence"] == sentence
     assert stored["guarantee"]["record"] == stored["plan"]["record"] == "paragraph"
     assert Guarantee.from_dict(stored["guarantee"]) == run.guarantee

@@ -38,7 +38,7 @@ def test_few_distributions_are_composed_for_many_steps(monkeypatch: pytest.Monke
         return compute_spending(events, accountant)
 
     plan_module._epsilon.cache_clear()
-    monkeypatch.setattr(plan_module, "spent", counted)
+    monkeypatch.setattr(plan_module, "compute_spending", counted)
     shown = Spending(plan=Plan(units=1000, stages=(STAGE,)), marks=5)
     for steps in range(71):
         shown.so_far(steps)

@@ -54,7 +54,7 @@ from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import InvalidArgument, MissingExtra, MissingInput, SfumatoError
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import PlantedCanary, read_manifest
-from sfumato.results.scores import Control, Scores, time
+from sfumato.results.scores import Control, Scores, time_block
 
 if TYPE_CHECKING:
     from sfumato.charts.chart import Chart
@@ -172,7 +172,7 @@ class Exposure:
         done: Done | None = None,
     ) -> Scores:
         """Rank every canary, and as many controls."""
-        with time() as watch:
+        with time_block() as watch:
             questions = self._questions(data)
             controls = -(-self.controls // len(questions))
             advance = _Progress(

@@ -55,7 +55,7 @@ from sfumato.mechanisms.rows import RowMechanism
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
 from sfumato.results.measured import Measured
-from sfumato.results.scores import Control, Scores, time
+from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.shares import clustered_share
 from sfumato.text.document import Document
 
@@ -134,7 +134,7 @@ class TokenInference:
         done: Done | None = None,
     ) -> Scores:
         """Attack a privatized text whose originals are known to the evaluator."""
-        with time() as watch:
+        with time_block() as watch:
             seen, truth = observe(target, data)
             prior = self._prior(seen, target)
             # The control goes along, as further documents: rows are expensive.

@@ -45,7 +45,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
 from sfumato.corpora.canaries import Canary
 from sfumato.results.measured import Measured
-from sfumato.results.scores import Scores, time
+from sfumato.results.scores import Scores, time_block
 from sfumato.statistics.ranking import measure_auc
 from sfumato.text.document import Document
 
@@ -229,7 +229,7 @@ class Membership:
         done: Done | None = None,
     ) -> Scores:
         """Attack."""
-        with time() as watch:
+        with time_block() as watch:
             findings, notes, knowledge = Findings(randomness.stream(0)), list[str](), list[str]()
             if data.candidates is not None and tuple(self.signals) != (SECRETS,):
                 found, lacking = usable(self.signals, target, data, self.effort)

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.audits.exhibits import adept, custext, dpnr, dptext, gumbel, ome, tem, vickrey
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
-from sfumato.audits.verify import verify
+from sfumato.audits.verify import refute
 from sfumato.core.errors import UnknownName
 from sfumato.core.randomness import Randomness
 
@@ -68,6 +68,6 @@ def examine(exhibit: Exhibit, *, confidence: float, randomness: Randomness) -> E
     each = 1 - (1 - confidence) / 2
     return ExhibitOutcome(
         exhibit=exhibit,
-        broken=verify(exhibit.broken(), confidence=each, randomness=randomness.stream(0)),
-        repaired=verify(exhibit.repaired(), confidence=each, randomness=randomness.stream(1)),
+        broken=refute(exhibit.broken(), confidence=each, randomness=randomness.stream(0)),
+        repaired=refute(exhibit.repaired(), confidence=each, randomness=randomness.stream(1)),
     )

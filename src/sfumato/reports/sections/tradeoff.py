@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sfumato.calibration.equal_leakage import calibrate
+from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.permission import basis
 from sfumato.calibration.select import select
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
@@ -107,7 +107,9 @@ def _curves(
         utility=None if utility is None else utility.metric,
     )
     # The tests of fitness draw at random; a page is the same for the same figures.
-    found = calibrate(selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0))
+    found = calibrate_methods(
+        selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0)
+    )
     curves: dict[QuantityPlace, float] = {
         (method.name, method.parameter, level): fitted
         for method in found.methods

@@ -98,9 +98,9 @@ class Protection:
     def measured_on(self, gold: Path) -> Protection:
         """With what the policy misses on labeled text."""
         from sfumato.corpora.labeled import read_labeled
-        from sfumato.policies.scoring import score
+        from sfumato.policies.scoring import compare_with_gold
 
-        recall = score(self.policy, read_labeled(gold)).overall_recall
+        recall = compare_with_gold(self.policy, read_labeled(gold)).overall_recall
         if not recall.gold:
             raise BadInput(f"{gold} has no labeled span to measure the policy on")
         return replace(self, misses=Misses(recall.gold - recall.found, recall.gold))

@@ -43,7 +43,7 @@ def test_every_text_is_asked_about_once_by_a_classifier_that_has_not_seen_it(
         learned.append(some)
         return fit_logistic(some, labels)
 
-    monkeypatch.setattr(without_model, "fitted", watched)
+    monkeypatch.setattr(without_model, "fit_logistic", watched)
     folds = fold_scores(members, others, Randomness.secure())
     assert sorted(len(one) for one, _ in folds) == [6, 6, 7, 7, 7]
     assert sorted(len(one) for _, one in folds) == [5, 5, 5, 6, 6]

@@ -154,7 +154,7 @@ def test_a_method_with_another_release_is_one_file(tmp_path: Path) -> None:
     )
     run = train(request, some_documents(), RunFolder(tmp_path / "run"))
     assert 7 < run.guarantee.epsilon <= 8
-    assert run.folder.settings()["method"] == "directional"
+    assert run.files.settings()["method"] == "directional"
 
 
 CLIPPERS: list[tuple[Clipping, Clipper]] = [

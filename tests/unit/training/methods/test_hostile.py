@@ -129,7 +129,7 @@ def test_another_policy_of_the_same_name_is_not_resumed(tmp_path: Path, name: st
     with pytest.raises(CannotResume, match="private_places"):
         train(request(method(name), other), documents(), folder, resume=True)
     again = train(request(method(name), first), documents(), folder, resume=True)
-    assert again.folder.finished
+    assert again.files.finished
 
 
 def test_what_tells_policies_apart_says_nothing_about_secrets() -> None:

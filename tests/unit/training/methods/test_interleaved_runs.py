@@ -67,9 +67,9 @@ def test_a_run_states_what_is_proven_and_the_paper_beside_it(tmp_path: Path, sta
     settings = json.loads((tmp_path / "run" / "config.json").read_bytes())["settings"]
     assert settings["method"] == "interleaved"
     assert settings["interleaving"]["state"] == state
-    assert charged_in(trained.folder) == trained.plan.steps
+    assert charged_in(trained.files) == trained.plan.steps
     assert (tmp_path / "run" / "results.jsonl").is_file()
-    assert not trained.folder.checkpoint.exists()
+    assert not trained.files.checkpoint.exists()
     again = train(request(state), documents(), RunFolder(tmp_path / "run"), resume=True)
     assert again.already_finished
     assert again.guarantee.epsilon == guarantee.epsilon

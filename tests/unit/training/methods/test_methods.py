@@ -232,7 +232,7 @@ def test_a_killed_run_goes_on_with_both_streams(tmp_path: Path) -> None:
     trained = train(request("selective"), documents(), folder, resume=True)
     whole = train(request("selective"), documents(), RunFolder(tmp_path / "whole"))
     assert trained.guarantee == whole.guarantee
-    assert trained.folder.finished
+    assert trained.files.finished
 
 
 def test_another_method_is_not_resumed(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_python_takes_a_name_with_settings_or_the_method_itself(corpus: Path) ->
     own = {"beginnings.characters": 5}
     named = trained(corpus, "named", "beginnings", settings=SETTINGS | own)
     given = trained(corpus, "given", Beginnings(characters=5), settings=SETTINGS)
-    assert method_of(named.folder) == method_of(given.folder) == ("beginnings", {"characters": 5})
+    assert method_of(named.files) == method_of(given.files) == ("beginnings", {"characters": 5})
     assert 7 < named.guarantee.epsilon <= 8
     assert named.plan.as_dict() == given.plan.as_dict()
     with pytest.raises(UnknownName, match="did you mean 'characters'"):

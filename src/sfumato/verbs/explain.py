@@ -1,0 +1,55 @@
+"""``sfumato.explain``: what would happen to a sentence, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.verbs.inputs import Settings, choose_selection
+
+if TYPE_CHECKING:
+    from sfumato.policies.policy import Policy
+    from sfumato.releases.explanation import Explanation
+    from sfumato.vectors.space import Space
+
+
+def explain(
+    text: str,
+    *,
+    epsilon: float | None = None,
+    policy: str | Policy | Sequence[str] | None = None,
+    level: Sequence[tuple[float, str]] = (),
+    exclude: str | Sequence[str] = (),
+    mechanism: str = "laplace",
+    vectors: str | Path | Space | None = None,
+    unknown: str = "centroid",
+    case: str = "public",
+    settings: Settings | None = None,
+    draws: int = 400,
+    seed: int | None = None,
+) -> Explanation:
+    """What is selected in a sentence, by what it is replaced, and how likely it stays.
+
+    Without ``policy`` every word is selected. ``level`` are pairs of an epsilon and a policy, in
+    place of ``epsilon`` and ``policy``. The result shows the original beside the replacement: it is
+    for its owner's eyes.
+    """
+    from sfumato.releases.explanation import explain_text
+    from sfumato.releases.privatizer import Privatizer
+
+    if policy is None and not level:
+        policy = "everything"
+    chosen, own = choose_selection(policy, epsilon, level, exclude, settings)
+    privatizer = Privatizer(
+        policy=chosen.policy,
+        epsilon=chosen.epsilon,
+        levels=chosen.levels,
+        mechanism=mechanism,
+        vectors=str(vectors) if isinstance(vectors, Path) else vectors,
+        unknown=unknown,
+        case=case,
+        seed=seed,
+        settings=own,
+    )
+    return explain_text(privatizer, text, draws=draws)

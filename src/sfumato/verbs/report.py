@@ -1,0 +1,38 @@
+"""``sfumato.report``: one page about a study, a privatized file or a training run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.verbs.inputs import HasFolder, folder_of
+
+if TYPE_CHECKING:
+    from sfumato.reports.write import Written
+
+
+def report(
+    path: str | Path | HasFolder,
+    output: str | Path | None = None,
+    *,
+    samples: int | None = None,
+    originals: str | Path | None = None,
+    field: str = "text",
+    overwrite: bool = False,
+) -> Written:
+    """Write one HTML page with charts and tables, to read, print and cite; it needs no network.
+
+    ``path`` is a study, a training run, the folder of either, or a privatized file. Private text is
+    on the page only with ``samples`` and ``originals``, and then it says so at the top; a study
+    whose corpus is generated or declared public shows samples by itself.
+    """
+    from sfumato.reports.write import write_report
+
+    return write_report(
+        folder_of(path),
+        None if output is None else Path(output),
+        samples=samples,
+        originals=None if originals is None else Path(originals),
+        field=field,
+        overwrite=overwrite,
+    )

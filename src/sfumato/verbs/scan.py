@@ -1,0 +1,42 @@
+"""``sfumato.scan``: what a policy finds in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.verbs.inputs import Settings, choose_policy, refuse_mechanism_settings, split_settings
+
+if TYPE_CHECKING:
+    from sfumato.policies.policy import Policy
+    from sfumato.policies.scan import Scan
+
+
+def scan(
+    source: str | Path,
+    *,
+    policy: str | Policy | Sequence[str] = "pii",
+    exclude: str | Sequence[str] = (),
+    settings: Settings | None = None,
+    field: str = "text",
+    id_field: str = "id",
+    file_format: str | None = None,
+    encoding: str = "utf-8",
+    whole_file: bool = False,
+) -> Scan:
+    """Documents of a file with what a policy finds in each, read as they are asked for.
+
+    ``for document, spans in sfumato.scan(...)`` goes through them, ``.finish()`` does so for the
+    counts alone. This shows originals: it is for their owner's eyes.
+    """
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.policies.patterns import Everything
+    from sfumato.policies.scan import Scan
+
+    own, of_policies = split_settings(settings)
+    refuse_mechanism_settings(own)
+    chosen = choose_policy(policy, exclude, of_policies) or Everything()
+    layout = Layout(field=field, id_field=id_field, encoding=encoding, whole_file=whole_file)
+    return Scan(chosen, Source.of(source, layout, file_format=file_format).documents())

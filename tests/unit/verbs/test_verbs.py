@@ -1,0 +1,210 @@
+"""The verbs: as the commands, with objects in and out."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+
+import sfumato
+from sfumato.attacks.membership.attack import Membership
+from sfumato.cli.main import app, main
+from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
+from sfumato.policies.patterns import Digits
+from sfumato.verbs.inputs import choose_policy, choose_selection
+
+SECRET = "Zyxquorthane"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.txt"
+    path.write_text(f"My ID is 145572, ask {SECRET}.\nNothing here.\n", encoding="utf-8")
+    return path
+
+
+def say(*arguments: str) -> Any:
+    """What a command prints as JSON."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main([*arguments, "--json"]) == 0
+    return json.loads(out.getvalue())
+
+
+# How a command's options are called where the names differ, and what only one side has.
+ONLY_COMMAND = {
+    "json",  # objects have as_dict
+    "show",  # how many documents a person sees
+    "output",  # results have chart().save(...)
+    "overwrite",
+    "exhibit",  # verify_exhibits is a verb of its own
+}
+VERBS: dict[str, Callable[..., object]] = {
+    "attack": sfumato.attack,
+    "audit": sfumato.audit,
+    "calibrate": sfumato.calibrate,
+    "compare": sfumato.compare,
+    "deniability": sfumato.deniability,
+    "explain": sfumato.explain,
+    "privatize": sfumato.privatize,
+    "report": sfumato.report,
+    "scan": sfumato.scan,
+    "suggest": sfumato.suggest,
+    "train": sfumato.train,
+    "verify": sfumato.verify,
+    "data customersim": sfumato.make_dialogues,
+    "data canaries": sfumato.plant_canaries,
+    "data coins": sfumato.toss_coins,
+    "data classifier-canaries": sfumato.plant_classifier_canaries,
+    "data wikitext": sfumato.convert_wikitext,
+    "data vectors": sfumato.convert_vectors,
+    "policy score": sfumato.score_policy,
+}
+RENAMED = {
+    "audit": {"runs": "run"},
+    "attack": {"name": "attack"},
+    "train": {"output": "folder"},
+}
+# Commands that show what the package is, or that objects of the package do by methods.
+WITHOUT_VERB = {
+    "evaluate": "Run.evaluate",
+    "generate": "Run.generate",
+    "list": "sfumato.catalog",
+    "measure": "sfumato.measure",
+    "plan": "Plan",
+    "show": "sfumato.catalog",
+    "study": "Study",
+}
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    whole = typer.main.get_command(app)
+    assert isinstance(whole, click.Group)
+    for name, command in whole.commands.items():
+        if isinstance(command, click.Group) and name != "study":
+            yield from ((f"{name} {inner}", one) for inner, one in command.commands.items())
+        else:
+            yield name, command
+
+
+def test_every_command_has_a_verb() -> None:
+    names = {name for name, _ in commands()}
+    assert names == set(VERBS) | set(WITHOUT_VERB)
+
+
+@pytest.mark.parametrize("name", sorted(VERBS))
+def test_a_command_and_its_verb_take_the_same(name: str) -> None:
+    command = dict(commands())[name]
+    renamed = RENAMED.get(name, {})
+    options = {
+        renamed.get(one.name or "", one.name or "")
+        for one in command.params
+        if one.name != "help" and not getattr(one, "hidden", False)
+    }
+    taken = set(inspect.signature(VERBS[name]).parameters)
+    assert options - taken <= ONLY_COMMAND
+    assert taken - options == set()
+
+
+def test_scanning_streams_documents_and_counts(notes: Path) -> None:
+    scan = sfumato.scan(notes, policy="digits")
+    found = [(document.text, len(spans)) for document, spans in scan]
+    assert [number for _, number in found] == [1, 0]
+    assert (scan.documents, scan.selected) == (2, 1)
+    assert SECRET not in repr(scan) + scan._repr_html_()
+    assert sfumato.scan(notes, policy=Digits()).finish().selected == 1
+
+
+def test_explaining_shows_originals_to_their_owner_only_where_asked() -> None:
+    found = sfumato.explain(f"Ask {SECRET} for 12", policy="digits", epsilon=5, draws=20, seed=1)
+    assert [word.original for word in found.words] == ["12"]
+    assert SECRET not in repr(found)
+    assert SECRET in found._repr_html_()
+    command = say(
+        "explain", f"Ask {SECRET} for 12", "-p", "digits", "-e", "5", "--draws", "20", "--seed", "1"
+    )
+    assert command == json.loads(json.dumps(found.as_dict()))
+
+
+def test_measuring_words_gives_what_the_command_prints() -> None:
+    found = sfumato.deniability("exponential", [2, 8], words=20, seed=3)
+    command = say("deniability", "exponential", "-e", "2,8", "--words", "20", "--seed", "3")
+    assert command == json.loads(json.dumps(found.as_dict()))
+    assert list(found.levels) == [2.0, 8.0]
+    assert "median word stays" in repr(found)
+
+
+def test_suggesting_gives_what_the_command_prints() -> None:
+    found = sfumato.suggest("exponential", 0.3, words=20, seed=3)
+    command = say("suggest", "exponential", "--keep", "0.3", "--words", "20", "--seed", "3")
+    assert command["epsilon"] == found.epsilon
+    with pytest.raises(InvalidArgument, match="no policy"):
+        sfumato.suggest("exponential", 0.3, settings={"pii.regions": "DE"})
+
+
+def test_comparing_gives_what_the_command_prints() -> None:
+    found = sfumato.compare(["laplace", "redact"], epsilon=5, sample=50, seed=2)
+    assert [row.mechanism for row in found.rows] == ["laplace"]
+    assert [one.mechanism for one in found.skipped] == ["redact"]
+    assert "laplace at epsilon 5" in repr(found)
+    with pytest.raises(InvalidArgument, match="either"):
+        sfumato.compare("laplace")
+
+
+def test_an_object_is_verified_with_its_own_claim() -> None:
+    from sfumato.audits.colors import color_space
+
+    class Honest(sfumato.Laplace):
+        """A mechanism of somebody's own."""
+
+    verdict = sfumato.verify(Honest(space=color_space(2.0), epsilon=2.0), draws=2000, seed=1)
+    assert not verdict.refuted
+    assert "Not refuted" in repr(verdict)
+    with pytest.raises(InvalidArgument, match="claims its own level"):
+        sfumato.verify(Honest(space=color_space(2.0), epsilon=2.0), epsilon=1)
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        sfumato.verify("laplace")
+
+
+def test_twin_an_object_that_claims_too_much_is_refuted() -> None:
+    from sfumato.audits.colors import color_space
+    from sfumato.core.arrays import Points
+    from sfumato.core.randomness import Randomness
+
+    class Lying(sfumato.Laplace):
+        """Says one level, draws at another."""
+
+        def privatize(self, points: Points, randomness: Randomness) -> Points:
+            loud = sfumato.Laplace(space=self.space, epsilon=20 * self.epsilon)
+            return loud.privatize(points, randomness)
+
+    assert sfumato.verify(Lying(space=color_space(2.0), epsilon=2.0), seed=1).refuted
+
+
+def test_what_is_missing_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(MissingInput, match="coins"):
+        sfumato.audit(tmp_path)
+    with pytest.raises(StorageFailed, match="there is no"):
+        sfumato.attack("membership", tmp_path / "nowhere")
+    with pytest.raises(InvalidArgument, match="settings already"):
+        sfumato.attack(Membership(), tmp_path, settings={"signals": "loss"})
+
+
+def test_policies_are_names_or_objects_and_two_ways_do_not_mix() -> None:
+    assert choose_policy(None) is None
+    digits = Digits()
+    assert choose_policy(digits) is digits
+    with pytest.raises(InvalidArgument, match="has its settings already"):
+        choose_policy(digits, "pii")
+    with pytest.raises(InvalidArgument, match="leave out"):
+        choose_selection("pii", 5.0, [(2.0, "digits")], (), None)
+    with pytest.raises(InvalidArgument, match="say what is sensitive"):
+        choose_selection(None, 5.0, (), (), None)
