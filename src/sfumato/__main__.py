@@ -8,7 +8,7 @@ from sfumato.cli.interrupts import end_at_once
 
 
 def run() -> NoReturn:
-    """The console script; whoever interrupts it while it is being loaded sees no traceback."""
+    """The console script; interrupting it while it is being loaded shows no traceback."""
     end_at_once()
     from sfumato.cli.main import run as run_command
 

@@ -78,7 +78,7 @@ class Spent(Protocol):
 
 
 def compute_spending(events: Sequence[SampledGaussian], accountant: str = "pld") -> Spent:
-    """What the releases cost together, in the eyes of an accountant.
+    """What the releases cost together, by an accountant.
 
     >>> gaussian = SampledGaussian(noise_multiplier=2.0)
     >>> round(compute_spending([gaussian]).epsilon(1e-5), 4)
@@ -156,7 +156,7 @@ class _Rdp:
 
 @lru_cache(maxsize=4096)
 def _divergences(noise_multiplier: float, rate: float) -> NDArray[np.float64]:
-    """Of one release, for every order; rounding below 0 must not make it look free."""
+    """Of one release, for every order; a value rounded below 0 must not make it look free."""
     import numpy as np
 
     dp, rdp = _library("dp_accounting"), _library("dp_accounting.rdp")

@@ -22,7 +22,7 @@ _EQUAL = 1e-9
 
 
 def privacy_units(name: str, units: object) -> int:
-    """How many there are to protect: two or more, and not absurdly many."""
+    """A number of privacy units that can be right: two or more, and not absurdly many."""
     if at_least(name, units, 2, None) > MOST_UNITS:
         raise InvalidArgument(f"{name} must be at most {MOST_UNITS:,}; more cannot be planned for")
     return int(units)  # type: ignore[call-overload,no-any-return]  # checked by ``at_least``
@@ -52,7 +52,7 @@ def resolve_delta(delta: float | str, units: int) -> float:
 
 
 def caution(delta: float, units: int) -> str | None:
-    """A sentence about a delta that is allowed but tells little."""
+    """A sentence about a delta that is allowed but promises little."""
     if delta < (1 - _EQUAL) / units:
         return None
     return (

@@ -39,7 +39,7 @@ class SampledGaussian:
 
 
 def computable_noise(name: str, value: object) -> float:
-    """Noise that numbers can carry, or 0 for none: everything that is accounted for passes here.
+    """A noise multiplier that floats can compute with, or 0 for none; all accounting starts here.
 
     >>> computable_noise("noise_multiplier", 1e-300)
     Traceback (most recent call last):

@@ -8,7 +8,7 @@ Guarantee
 
 Why it holds
     δ(ε) = Φ(−a) − e^ε·Φ(−b) with a = ε/μ − μ/2 and b = ε/μ + μ/2 (Balle and Wang 2018, theorem 8),
-    which is the whole trade-off between the two errors of whoever tells the neighbors apart.
+    which is the whole trade-off between the two errors of a test that tells the neighbors apart.
     Gaussians compose to Gaussians (Dong, Roth and Su 2022, corollary 3.3).
 
 Care

@@ -13,7 +13,8 @@ Why it holds
 
 Care
     Every step has a line of its own, so nothing shows which were saved together, and when.
-    A ledger that is deleted, or put back to an older state together with the weights, forgets.
+    A ledger that is deleted, or restored to an older state together with the weights, does not
+    know what was spent since.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from sfumato.core.errors import (
     OutputExists,
     StorageFailed,
 )
+from sfumato.core.json import update_names
 
 SCHEMA = 1
 
@@ -89,7 +91,7 @@ class Ledger:
         return self.allowed - self.charged
 
     def charge(self, steps: int = 1) -> int:
-        """Pay for steps whose results are about to leave the process; how many there are in all."""
+        """Charge steps before their results leave the process; returns the number of all so far."""
         if at_least("steps", steps, 1) > self.left:
             raise BudgetExceeded(
                 f"the plan allows {self.allowed:,} steps and {self.charged:,} are charged; "
@@ -135,7 +137,7 @@ class Ledger:
             self._begin()
             return
         head, *lines = content[:whole].splitlines()
-        self._compare(_parse(head, 1))
+        self._compare(update_names(_parse(head, 1)))
         for number, line in enumerate(lines, start=2):
             self._count(_parse(line, number), number)
 
@@ -173,12 +175,12 @@ def _countable(saved: object) -> bool:
 
 
 def _check(saved: Mapping[str, int]) -> str:
-    """Tells what was saved from what is left of it; none of that is secret."""
+    """A checksum of what was saved, so that damage is noticed; none of it is secret."""
     return sha256(json.dumps(dict(saved), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _difference(head: Mapping[str, Any], asked: dict[str, Any]) -> str:
-    """What is another in two records; for a run that is its plan, or its seed."""
+    """What differs between two records: the plan of a run, or its seed."""
     begun = head.get("record")
     if isinstance(begun, dict) and begun | {"seed": None} == asked | {"seed": None}:
         return "seed"

@@ -8,9 +8,9 @@ Why it holds
     Exchanging is removing and then adding: P ≤ exp(a)·P' + d(a) and P' ≤ exp(b)·P'' + d(b).
 
 Care
-    Without sampling there is a shorter way: the sum moves by at most 2C, so half the noise
-    multiplier says it all. Under Poisson sampling half the noise multiplier says nothing: the
-    pair of distributions is another one.
+    Without sampling there is a shorter way: the sum moves by at most 2C, so half the
+    noise multiplier is all it takes. Under Poisson sampling that is wrong: there the pair of
+    distributions is another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _SHARES = tuple(share / 40 for share in range(12, 20))
 def replacing_one(spent: Spent, delta: float) -> float:
     """The smallest level found to hold at ``delta`` when one unit is exchanged for another.
 
-    Infinite if none is: what an accountant leaves over for rounding is multiplied by exp(level).
+    Infinite if none is found: what an accountant leaves over for rounding is multiplied by
+    exp(level).
     """
     single = spent.epsilon(delta)
     if math.isinf(single):

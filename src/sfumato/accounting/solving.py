@@ -1,4 +1,4 @@
-"""The least that is enough: of noise for a level, of a level for a delta."""
+"""The least noise that gives a level, and the least level that holds at a delta."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _bracket(falling: Callable[[float], float], wanted: float, guess: float) -> 
 
 
 def round_up(value: float, digits: int = 6) -> float:
-    """A number of few digits, never below: more noise, or a larger level, than it stands for.
+    """The number in few digits, never below it: more noise, or a larger level, is safe.
 
     >>> round_up(0.79396421), round_up(8.0), round_up(9.310824, 4)
     (0.793965, 8.0, 9.311)

@@ -1,21 +1,21 @@
 """Who wrote it? Attribution of documents to known authors, before and after privatization.
 
 Figures
-    ``adaptive``: trained on privatized documents of the authors, as whoever holds the released
+    ``adaptive``: trained on privatized documents of the authors, as anyone who holds the released
     text can. ``static``: trained on other original documents of theirs. ``originals``: trained and
-    tested on originals, how well authors were told apart before. The adaptive attacker always
-    runs: one who ignores that the text was changed says little about how well it hides its author.
+    tested on originals, how well authors were told apart before. The adaptive attacker always runs:
+    one who ignores that the text was changed says little about how well it hides its author.
 
 How
     The usual strong baseline: TF-IDF of character and word n-grams, a linear support vector
-    machine, cross-validation over folds in which every author has his share. Vocabulary and
+    machine, cross-validation over folds in which every author has a share. Vocabulary and
     weights are learned on the training folds only.
 
 Control
     The adaptive attack once more with the authors dealt out to the documents at random.
 
 Care
-    An author is also told by what he writes about. Where each author has a topic, attribution
+    An author is also told by what they write about. Where each author has a topic, attribution
     measures topics; no control can tell the two apart.
 
 Reference
@@ -77,12 +77,12 @@ class Authorship:
         if not inputs.target.is_file():
             return (
                 f"{inputs.target} is not a file of documents; this attack is on a privatized text: "
-                "sfumato privatize IN.jsonl --epsilon 5 -o OUT.jsonl, then attack OUT.jsonl"
+                "`sfumato.privatize('IN.jsonl', 'OUT.jsonl', epsilon=5)`, then attack OUT.jsonl"
             )
         if inputs.layout.author_field is None:
             return (
                 "every document needs its author, in a field of the file: "
-                "--author-field NAME (jsonl, csv, tsv or parquet; a text file has no fields)"
+                "`author_field=NAME` (jsonl, csv, tsv or parquet; a text file has no fields)"
             )
         return None
 
@@ -151,7 +151,7 @@ class Authorship:
             raise MissingInput(
                 f"at least two authors with {self.folds} documents each are needed; "
                 f"{sum(count >= self.folds for count in counts.values())} of {len(counts)} authors "
-                "have as many (fewer folds: --set folds=2)"
+                "have as many (fewer folds: `settings={'folds': 2}`)"
             )
         originals = None if data is None else [data[place].text for place in kept]
         writings = Writings(
@@ -235,7 +235,7 @@ def _rename(figure: Measured, metric: str) -> Measured:
 
 def _knowledge(*, originals: bool) -> str:
     known = (
-        "The attacker knows who wrote all documents but the one he attributes. The adaptive one "
+        "The attacker knows who wrote all documents but the one they attribute. The adaptive one "
         "has the others as they were released"
     )
     return f"{known}, the static one their originals." if originals else f"{known}."
@@ -243,12 +243,12 @@ def _knowledge(*, originals: bool) -> str:
 
 def _notes(writings: Writings, left_out: int) -> list[str]:
     notes = [
-        "Chance is the share of the author with most documents. An author is also told by his "
-        "topics: a high figure need not be style.",
+        "Chance is the share of the author with most documents. An author is also told by "
+        "their topics: a high figure need not be style.",
     ]
     if writings.originals is None:
         notes.append(
-            "Without the originals (--originals IN) it cannot be said how much was hidden, and the "
+            "Without the originals (`originals=IN`) it cannot be said how much was hidden, and the "
             "static attacker did not run."
         )
     if left_out:

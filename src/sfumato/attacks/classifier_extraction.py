@@ -35,9 +35,9 @@ from sfumato.statistics.shares import share_of
 from sfumato.text.document import Document
 
 HOW = (
-    "plant canaries before training: sfumato data classifier-canaries CORPUS --label-field LABEL "
-    "-o OUT; sfumato train OUT --label-field LABEL --classes … -o RUN; then attack RUN with "
-    f"--canaries OUT{SUFFIX}"
+    "plant canaries before training: `sfumato.corpora.classifier_canaries.plant(CORPUS, OUT, ...)`,"
+    " `sfumato.train(OUT, RUN, label_field=LABEL, classes=...)`, then attack RUN with "
+    f"`canaries='OUT{SUFFIX}'`"
 )
 
 Beam = list[tuple[str, ...]]
@@ -64,7 +64,7 @@ class ClassifierExtraction:
         """It needs a classifier and the list of its canaries."""
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.canaries is None:
-            lacking = f"--canaries FILE is missing; {HOW}"
+            lacking = f"`canaries=FILE` is missing; {HOW}"
         if lacking is None and not str(inputs.canaries).endswith(SUFFIX):
             lacking = f"{inputs.canaries} is no list of canaries for classifiers; {HOW}"
         return lacking
@@ -183,7 +183,7 @@ def frequencies(count: int) -> NDArray[np.float64]:
 def best(scores: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     """The places of the highest scores in the flat array; of equal ones the later in the list.
 
-    Frequent words come first, so ties are counted against whoever guesses those.
+    Frequent words come first, so ties count against the attacker who guesses those.
 
     >>> best(np.array([[1.0, 3.0], [2.0, 3.0]]), 3).tolist()
     [3, 1, 2]

@@ -7,6 +7,14 @@ with a *twin* that was never trained on the text: what the twin can finish, too,
 or a form letter and no memory. Documents that begin alike are counted by their number of copies,
 because repetition is what makes a model remember.
 
+How
+    The beginning of each document is cut into a prefix, which the attacker knows, and a suffix,
+    which they want. The greedy continuation is the true suffix exactly if each of its tokens is the
+    likeliest one after the true ones before it, so reading the window once answers that. It also
+    gives the probability p of the suffix: n sampled continuations meet it with probability
+    1 − (1 − p)^n, so nothing has to be sampled. Only near misses need the greedy continuation
+    itself.
+
 Care
     Causal language models read from left to right, so only prefixes are tried; corrupted spans, as
     in encoder–decoder models, are not. A document is known to the attacker from its start; other
@@ -15,17 +23,9 @@ Care
 Reference
     Carlini et al. 2023, "Quantifying memorization across neural language models"; Ponomareva et al.
     2022, "Training text-to-text transformers with privacy guarantees"; Ippolito et al. 2023,
-    "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses).
-
-The beginnings of documents, cut into what the attacker knows and what he wants.
-
-What a model recalls of each window: its greedy suffix, and how probable the true one is.
-
-The greedy continuation is the true suffix exactly if each of its tokens is the likeliest after the
-true ones before it; so one reading of the whole window answers that, and gives the probability p of
-the suffix, too. Whoever samples n continuations meets the suffix with probability 1 − (1 − p)^n: no
-sampling is needed to know it (Hayes et al. 2024, "Measuring memorization through probabilistic
-discoverable extraction"). Only near misses need the greedy continuation itself.
+    "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses);
+    Hayes et al. 2024, "Measuring memorization through probabilistic discoverable extraction" (the
+    chance among n samples).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def cut(
     if not counts:
         raise BadInput(
             f"none of the {len(documents):,} documents has {length} tokens; take shorter parts, "
-            "such as --set prefix=10 --set suffix=10"
+            "such as `settings={'prefix': 10, 'suffix': 10}`"
         )
     kept = list(counts)
     if len(kept) > cutting.most:
@@ -219,13 +219,13 @@ class Memorization:
         """It needs a language model and the text it was trained on."""
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.members is None:
-            lacking = "--members FILE is missing, the text the model was trained on"
+            lacking = "`members=FILE` is missing, the text the model was trained on"
         # A name that is no folder would be looked for elsewhere.
         strange = [path for path in inputs.references[:1] if not is_model(path)]
         if lacking is None and strange:
             lacking = (
                 f"the reference {strange[0]} is neither the folder of a run nor of a model; train "
-                "one on other text: sfumato train OTHER-TEXT --epsilon inf -o RUN"
+                "one on other text: `sfumato.train(TEXT, RUN, epsilon=inf)`"
             )
         return lacking
 

@@ -1,6 +1,6 @@
 """A trained model as a target: from the folder of a run, or from the folder of a model.
 
-A twin of a model: the same network, never trained on the text in question.
+Its twin is the same network, never trained on the text in question.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, SfumatoError
-from sfumato.core.files import read_object
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def not_a_model(path: Path) -> str | None:
     if path.is_file():
         return (
             f"{path} is a file; this attack is on a model. Train one on that text: "
-            f"sfumato train {path} --epsilon inf -o RUN, then attack RUN"
+            f"`sfumato.train({str(path)!r}, RUN, epsilon=inf)`, then attack RUN"
         )
     return f"{path} is neither the folder of a run nor of a model"
 

@@ -2,8 +2,8 @@
 
 Policy, mechanism, level and vectors stand in the side file because they are no secret: a guarantee
 that needed them hidden would be none. So an attacker has them, and the mechanism is built again
-from there. Not in the side file is what may be private: a pattern, a word list. Whoever evaluates
-an attack gives those anew.
+from there. Not in the side file is what may be private: a pattern, a word list. The person who
+evaluates an attack gives those anew.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError, UnknownName
-from sfumato.core.files import read_object, reading
+from sfumato.core.files import reading
+from sfumato.core.json import read_object
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
@@ -68,7 +69,7 @@ class TextTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What whoever evaluates an attack knows besides the side file.
+    """What the person who evaluates an attack knows besides the side file.
 
     ``policy`` is written as on the command line, several with ' + ' between and what is excepted
     after ' − ' (or ' - '); ``vectors`` is a file.
@@ -85,7 +86,7 @@ def side_path(path: Path) -> Path:
 
 def not_privatized(path: Path) -> str | None:
     """Why a path cannot be attacked as a privatized file, with what to do; None if it can."""
-    make = "sfumato privatize IN --epsilon 5 -o OUT writes one; then attack OUT"
+    make = "`sfumato.privatize(IN, OUT, epsilon=5)` writes one; then attack OUT"
     if path.is_dir():
         return f"{path} is a folder; this attack is on a privatized file: {make}"
     if not path.is_file():
@@ -113,7 +114,7 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
         raise MissingInput(
             f"{path} was made by {name!r}, which puts one mask in the place of a whole stretch: "
             "there is no replacement for each word. Privatize with a word mechanism: "
-            "sfumato privatize IN --mechanism exponential --epsilon 5 -o OUT"
+            "`sfumato.privatize(IN, OUT, mechanism='exponential', epsilon=5)`"
         )
     with reading(side_path(path), "the side file of a privatized text"):
         privatizer = _privatizer(name, settings, known)
@@ -208,7 +209,8 @@ def _read_stated(written: str) -> Policy:
     raise MissingInput(
         "the side file does not show the policy in full (patterns and word lists may be private), "
         "or what was given is none; which words went through the mechanism is needed: "
-        "--set 'policy=regex:PATTERN', --set 'policy=pii:email,phone', --set 'policy=A + B − C'"
+        "`settings={'policy': 'regex:PATTERN'}`, `settings={'policy': 'pii:email,phone'}`, "
+        "`settings={'policy': 'A + B − C'}`"
     )
 
 
@@ -218,7 +220,7 @@ def _space(recorded: str, given: str) -> Space:
     if not given:
         raise MissingInput(
             f"the text was privatized over the vectors {recorded!r}; say where they are: "
-            "--set vectors=FILE"
+            "`settings={'vectors': FILE}`"
         )
     space = default_space() if given == NAME else load(given)
     if space.name != recorded:

@@ -4,7 +4,7 @@ For each predicted token three numbers are kept: ln p of the token, and the mean
 deviation of ln p over the whole vocabulary at that place (Min-K%++ needs them). Documents are read
 as in training: from their beginning, in pieces if they are longer than the context.
 
-A store of token scores, in memory and, if wanted, in a folder.
+A store keeps the scores in memory and, if wanted, in a folder.
 
 Care
     Scores are measured on private text and say something about it: how many tokens a document has,
@@ -71,8 +71,8 @@ class ScoreStore:
             except OSError as error:
                 problem = error.strerror or "opening failed"
                 raise StorageFailed(
-                    f"cannot use the cache {self.folder}: {problem}; --cache names another folder, "
-                    "--no-cache keeps nothing"
+                    f"cannot use the cache {self.folder}: {problem}; `cache=FOLDER` names another "
+                    "folder, `no_cache=True` keeps nothing"
                 ) from None
 
     def has(self, model: str, text: str) -> bool:

@@ -1,7 +1,7 @@
 """Audit a trained model with one run: guess which made-up documents it was trained on.
 
 Guarantee
-    ``one_run`` speaks the truth with probability ``confidence`` whatever the model, the attack and
+    ``one_run`` holds with probability ``confidence`` whatever the model, the attack and
     the influence of documents on each other: if training is (ε, δ)-differentially private for
     adding or removing a document, it exceeds ε with probability 1 − confidence at most.
 
@@ -36,9 +36,10 @@ from sfumato.audits.lower_bounds import Guesses, gaussian_bound, one_run_bound, 
 from sfumato.core.checks import at_least
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins
-from sfumato.guarantees.bound import EmpiricalBound, write_number
+from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.guarantees.guarantee import Notion
 from sfumato.text.document import Document
 
@@ -121,7 +122,7 @@ class Audited:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "claimed_epsilon": None if self.claimed is None else write_number(self.claimed),
+            "claimed_epsilon": write_number(self.claimed),
             "delta": self.delta,
             "comparable": self.comparable,
             "guesses": self.guesses,
@@ -211,7 +212,7 @@ def _count(
     if not (inside[counted].any() and (~inside[counted]).any()):
         raise InvalidArgument(
             f"{len(scores)} coins are too few: half of them all fell on the same side; make a "
-            "corpus with more of them: sfumato data coins --count 1000"
+            "corpus with more of them, 1000 say: `sfumato.corpora.coins.mix_in(CORPUS, OUT, ...)`"
         )
     threshold = _best_threshold(scores[learned], inside[learned])
     above = scores > threshold

@@ -1,7 +1,7 @@
 """Scores by which outputs may tell two inputs apart.
 
 Each is a number for every possible output, learned from some draws or taken from public geometry.
-None needs to be good: a bad score finds nothing, and it cannot accuse.
+None needs to be good: a bad score finds nothing, and it cannot refute a true claim.
 """
 
 from __future__ import annotations

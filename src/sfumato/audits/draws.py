@@ -1,8 +1,8 @@
 """How outputs are drawn: each input by itself, in a crowd, once in a call, alone.
 
 A mechanism says that it makes one independent draw per point. Then an output has the same law
-whatever else is in the call, and draws may be made in any company. One that is honest among equal
-words only, or among many, is seen only if words are drawn as they stand in texts.
+whatever else is in the call, and draws may be made in any company. A mechanism that keeps its claim
+among equal words only, or among many, is caught only if words are drawn as they stand in texts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ What is proven
     For two inputs and every output the claim is compared with ln P[y | x] − ln P[y | x'], up to the
     rounding of float64: a log-probability is taken to be right to ``SLACK`` times its size (or
     times 1, if that is more), and a probability below the normal numbers of float64, where digits
-    run out one by one down to 0, to be any such number: so rounding and underflow accuse nobody.
+    run out one by one down to 0, to be any such number: so rounding and underflow refute no claim.
     With a delta the event is the set of all outputs that exceed.
     A row that does not add up to 1 is no law, and refutes whatever is claimed of it.
 

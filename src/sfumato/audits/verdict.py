@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.core.display import as_html, as_lines
-from sfumato.guarantees.bound import EmpiricalBound, write_number
+from sfumato.core.json import write_number
+from sfumato.guarantees.bound import EmpiricalBound
 
 NO_PROOF = (
     "This is no proof: it only means that these pairs, looked at in this way, do not break the "

@@ -48,6 +48,7 @@ from sfumato.calibration.curves import Curve, LevelEstimate
 from sfumato.calibration.spread import CONFIDENCE, quantile
 from sfumato.calibration.trend import Trend, blocks_of, trend
 from sfumato.core.arrays import Floats
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.statistics.isotonic import isotonic, isotonic_rows
 
@@ -169,8 +170,6 @@ class Fitness:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, which has no infinity."""
-        share = self.reversal_share
-        endless = share is not None and share == float("inf")
         return {
             "verdict": self.verdict,
             "finding": self.finding,
@@ -178,7 +177,7 @@ class Fitness:
             "leakage_grows_with_level": self.rising,
             "direction_by": self.direction_by,
             "trend_p": self.trend_p,
-            "reversal_share": "inf" if endless else share,
+            "reversal_share": write_number(self.reversal_share),
             "reversal_p": self.reversal_p,
         }
 

@@ -29,7 +29,7 @@ import numpy as np
 from sfumato.calibration.curves import Curve
 from sfumato.calibration.spread import CONFIDENCE
 from sfumato.core.arrays import Floats
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import write_number
 from sfumato.statistics.isotonic import isotonic
 
 REACHED = "reached"
@@ -64,7 +64,7 @@ class Inversion:
         numbers = ("target", "level", "low", "high", "surely_below", "surely_above")
         values = {name: getattr(self, name) for name in numbers}
         return {
-            **{name: None if one is None else write_number(one) for name, one in values.items()},
+            **{name: write_number(one) for name, one in values.items()},
             "status": self.status,
             "open_low": self.open_low,
             "open_high": self.open_high,

@@ -1,8 +1,8 @@
 """What a level may be chosen by.
 
 Why a choice is a release
-    Whoever sees that ε = 3 was chosen learns that the figures at 3 met the target and those at 5
-    did not. The figures were computed from the text and from who is in it, without noise, so no
+    Somebody who sees that ε = 3 was chosen learns that the figures at 3 met the target and those at
+    5 did not. The figures were computed from the text and from who is in it, without noise, so no
     guarantee of what is made with the chosen level covers the choice.
 
 Why it is refused and not charged
@@ -31,8 +31,7 @@ REFUSED = (
     "these figures were measured on a corpus that is neither generated nor declared public. A "
     "level that is chosen by them tells something about that text, no guarantee covers the choice, "
     "and it cannot be charged for: the figures have no noise. Run the study on a public corpus "
-    "that is like the private one; if this is such a corpus, name it: --public-proxy TEXT "
-    "(in Python, proxy=TEXT)"
+    "that is like the private one; if this is such a corpus, name it: `public_proxy=TEXT`"
 )
 
 

@@ -13,7 +13,7 @@ from sfumato.calibration.permission import Basis
 from sfumato.calibration.select import ChosenFigure, Selected
 from sfumato.calibration.spread import CONFIDENCE
 from sfumato.core.display import as_html, as_lines
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import write_number
 
 if TYPE_CHECKING:
     from sfumato.charts.chart import Chart

@@ -39,8 +39,9 @@ TOGETHER = -1
 class Trend:
     """Which way the figures go, and how surely.
 
-    ``rising_p`` and ``falling_p`` are one-sided, ``either_p`` is for whoever looks at both ways and
-    takes the better one. ``smallest_p`` is the smallest that so few figures can give one-sided.
+    ``rising_p`` and ``falling_p`` are one-sided, ``either_p`` is for a reader who looks at both
+    ways and takes the better one. ``smallest_p`` is the smallest that so few figures can give
+    one-sided.
     """
 
     rising: bool

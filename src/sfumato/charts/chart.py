@@ -96,13 +96,13 @@ SCALE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A Vega-Lite description, with the look of the house."""
+    """A Vega-Lite description, with the look that all charts share."""
 
     spec: dict[str, Any]
 
     @classmethod
     def of(cls, drawing: altair.TopLevelMixin) -> Chart:
-        """Dress what Altair made."""
+        """Give what Altair made the look that all charts share."""
         return cls({**drawing.to_dict(), "config": dict(LOOK), "usermeta": _MENU})
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -121,7 +121,7 @@ class Chart:
 
 
 def ready_for(path: Path, *, overwrite: bool) -> None:
-    """Say before a long run what would stop the chart after it: format, place, missing extra."""
+    """Refuse before a long run what would stop its chart afterwards: format, place, extra."""
     format_of(path)
     refuse_existing(path, overwrite=overwrite)
     needs_charts()

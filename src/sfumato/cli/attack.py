@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import note, print_json, stdout
+from sfumato.cli.output import in_options, note, print_json, stdout
 from sfumato.core.errors import InvalidArgument
 from sfumato.results.scores import Scores, ScoresOfAll
 
@@ -29,7 +29,7 @@ def print_scores(scores: Scores) -> None:
     console.print(_table(scores.control.figures, scores.chance))
     console.print()
     for sentence in (scores.knowledge, *scores.notes):
-        console.print(sentence, markup=False)
+        console.print(in_options(sentence), markup=False)
     console.print()
 
 
@@ -39,7 +39,7 @@ def print_skipped(skipped: Mapping[str, str]) -> None:
     if skipped:
         console.print("not run:", markup=False)
     for name, why in skipped.items():
-        console.print(f"  {name}: {why}", markup=False)
+        console.print(in_options(f"  {name}: {why}"), markup=False)
 
 
 def _table(figures: Sequence[Measured], chance: Mapping[str, float]) -> Table:

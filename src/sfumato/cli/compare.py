@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import measuring, options
-from sfumato.cli.output import note, print_json, stdout
+from sfumato.cli.output import in_options, note, print_json, stdout
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -112,7 +112,7 @@ def _print(found: Comparison, *, at_equal_keep: bool) -> None:
         console.print("\nnot measured:")
     for one in found.skipped:
         level = "" if one.epsilon is None else f" at ε = {one.epsilon:g}"
-        console.print(f"  {one.mechanism}{level}: {one.reason}", markup=False)
+        console.print(f"  {one.mechanism}{level}: {in_options(one.reason)}", markup=False)
     console.print(
         "\nKept: share of words that stayed, with its 95 % interval. Distance: mean Euclidean "
         "distance from a word to its replacement, 0 if it stayed; the share is of the distance "

@@ -41,14 +41,12 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato evaluate run --corpus test.jsonl --policy digits
     """
-    from sfumato.core.checks import extra
-
-    extra("torch", needed_for="evaluating a model", extra="train")
-    from sfumato.training.run import Run
+    from sfumato.verbs.evaluate import evaluate as evaluate_run
 
     own, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(own)
-    found = Run.open(run).evaluate(
+    found = evaluate_run(
+        run,
         corpus,
         policy=policy,
         exclude=exclude,

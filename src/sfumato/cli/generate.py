@@ -35,13 +35,16 @@ def generate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato generate run --prompt "The patient" --tokens 30
     """
-    from sfumato.core.checks import extra
+    from sfumato.verbs.generate import generate as let_speak
 
-    extra("torch", needed_for="generating text", extra="train")
-    from sfumato.training.run import Run
-
-    said = Run.open(run).generate(
-        prompt, tokens=tokens, temperature=temperature, top=top, samples=samples, seed=seed
+    said = let_speak(
+        run,
+        prompt,
+        tokens=tokens,
+        temperature=temperature,
+        top=top,
+        samples=samples,
+        seed=seed,
     )
     if json:
         print_json({"prompt": prompt, "texts": list(said)}, indent=2)

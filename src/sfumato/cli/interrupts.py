@@ -1,6 +1,6 @@
 """What an interrupt (Ctrl-C) or a request to end does to a command.
 
-The first one raises ``KeyboardInterrupt``, so that whoever is at work asks its processes to stop
+The first one raises ``KeyboardInterrupt``, so that the code at work asks its processes to stop
 and tidies up. The second one ends the processes and this one at once, wherever it is: tidying up
 must never be something that cannot be interrupted. That is safe because it is what a kill does, and
 a killed run can be resumed.

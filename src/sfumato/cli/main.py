@@ -38,7 +38,27 @@ from sfumato.cli import (
     verify,
 )
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
-from sfumato.core.errors import SfumatoError
+from sfumato.cli.output import in_options
+from sfumato.core.errors import (
+    BadInput,
+    BudgetExceeded,
+    IncomparableGuarantees,
+    InvalidArgument,
+    MissingExtra,
+    SfumatoError,
+    StorageFailed,
+)
+
+# What a command returns for an error; one that is not named here has the code of its kind.
+EXIT_CODES: dict[type[SfumatoError], int] = {
+    InvalidArgument: 2,
+    BudgetExceeded: 2,
+    IncomparableGuarantees: 2,
+    BadInput: 3,
+    StorageFailed: 4,
+    MissingExtra: 5,
+    SfumatoError: 70,
+}
 
 app = typer.Typer(
     name="sfumato",
@@ -136,16 +156,26 @@ def main(arguments: list[str]) -> int:
     return _say("interrupted", code) if code == INTERRUPTED else code
 
 
+def exit_code(kind: type[SfumatoError]) -> int:
+    """What the command line returns for a kind of error.
+
+    >>> from sfumato.core.errors import UnknownName
+    >>> exit_code(UnknownName)
+    2
+    """
+    return next(EXIT_CODES[one] for one in kind.__mro__ if one in EXIT_CODES)
+
+
 def _failed(error: Exception) -> int:
     if isinstance(error, SfumatoError):
-        return _say(str(error), error.exit_code)
+        return _say(in_options(str(error)), exit_code(type(error)))
     if isinstance(error, MemoryError):
         return _say("out of memory; a document or a setting may be too large", 4)
     return _not_done(error) if isinstance(error, OSError) else _unexpected(error)
 
 
 def _pipe_closed() -> int:
-    """Success if whoever read our results has left: there is nobody to tell.
+    """Success if the reader of our results has left: there is nobody to tell.
 
     A command that has a file to write has written it before it shows results, so results are all
     that can be missing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from contextlib import suppress
 from functools import cache
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+    from sfumato.core.remedies import Reference
 
 
 # In less than this a table would lose digits and whole columns; a terminal wraps what is too long.
@@ -65,3 +68,54 @@ def note(message: str) -> None:
 def print_json(value: Any, *, indent: int | None = None) -> None:
     """One JSON value on stdout."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
+
+
+# Where a function's name or keyword is not that of its command or option.
+_COMMANDS = {
+    "corpora.planting.plant": "data canaries",
+    "corpora.classifier_canaries.plant": "data classifier-canaries",
+    "corpora.coins.mix_in": "data coins",
+}
+_OPTIONS = {"settings": "set", "levels": "level"}
+# What these write is named second in Python, and by -o in a command.
+_WRITING = {"privatize", "train", *_COMMANDS.values()}
+
+
+def in_options(message: str) -> str:
+    """A message from outside the command line, with what it refers to as options and commands.
+
+    >>> in_options("a.txt exists already; `overwrite=True` replaces it")
+    'a.txt exists already; --overwrite replaces it'
+    >>> in_options("fewer folds: `settings={'folds': 2}`; train one: `sfumato.train(IN, OUT, ...)`")
+    "fewer folds: --set folds=2; train one: 'sfumato train IN -o OUT …'"
+    """
+    from sfumato.core.remedies import reword
+
+    return reword(message, _in_options)
+
+
+def _in_options(reference: Reference) -> str:
+    options = [_option(name, value) for name, value in reference.settings.items()]
+    if not reference.function:
+        return " ".join(options)
+    command = _COMMANDS.get(reference.function, reference.function.replace(".", " "))
+    given = [_argument(value) for value in reference.given]
+    if command in _WRITING and len(given) > 1:
+        given[1:2] = [*options, f"-o {given[1]}"]
+        options = []
+    return f"'{' '.join(['sfumato', command, *given, *options])}'"
+
+
+def _option(name: str, value: Any) -> str:
+    option = "--" + _OPTIONS.get(name, name).replace("_", "-")
+    if isinstance(value, list):
+        return " ".join(_option(name, one) for one in value)
+    if isinstance(value, dict):
+        return " ".join(_option(name, f"{key}={one}") for key, one in value.items())
+    if isinstance(value, tuple):
+        return _option(name, "=".join(map(str, value)))
+    return option if value is True or value is ... else f"{option} {_argument(value)}"
+
+
+def _argument(value: Any) -> str:
+    return "…" if value is ... else shlex.quote(str(value))

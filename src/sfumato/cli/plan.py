@@ -84,11 +84,13 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
 def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from sfumato.core.json import write_number
+
     guarantee = made.guarantee()
     return {
         "noise_multiplier": made.noise_multiplier,
         "steps": made.steps,
-        "epsilon": _finite(made.epsilon()),
+        "epsilon": write_number(made.epsilon()),
         "delta": made.delta,
         "sampling_rate": max(stage.batch_size for stage in made.stages) / made.units,
         "stages": [
@@ -101,10 +103,6 @@ def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:
         "guarantee": guarantee.as_dict(),
         "sentence": guarantee.sentence(),
     }
-
-
-def _finite(level: float) -> float | str:
-    return "inf" if level == float("inf") else level
 
 
 def _print(made: Plan, rows: tuple[AccountantRow, ...]) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import cell as shown
-from sfumato.cli.output import note, print_json, stdout, visible
+from sfumato.cli.output import in_options, note, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.studies.compare import Difference
@@ -180,9 +180,8 @@ def status(folder: FolderArgument, json: options.JsonOption = False) -> None:
             console.print(f"running: {_title(cell)}", markup=False)
     for cell in failed:
         error = cell.error or {}
-        console.print(
-            f"failed: {_title(cell)}: {error.get('type')}: {error.get('message')}", markup=False
-        )
+        why = in_options(f"{error.get('type')}: {error.get('message')}")
+        console.print(f"failed: {_title(cell)}: {why}", markup=False)
 
 
 @app.command("compare")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout, visible
+from sfumato.cli.output import in_options, print_json, stdout, visible
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
 
 
 def _print(verdict: Verdict) -> None:
-    lines = [f"Claim: {verdict.claim}", *map(_line, verdict.findings), *verdict.notes]
+    lines = [f"Claim: {verdict.claim}", *map(_line, verdict.findings)]
+    lines += map(in_options, verdict.notes)
     lines.append(verdict.sentence())
     if not verdict.refuted and verdict.witness is not None:
         lines.append(f"The closest: {verdict.witness.sentence()}.")

@@ -1,28 +1,30 @@
-"""Every error sfumato raises on purpose, and the exit code the command line gives it.
+"""Every error sfumato raises on purpose.
 
     SfumatoError
-    ├── InvalidArgument (ValueError)        2  a setting outside what is allowed
-    │   ├── UnknownName                     2  a name nobody has, with the nearest one
-    │   └── UnsupportedLayer                2  a layer whose per-example gradients are not known
-    │       └── CoupledRows                 2  examples of a batch that influence each other
-    ├── BadInput (ValueError)               3  the data are not what was announced
-    │   ├── MissingInput                    3  an attack lacks something, and how to make it
-    │   ├── MalformedRecord                 3  a line that cannot be read, named by its number
-    │   ├── MalformedVectors                3  a vector file that cannot be read
-    │   ├── UndefinedGradient               3  a record whose gradient is not a finite vector
-    │   ├── TookTooLong                     3  a rule that hardly ends on a document
-    │   ├── UndecodableText                 3  bytes that are not in the stated encoding
-    │   └── UnknownWords                    3  words outside the vocabulary when that is refused
-    ├── StorageFailed (OSError)             4  reading or writing did not work
-    │   ├── MissingModel                    4  a model that is neither here nor to be had
-    │   ├── OutputExists                    4  somebody's file stands where ours should go
-    │   ├── InputChanged                    4  the input was changed while it was read
-    │   └── CannotResume                    4  finished parts are another run's, or damaged
-    ├── MissingExtra (ImportError)          5  an optional dependency is not installed
-    ├── BudgetExceeded (RuntimeError)       2  a step that the plan does not allow any more
-    └── IncomparableGuarantees (TypeError)  2  guarantees that do not add up
+    ├── InvalidArgument (ValueError)         a setting outside what is allowed
+    │   ├── UnknownName                      a name that is not known, with the nearest one
+    │   └── UnsupportedLayer                 a layer whose per-example gradients are not known
+    │       └── CoupledRows                  examples of a batch that influence each other
+    ├── BadInput (ValueError)                the data are not what was announced
+    │   ├── MissingInput                     an attack lacks something, and how to make it
+    │   ├── MalformedRecord                  a line that cannot be read, named by its number
+    │   ├── MalformedVectors                 a vector file that cannot be read
+    │   ├── UndefinedGradient                a record whose gradient is not a finite vector
+    │   ├── TookTooLong                      a rule that hardly ends on a document
+    │   ├── UndecodableText                  bytes that are not in the stated encoding
+    │   └── UnknownWords                     words outside the vocabulary when that is refused
+    ├── StorageFailed (OSError)              reading or writing did not work
+    │   ├── MissingModel                     a model neither on this machine nor on the hub
+    │   ├── OutputExists                     a file stands where ours should go
+    │   ├── InputChanged                     the input was changed while it was read
+    │   └── CannotResume                     finished parts are another run's, or damaged
+    ├── MissingExtra (ImportError)           an optional dependency is not installed
+    ├── BudgetExceeded (RuntimeError)        a step that the plan does not allow any more
+    └── IncomparableGuarantees (TypeError)   guarantees that do not add up
 
-No message may contain private text: a record is named by its number, a file by its path.
+No message may contain private text: a record is named by its number, a file by its path. None names
+an option or a command either: what to do next is said as ``core.remedies`` describes, so that every
+caller can say it in its own words.
 """
 
 from __future__ import annotations
@@ -34,19 +36,15 @@ LONGEST_LIST = 40
 
 
 class SfumatoError(Exception):
-    """Base of the tree; ``exit_code`` is what the command line returns for it."""
-
-    exit_code = 70
+    """Base of the tree."""
 
 
 class InvalidArgument(SfumatoError, ValueError):
     """A setting outside what is allowed."""
 
-    exit_code = 2
-
 
 class UnknownName(InvalidArgument):
-    """A name nobody has."""
+    """A name that is not known."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         self.kind, self.given, self.known = kind, given, sorted(known)
@@ -66,8 +64,6 @@ class CoupledRows(UnsupportedLayer):
 
 class BadInput(SfumatoError, ValueError):
     """The data are not what was announced."""
-
-    exit_code = 3
 
 
 class MissingInput(BadInput):
@@ -101,11 +97,9 @@ class UnknownWords(BadInput):
 class StorageFailed(SfumatoError, OSError):
     """Reading or writing did not work."""
 
-    exit_code = 4
-
 
 class MissingModel(StorageFailed):
-    """A model or tokenizer that is neither on this machine nor to be had from the hub."""
+    """A model or tokenizer that is neither on this machine nor available from the hub."""
 
 
 class OutputExists(StorageFailed):
@@ -113,7 +107,7 @@ class OutputExists(StorageFailed):
 
 
 class InputChanged(StorageFailed):
-    """The input was changed while it was read; what came of it mixes two inputs."""
+    """The input was changed while it was read; what was made of it mixes two inputs."""
 
 
 class CannotResume(StorageFailed):
@@ -122,8 +116,6 @@ class CannotResume(StorageFailed):
 
 class MissingExtra(SfumatoError, ImportError):
     """An optional dependency is not installed."""
-
-    exit_code = 5
 
     def __init__(self, what: str, extra: str) -> None:
         self.what, self.extra = what, extra
@@ -136,13 +128,9 @@ class MissingExtra(SfumatoError, ImportError):
 class BudgetExceeded(SfumatoError, RuntimeError):
     """A further step would cost more than was planned."""
 
-    exit_code = 2
-
 
 class IncomparableGuarantees(SfumatoError, TypeError):
     """Guarantees of different notions, units or metrics do not add up."""
-
-    exit_code = 2
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:

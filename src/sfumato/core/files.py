@@ -1,4 +1,4 @@
-"""Writing files whole, beside first and then renamed, so nobody ever sees half; reading JSON.
+"""Writing files whole: beside their place first, then renamed, so that no reader sees half of one.
 
 What is written as ``private`` is its owner's from the first byte: the file is made closed to
 others, whatever the umask, and there is no moment at which somebody else could have opened it.
@@ -6,13 +6,12 @@ others, whatever the umask, and there is no moment at which somebody else could 
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sfumato.core.errors import BadInput, OutputExists, SfumatoError, StorageFailed
 
@@ -42,13 +41,13 @@ def from_home(written: str) -> Path:
 
 
 def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Whoever looks sees the old file or the new one."""
+    """Write a file; a reader sees the old content or the new one, never part of it."""
     with replace_file(path, private=private) as stream:
         stream.write(content)
 
 
 def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file unless there is one: of several processes at once the first wins, for all."""
+    """Write a file unless there is one; of several processes that try, the first one wins."""
     beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
         with _create(beside, private=private) as stream:
@@ -89,21 +88,21 @@ def _create(path: Path, *, private: bool) -> BinaryIO:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Say no to writing over somebody's file."""
+    """Refuse to write over an existing file."""
     if path.is_dir():
         raise OutputExists(f"{path} is a folder, not a file")
     if path.exists() and not overwrite:
-        raise OutputExists(f"{path} exists already; --overwrite replaces it")
+        raise OutputExists(f"{path} exists already; `overwrite=True` replaces it")
     if not path.parent.is_dir():
         raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")
 
 
 @contextmanager
 def reading(path: Path, what: str) -> Iterator[None]:
-    """Within, whatever the content of a file does to the code that reads it is the file's fault.
+    """Within this block, an error that the content of a file causes is said to be the file's.
 
-    A file of ours may be cut off, edited or written by somebody else, and then any key can lack and
-    any value have any type. It is named, and not quoted.
+    A file of ours may be cut off, edited or written by somebody else, so any key may be missing and
+    any value may have any type. It is named, and not quoted.
     """
     try:
         yield
@@ -119,17 +118,3 @@ def reading(path: Path, what: str) -> Iterator[None]:
         return
     # What was raised may hold the content.
     raise problem from None
-
-
-def read_json(path: Path, what: str = "JSON") -> Any:
-    """What a JSON file holds."""
-    with reading(path, what):
-        return json.loads(path.read_bytes())
-
-
-def read_object(path: Path, what: str) -> dict[str, Any]:
-    """What a JSON file holds, if that is an object as most of our files are."""
-    found = read_json(path, what)
-    if not isinstance(found, dict):
-        raise BadInput(f"{path} is damaged: it is not {what}")
-    return found

@@ -10,8 +10,9 @@ Why it holds
     the workers of one run are handed the secret itself, through a pipe.
 
 What does not hold
-    Whoever has the key can test guesses, and names are easily guessed. A key from a seed is known
-    to whoever knows the seed. A key file is as good as what was put into it and as who can read it.
+    Anyone who has the key can test guesses, and names are easily guessed. A key from a seed is
+    known to anyone who knows the seed. A key file is as good as what was put into it and as who can
+    read it.
 """
 
 from __future__ import annotations

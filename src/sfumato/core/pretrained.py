@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, MissingModel, SfumatoError
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 
 # Read by compiled code as tables of tokens; everything else in JSON may steer the library.
 _TABLES = ("tokenizer.json", "vocab.json")

@@ -16,7 +16,7 @@ Why it holds
     generator is given a fresh key before its first draw.
 
 What does not hold
-    ``Randomness.reproducible(seed)`` exists for tests and studies. Whoever knows the seed can
+    ``Randomness.reproducible(seed)`` exists for tests and studies. Anyone who knows the seed can
     subtract the noise, so everything made with it is stamped as not for release.
 """
 
@@ -61,7 +61,7 @@ class Randomness:
 
     @property
     def for_release(self) -> bool:
-        """Whether output made with this stream may leave the house."""
+        """Whether output made with this stream may be released."""
         return self.seed is None
 
     def stream(self, index: int) -> Randomness:

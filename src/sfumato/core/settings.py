@@ -13,7 +13,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 
-# What a setting is for, beside its type: whoever takes settings from a stranger's file looks here.
+# What a setting is for, beside its type: code that takes settings from a stranger's file looks
+# here.
 READS, WRITES, NAMES_POLICY = "reads", "writes", "names a policy"
 FileToRead = Annotated[str, READS]
 """A file or folder that is read, or a name that may be one."""

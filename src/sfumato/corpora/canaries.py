@@ -10,11 +10,9 @@ or lines, never in one. The rule for the end of a sentence is careful rather tha
 stop after an initial or a common abbreviation, or before a small letter, is not taken for one.
 The separators that an insertion brings along are remembered, so ``remove`` gives back the text.
 
-The manifest that planting wrote, read back: which canaries, and how often each.
-
-Reading is strict. A manifest that was edited by hand may count a canary under the wrong number of
-repetitions, and a figure measured on it would look like any other; so whatever does not agree with
-itself is refused, by the file's name and the number of the canary.
+Reading a manifest back is strict. One that was edited by hand may count a canary under the wrong
+number of repetitions, and a figure measured on it would look like any other; so a manifest that
+contradicts itself is refused, by the file's name and the number of the canary.
 """
 
 from __future__ import annotations
@@ -27,7 +25,8 @@ from typing import Any, NamedTuple
 
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import read_json, reading
+from sfumato.core.files import reading
+from sfumato.core.json import read_json
 from sfumato.core.randomness import Randomness
 from sfumato.text.boundaries import boundaries
 from sfumato.text.document import Document
@@ -253,7 +252,7 @@ def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(
             f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
-            "in the OUT.canaries.json that sfumato data canaries IN -o OUT writes"
+            "in the OUT.canaries.json that `sfumato.corpora.planting.plant(IN, OUT, ...)` writes"
         )
     if content["schema"] != SCHEMA:
         raise BadInput(f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}")

@@ -18,6 +18,7 @@ from typing import Any
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.planting import add_documents, refuse_adding
 from sfumato.files.source import Source
@@ -69,7 +70,9 @@ def rarest_label(documents: Sequence[Document]) -> str:
     """The label that the fewest documents have."""
     counts = Counter(document.labels[0] for document in documents if document.labels)
     if len(counts) < 2:  # one class is none
-        raise BadInput("the corpus needs documents of two classes at least; name --label-field")
+        raise BadInput(
+            "the corpus needs documents of two classes at least; name `label_field=FIELD`"
+        )
     return min(sorted(counts), key=lambda label: counts[label])
 
 
@@ -117,7 +120,7 @@ def plant(
     """Write the corpus with the canaries at its end, and the list of them beside it."""
     refuse_adding(source, target)
     if source.format.name != "jsonl" or source.layout.label_field is None:
-        raise InvalidArgument("canaries for classifiers go into jsonl with --label-field")
+        raise InvalidArgument("canaries for classifiers go into jsonl with `label_field=FIELD`")
     beside = target.with_name(target.name + SUFFIX)
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
@@ -132,8 +135,8 @@ def plant(
 
 def read_classifier_canaries(path: Path) -> ClassifierCanaries:
     """What ``plant`` has written beside a corpus."""
-    with reading(path, "what 'sfumato data classifier-canaries' writes"):
-        content = json.loads(path.read_bytes())
+    content = read_object(path, "a list of canaries for classifiers")
+    with reading(path, "a list of canaries for classifiers"):
         found = ClassifierCanaries(
             tuple(map(tuple, content["originals"])),
             content["label"],

@@ -1,9 +1,9 @@
 """Made-up documents that are in a corpus or not, each by a fair coin: what one-run audits need.
 
-Whoever trains on the corpus cannot know which of the documents are in it without having learned it
-from the model. So the number of right guesses about the coins bounds epsilon from below (Steinke,
-Nasr and Jagielski 2023). The documents are words drawn at random from a public list: nobody's
-words, unlike everything else in the corpus, and unlike each other.
+Somebody who has not seen the coins can only learn from a model which of the documents are in the
+corpus that it was trained on. So the number of right guesses about the coins bounds epsilon from
+below (Steinke, Nasr and Jagielski 2023). The documents are words drawn at random from a public
+list: nobody's words, unlike everything else in the corpus, and unlike each other.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from sfumato.core.checks import MOST_DOCUMENTS, at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading, refuse_existing, write_whole
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.planting import add_documents, refuse_adding
 from sfumato.files.source import Source
@@ -81,8 +82,8 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
 
 def read_coins(path: Path) -> Coins:
     """What ``mix_in`` has written beside a corpus."""
-    with reading(path, "what 'sfumato data coins' writes"):
-        content = json.loads(path.read_bytes())
+    content = read_object(path, "a list of coins")
+    with reading(path, "a list of coins"):
         documents = content["documents"]
         coins = Coins(
             tuple(one["text"] for one in documents),

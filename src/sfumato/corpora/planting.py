@@ -1,6 +1,6 @@
-"""Planting canaries in a corpus on disk, and remembering where.
+"""Planting canaries in a corpus on disk, and adding made-up documents at its end.
 
-Adding made-up documents to the end of a corpus, all else byte for byte as it was.
+All else stays byte for byte as it was, and a file beside the corpus says what was planted where.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def add_documents(
 
 
 def refuse_adding(source: Source, target: Path) -> None:
-    """Say no, before anything is written, where a line cannot simply be added."""
+    """Refuse, before anything is written, a file to which a line cannot simply be added."""
     if source.path is None or source.format.name not in FORMATS or source.layout.whole_file:
         raise InvalidArgument(
             "documents are added to jsonl, or to a text file with a document per line, on disk"

@@ -1,4 +1,4 @@
-"""Chunks of a corpus: small enough to hold, large enough to be worth a call.
+"""Chunks of a corpus: small enough for memory, large enough to be worth a call.
 
 A chunk knows the texts in it and how to write itself with other texts in their place. Chunks
 travel to worker processes, so they are plain data.
@@ -78,8 +78,8 @@ class TextChunk:
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """Records joined again; a text without edits keeps the spelling it had.
 
-        Never ask whether the text *changed*: an edit may put back the word that stood there, and
-        a spelling that shows it would prove the original.
+        Whether the text *changed* must not matter: an edit may put back the word that stood
+        there, and a spelling that shows this would prove the original.
         """
         pieces: list[str] = []
         remaining = iter(edited)

@@ -78,17 +78,17 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             member.value,
             _identity(members, layout, count),
             number,
-            author=_name(members, "--author-field", layout.author_field, number),
-            labels=labels_of(_name(members, "--label-field", layout.label_field, number)),
+            author=_name(members, "author_field", layout.author_field, number),
+            labels=labels_of(_name(members, "label_field", layout.label_field, number)),
         )
 
 
 def _single(
-    members: dict[str, list[_Member]], field: str, line: int, option: str = "--field"
+    members: dict[str, list[_Member]], field: str, line: int, setting: str = "field"
 ) -> _Member:
     found = members.get(field, [])
     if not found:
-        raise missing_field(field, members, where=f"line {line}", option=option)
+        raise missing_field(field, members, where=f"line {line}", setting=setting)
     if len(found) > 1:
         # Readers disagree on which of two equal keys counts; either could hold the secret.
         raise MalformedRecord(f"line {line}: the field {field!r} stands there twice")
@@ -102,12 +102,12 @@ def _identity(members: dict[str, list[_Member]], layout: Layout, count: int) -> 
 
 
 def _name(
-    members: dict[str, list[_Member]], option: str, field: str | None, line: int
+    members: dict[str, list[_Member]], setting: str, field: str | None, line: int
 ) -> str | None:
     """The author or label of a record, as text."""
     if field is None:
         return None
-    value = _single(members, field, line, option).value
+    value = _single(members, field, line, setting).value
     if value is None or isinstance(value, str):
         return None if value is None else str(value)
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""Where in a file the text stands, and how the file is encoded.
+"""Where in a file the text stands, how the file is encoded, and the error for a missing field.
 
-Saying that a field is missing, without saying what the record holds.
+The error says which field is missing and never what the record holds.
 """
 
 from __future__ import annotations
@@ -42,14 +42,11 @@ class Layout:
 
     @property
     def wanted(self) -> Iterator[tuple[str, str]]:
-        """The fields that every record must have, each with the option that names it."""
-        for option, name in (
-            ("--field", self.field),
-            ("--author-field", self.author_field),
-            ("--label-field", self.label_field),
-        ):
+        """The fields that every record must have, each with the setting that names it."""
+        for setting in ("field", "author_field", "label_field"):
+            name = getattr(self, setting)
             if name is not None:
-                yield option, name
+                yield setting, name
 
 
 def _usable(encoding: str) -> str:
@@ -82,13 +79,13 @@ def missing_field(
     present: Iterable[str],
     *,
     where: str,
-    option: str = "--field",
+    setting: str = "field",
     quotable: bool = True,
 ) -> MalformedRecord:
     """An error that names the nearest field; where names may be data, only its number."""
     names = {name.lower(): (number, name) for number, name in enumerate(present, start=1)}
     close = get_close_matches(field.lower(), names, n=1)
-    hint = f"{option} names another"
+    hint = f"`{setting}=NAME` names another"
     if close:
         number, name = names[close[0]]
         hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"

@@ -1,6 +1,6 @@
 """Plain text: one document per line, or the whole file as one document.
 
-Lines of a byte stream, decoded, with errors that give the place and not the content.
+Lines are decoded here for all formats, with errors that give the place and not the content.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def decode(content: bytes, encoding: str, *, offset: int = 0, line: int = 1) -> 
     # Outside the except block: the original error carries the bytes along.
     raise UndecodableText(
         f"not valid {encoding} at byte {offset + place} (line {line}); "
-        "--encoding names another encoding"
+        "`encoding=NAME` names another encoding"
     )
 
 

@@ -1,7 +1,5 @@
 """Writing a corpus: compressed by its suffix, whole or not at all, or to standard output.
 
-Streams that may be compressed; the suffix decides.
-
 Closing one of these streams ends the compression and leaves the file below it open.
 """
 

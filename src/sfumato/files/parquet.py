@@ -74,9 +74,9 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         schema = source.schema_arrow
     except arrow.ArrowInvalid:
         raise BadInput("this is not a Parquet file, or it is cut short") from None
-    for option, name in layout.wanted:
+    for setting, name in layout.wanted:
         if name not in schema.names:
-            raise missing_field(name, schema.names, where="the table", option=option)
+            raise missing_field(name, schema.names, where="the table", setting=setting)
         if schema.names.count(name) > 1:
             raise BadInput(f"the table has the column {name!r} twice")
     if not _is_text(schema.field(layout.field).type):

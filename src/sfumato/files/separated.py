@@ -61,13 +61,13 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
     if header is None:
         return
     names = [header.value(column) for column in range(len(header.fields))]
-    for option, name in layout.wanted:
+    for setting, name in layout.wanted:
         if name not in names:
             # A file without a header has data in its first row: it must not be quoted.
             where = "the first row, which names the columns"
             if len(names) == 1 and ";" in names[0]:
                 where += " (they seem to be separated by semicolons; only commas and tabs are read)"
-            raise missing_field(name, names, where=where, option=option, quotable=False)
+            raise missing_field(name, names, where=where, setting=setting, quotable=False)
         if names.count(name) > 1:
             raise MalformedRecord(f"the first row names the column {name!r} twice")
     column = names.index(layout.field)

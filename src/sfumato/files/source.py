@@ -25,8 +25,8 @@ LineNumber = Callable[[], int]
 class Stamp:
     """A file's place on its disk, its size and when it was changed: to be compared, in memory.
 
-    The size must never be written down: less the text that is no secret, it is the length of the
-    secret, and it is so small a number that any digest of it can be undone by trying all sizes.
+    The size must never be written down: minus the length of the text that is no secret, it is the
+    length of the secret, and there are so few sizes that any digest can be undone by trying all.
     """
 
     device: int
@@ -71,7 +71,7 @@ class Source:
             raise StorageFailed(f"{path} is a folder, not a file")
         if known is None:
             raise InvalidArgument(
-                f"cannot tell the format of {path} by its name; --format is one of "
+                f"cannot tell the format of {path} by its name; `format=...` is one of "
                 f"{', '.join(FORMATS)}"
             )
         return cls(path, known, layout)
@@ -93,7 +93,7 @@ class Source:
     def claims(self) -> dict[str, Any]:
         """What must be the same for two readings to give the same chunks.
 
-        Not the size: less the text that is no secret, it is the length of the secret.
+        Not the size: minus the length of the text that is no secret, it is that of the secret.
         """
         return {} if self.path is None else {"input": self.path.stat().st_mtime_ns}
 

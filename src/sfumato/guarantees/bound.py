@@ -14,13 +14,14 @@ from typing import Any
 
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmpiricalBound:
     """No epsilon below ``epsilon`` can be true of what was compared.
 
-    ``confidence`` is the probability with which a measurement of this kind speaks the truth; a
+    ``confidence`` is the probability with which a measurement of this kind is right; a
     bound computed from known probabilities has confidence 1 and no ``samples``.
 
     >>> seen = EmpiricalBound(epsilon=2.5, compared="two words", confidence=0.99, samples=20_000)
@@ -53,14 +54,3 @@ class EmpiricalBound:
             "confidence": self.confidence,
             "samples": self.samples,
         }
-
-
-def write_number(value: float) -> float | str:
-    """A number for JSON, which has no infinite ones.
-
-    >>> write_number(1.5), write_number(math.inf), write_number(-math.inf), write_number(math.nan)
-    (1.5, 'inf', '-inf', 'nan')
-    """
-    if math.isnan(value):
-        return "nan"
-    return ("inf" if value > 0 else "-inf") if math.isinf(value) else value

@@ -15,6 +15,7 @@ from typing import Any
 from sfumato.core.checks import between, positive
 from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+from sfumato.core.json import read_number, update_names, write_number
 from sfumato.guarantees.wording import at_most, sentence
 
 
@@ -31,6 +32,12 @@ class Notion(StrEnum):
     LDP_WITHIN_GROUPS = "local differential privacy within groups"
     DIRECTIONAL = "directional privacy"
     NONE = "no formal guarantee"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Notion | None:
+        """A notion by the spelling that older files have."""
+        former = "utility-optimised metric local differential privacy"
+        return cls.UTILITY_OPTIMIZED_METRIC_LDP if value == former else None
 
 
 SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
@@ -93,7 +100,7 @@ class Guarantee:
         return replace(self, uncovered=_merge(self.uncovered, uncovered))
 
     def reproducible(self) -> Guarantee:
-        """The same guarantee, stamped: whoever knows the seed can undo the noise."""
+        """The same guarantee, not for release: anyone who knows the seed can undo the noise."""
         return replace(self.leaking(SEED_LEAK), for_release=False)
 
     def then(self, other: Guarantee) -> Guarantee:
@@ -125,7 +132,7 @@ class Guarantee:
         )
 
     def _refuse_another_policy(self, other: Guarantee) -> None:
-        """What one policy finds and what another one of its name finds are two promises."""
+        """Guarantees about two policies do not add up, even if the policies have the same name."""
         selective = self.notion is Notion.SELECTIVE_DP
         known = all(bool(one.policy or one.about) for one in (self, other))
         if (selective and not known) or bool(self.policy) != bool(other.policy):
@@ -139,7 +146,7 @@ class Guarantee:
                 "selective guarantees add up only for the same policy: these have the same name "
                 "and are, as far as can be told, not the same policy. Another word list, pattern, "
                 "model or version looks like this, and so does a policy with private settings in "
-                "two processes without a common key (sfumato train --policy-key FILE)"
+                "two processes without a common key (`policy_key=FILE`)"
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -149,19 +156,21 @@ class Guarantee:
             if not values[name]:
                 del values[name]
         values["notion"] = self.notion.value
-        values["epsilon"] = "inf" if math.isinf(self.epsilon) else self.epsilon
+        values["epsilon"] = write_number(self.epsilon)
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
         """The inverse of ``as_dict``."""
-        unknown = set(values) - set(_WRITTEN)
+        if not isinstance(values, Mapping):
+            raise InvalidArgument("this is not a guarantee: it has no keys")
+        given = update_names(values)
+        unknown = set(given) - set(_WRITTEN)
         if unknown:
             raise InvalidArgument(f"not part of a guarantee: {', '.join(sorted(unknown))}")
-        given = dict(values)
         try:
             given["notion"] = Notion(given["notion"])
-            given["epsilon"] = float(given["epsilon"])
+            given["epsilon"] = read_number(given["epsilon"])
             given["leaks"] = tuple(given.get("leaks", ()))
             given["uncovered"] = tuple(given.get("uncovered", ()))
             return cls(**given)

@@ -45,7 +45,7 @@ def is_baseline(name: str) -> bool:
     if component is Levels:
         raise InvalidArgument(
             "'levels' wraps a word mechanism: name that one (for example 'laplace') and give the "
-            "levels, as --level EPSILON=POLICY for each or as levels=[(EPSILON, POLICY), …]"
+            "levels: `levels=[(EPSILON, POLICY)]`"
         )
     return isinstance(component, type) and issubclass(component, StretchMechanism)
 

@@ -3,9 +3,9 @@
 Guarantee
     Local DP at level ``epsilon`` inside a group, and nothing across groups: for all words x, x' of
     one group and every word y, P[M(x) = y] <= exp(epsilon) * P[M(x') = y]. Two words of different
-    groups have no output in common, so whoever sees the output knows the group: the level there is
-    infinite. All words outside the vocabulary share one point, which is one more input of the group
-    of the word nearest to it.
+    groups have no output in common, so anyone who sees the output knows the group: the level there
+    is infinite. All words outside the vocabulary share one point, which is one more input of the
+    group of the word nearest to it.
 
 Why it holds
     P[y | x] is proportional to exp(epsilon/2 · u(x, y)) over the group, u = 1 − d(x, y)/D with D

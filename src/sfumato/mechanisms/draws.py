@@ -3,13 +3,13 @@
 A draw is a number u in [0, 1); it becomes the first word at which the cumulated row exceeds u times
 its total. That is all a draw depends on: not on the words around it, on how they are grouped, nor
 on which rows were built before. Rows are built once for each distinct word, kept in a store as far
-as there is room, and searched for all words together.
+as there is room, and searched for all words together. Words are drawn in blocks: memory follows the
+block, not the text.
 
-Draws from rows that are known in parts: by the sums of blocks of words first, then inside one.
-
-A row of 60,000 numbers is much to keep for each word of a corpus. The sums of its blocks, a few
-dozen words each, are few: a draw finds its block by them, and only that block is spelled out. The
-heaviest block of a row, mostly the one with the word itself in it, is kept spelled out as well.
+Rows may also be known in parts, by the sums of blocks of words first and then inside one: a row of
+60,000 numbers is much to keep for each word of a corpus. The sums of its blocks, a few dozen words
+each, are few: a draw finds its block by them, and only that block is spelled out. The heaviest
+block of a row, mostly the one with the word itself in it, is kept spelled out as well.
 
 Care
     The weights of a block are computed again when it is spelled out. Products of matrices are made
@@ -17,8 +17,6 @@ Care
     last digit of some number to change nevertheless, bounds between words would move by some 1e-13
     of the whole, and a draw would have to fall into such a gap to become another word. The law is
     that of the row to the same digits.
-
-Drawing in blocks: memory follows the block, not the text.
 """
 
 from __future__ import annotations

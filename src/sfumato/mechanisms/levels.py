@@ -145,7 +145,7 @@ class Levels:
             with naming(f"the level {exact(level.epsilon)}"):
                 found = level.policy.find(document)
             for index in found.select(words):
-                # Levels come strictest first, so whoever was here before is stricter.
+                # Levels come strictest first, so an earlier one is stricter.
                 ranks.setdefault(index, number)
         return ranks
 

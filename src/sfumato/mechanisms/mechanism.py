@@ -1,12 +1,11 @@
 """What every mechanism can do.
 
-A mechanism is seen at two heights. ``PointMechanism`` works on points of a public space: that is
-where its law and its proof live. ``Mechanism`` works on words as they are spelled;
+There are two kinds of word mechanisms. ``PointMechanism`` works on points of a public space: that
+is where its law and its proof live. ``Mechanism`` works on words as they are spelled;
 ``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
-itself: it puts one thing in the place of everything that was found at a place. The baselines do
-that.
+itself: it puts one thing in the place of a whole stretch that was found. The baselines do that.
 
-Levels that a computer's numbers can carry through a mechanism.
+``level`` checks that a level can be computed with in floating point.
 """
 
 from __future__ import annotations

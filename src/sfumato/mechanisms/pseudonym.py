@@ -10,9 +10,9 @@ What holds all the same
     cannot be linked. Nothing else shows of what stands under it.
 
 What does not hold
-    Equality shows, and with it how often an entity stands there and beside which others: whoever
-    knows how often somebody is mentioned can tell who it is. Whoever has the key can try a list of
-    names. What the policy misses stands in the clear.
+    Equality shows, and with it how often an entity stands there and beside which others: anyone who
+    knows how often somebody is mentioned can tell who it is. Anyone who has the key can try a list
+    of names. What the policy misses stands in the clear.
 
 Care
     Texts count as the same apart from capitals, white space, invisible characters and a possessive

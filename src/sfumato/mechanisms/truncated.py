@@ -45,7 +45,7 @@ from sfumato.vectors.space import Space
 
 # How often, at most, a known word is replaced by one beyond the default gamma.
 BETA = 0.001
-# Share of near words up to which it pays to look for them, and words that are asked about it.
+# Share of near words up to which looking for them saves time, and words that are asked about it.
 MOST_NEAR = 0.02
 SAMPLE = 16
 
@@ -143,7 +143,7 @@ class Truncated(ByDistance):
 
     @cached_property
     def _few_are_near(self) -> bool:
-        """Whether it pays to look for near words; a few public words tell."""
+        """Whether looking for near words saves time; measured on a few public words."""
         sample = np.linspace(0, len(self.space) - 1, SAMPLE).astype(np.intp)
         near = int(np.count_nonzero(distances(self.space, sample) <= self.reach))
         return near <= MOST_NEAR / 2 * SAMPLE * len(self.space)

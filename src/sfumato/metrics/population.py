@@ -2,8 +2,8 @@
 
 Why it matters
     Public words cost nothing to look at. What is measured on the words of a private text says
-    something about that text: it is for its owner's eyes, and a level chosen by it would be a
-    release that nobody has charged for.
+    something about that text: it is for its owner only, and choosing a level by it would be a
+    release that no guarantee covers.
 
 Memory
     A word is kept as its point, so memory follows the vocabulary and not the corpus. Words outside

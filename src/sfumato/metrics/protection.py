@@ -7,9 +7,9 @@ are measured too.
 
 Care
     Where there are no rows, the words that seem least protected are measured once more with fresh
-    draws; otherwise the list would hold whichever words had luck in the first ones. The quantiles
-    are over estimates, each of which has noise of its own, so the outer ones lie a little too far
-    out.
+    draws; otherwise the list would hold the words that happened to stay in the first ones. The
+    quantiles are over estimates, each of which has noise of its own, so the outer ones lie a little
+    too far out.
 
 How alone a word stands in a public space.
 

@@ -114,7 +114,7 @@ def assign_best(
 ) -> list[str]:
     """The reconstructions in the order of the references, so that the scores add up to the most.
 
-    Whoever reconstructs a batch does not learn the order of its rows. A reference for which no
+    Reconstructing a batch does not tell the order of its rows. A reference for which no
     reconstruction is left gets an empty one. ``score`` is ROUGE-L's F1 unless told.
 
     >>> assign_best(["a dog ran"], ["it rained", "the dog ran"])

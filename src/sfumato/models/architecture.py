@@ -1,6 +1,6 @@
 """What a model built from scratch is: a few settings, and a way to make the network.
 
-Initial weights from a stream that is passed in, not from torch's global one.
+Initial weights come from a stream that is passed in, not from torch's global one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Architecture(Protocol):
 
 @contextmanager
 def draw_weights_from(randomness: Randomness) -> Iterator[None]:
-    """Within, torch draws what follows from ``randomness``; after, it goes on as if nothing was.
+    """Within this block, torch draws from ``randomness``; afterwards its own stream goes on.
 
-    Initial weights are public: they hold nothing of the data, and no guarantee hangs on them.
+    Initial weights are public: they hold nothing of the data, and no guarantee depends on them.
     """
     import torch
 

@@ -11,7 +11,7 @@ Why it is total
 
 Care
     Every digit is a token of its own. Otherwise whether a number costs one token or four would
-    hang on the text the tokenizer was made of, and the chance that a model gives to a number
+    depend on the text the tokenizer was made of, and the chance that a model gives to a number
     could not be compared with that of another number of the same length.
 
 Reference

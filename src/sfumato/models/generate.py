@@ -3,10 +3,9 @@
 What a private model says is post-processing of its weights: it costs nothing more. The randomness
 decides what is said and protects nothing.
 
-The likeliest continuations of many prompts of one length, read once and then a token at a time.
-
-What was read is kept: the state of a recurrent layer, the keys and values of a transformer. So a
-continuation of n tokens costs n single steps, not n readings of everything before.
+For many prompts of one length there are the likeliest continuations, read once and then a token at
+a time. What was read is kept: the state of a recurrent layer, the keys and values of a transformer.
+So a continuation of n tokens costs n single steps, not n readings of everything before.
 """
 
 from __future__ import annotations
@@ -86,8 +85,8 @@ def _draw(scores: Tensor, sampling: TokenSampling, chance: float) -> int:
 def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
     """For each row of ``prompts`` (rows × length, no padding) its ``count`` likeliest next tokens.
 
-    The end of a document is a token like others here: what follows it is of no use to anybody, and
-    is compared as it is.
+    The end of a document is a token like others here: what follows it means nothing, and is
+    compared as it is.
     """
     import torch
 

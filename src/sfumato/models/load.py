@@ -10,13 +10,9 @@ a name on the hub   the same, fetched first
 Weights are float32 whatever the type they are stored in: sums of clipped gradients are compared
 with a bound, and noise is added to them, so they must not be rounded to half precision.
 
-Where a model lies: a folder on this machine, or a name on the Hugging Face hub.
-
 A hub name becomes a folder first (fetched, or found in the local cache), and everything after
 that works on the folder alone. Only the name of the model leaves the machine; no code that comes
 with a model is ever run.
-
-What must be known of a loaded model before it is trained.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A language model with one recurrent layer, in Hugging Face's clothes.
+"""A language model with one recurrent layer, as a Hugging Face model.
 
 The network is that of Selective-DPSGD's experiments: an embedding, one LSTM layer, a linear map to
 the vocabulary. It is saved and loaded like any other model; its ``model_type`` is made known to
@@ -7,7 +7,7 @@ Hugging Face's automatic classes by ``sfumato.models.load``, not on import.
 Care
     Rows are padded on the right: a recurrent layer has seen nothing of the padding when it comes
     to the last real token. A mask with a gap before a real token is refused, because such a row
-    would be read wrongly without a word.
+    would be read wrongly without an error.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling".

@@ -1,4 +1,4 @@
-"""What can be said against a model before anything is loaded: no weights are read, no hub asked."""
+"""What can be wrong with the name of a model, checked without reading weights or asking a hub."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Is the text for the tokenizer really not the private text?
 
-Nobody can tell from a file whether it is public; that remains the user's word. What can be told
+Nobody can tell from a file whether it is public; for that the user is trusted. What can be told
 is that it is the corpus about to be protected, or shares documents with it: under the same name,
 through a link, as a copy, packed, or in another format. Then it is refused.
 """
@@ -22,7 +22,7 @@ LONG_ENOUGH = 40
 
 
 def refuse_same_file(public: Path, private: Path) -> None:
-    """Say no when both names lead to one file."""
+    """Refuse two names that lead to one file."""
     if public.exists() and private.exists() and public.samefile(private):
         raise InvalidArgument(
             f"{public} is the private corpus itself; a tokenizer cannot be trained on it: "

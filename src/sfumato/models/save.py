@@ -15,7 +15,7 @@ from sfumato.models.lora import is_adapted, merge_adapter
 def save_model(model: LoadedModel, folder: Path) -> None:
     """Write the model; low-rank factors are multiplied out, so the folder stands on its own.
 
-    Whoever looks sees no folder or a whole one.
+    A reader sees no folder or a whole one.
     """
     if folder.exists():
         raise OutputExists(f"{folder} exists already")

@@ -4,8 +4,6 @@ Care
     A document that spells out ``<|endoftext|>`` is text about a token, not the token: special
     tokens are only ever added by number, never read from a document. Nothing about a document is
     kept; a tokenizer has no cache of what it was shown.
-
-The tokenizer that lies in a folder, as Hugging Face writes it.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Regex:
     """What a regular expression (of the ``regex`` module) matches.
 
     ``seconds`` is how much of a processor's time a document may take; it changes nothing in what is
-    found, for whoever exceeds it gets an error and no spans.
+    found, because exceeding it gives an error and no spans.
     """
 
     pattern: str = field(repr=False)
@@ -117,7 +117,7 @@ class Regex:
             raise TookTooLong(
                 f"the regular expression took over {seconds:.3g} seconds on the document at "
                 f"{document.place or 'an unknown place'}; simplify it (nested repetition is the "
-                "usual cause), or allow more with --set regex.seconds=N"
+                "usual cause), or allow more with `settings={'regex.seconds': N}`"
             ) from None
 
     def identity(self) -> Identity:

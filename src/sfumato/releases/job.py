@@ -24,7 +24,8 @@ from sfumato.core.errors import (
     SfumatoError,
     StorageFailed,
 )
-from sfumato.core.files import read_json, read_object, refuse_existing, write_whole
+from sfumato.core.files import refuse_existing, write_whole
+from sfumato.core.json import read_json, read_object
 from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
@@ -116,7 +117,8 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         if job.resume and not privatizer.resumable:
             raise CannotResume(
                 "the key of a run is forgotten when it ends, so the rest would have other "
-                "surrogates; with --set key_file=FILE runs can be resumed, --overwrite starts again"
+                "surrogates; with `settings={'key_file': FILE}` runs can be resumed, "
+                "`overwrite=True` starts again"
             )
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
@@ -187,15 +189,15 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     if job.private:
         raise CannotResume(
             f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
-            "key or seed cannot be told; --overwrite starts again"
+            "key or seed cannot be told; `overwrite=True` starts again"
         )
     if summary.get("settings") != _settings(job, privatizer):
         raise CannotResume(
-            f"{job.target} is finished, but with other settings; --overwrite starts again"
+            f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
         )
     if summary.get("input") != Input.of(job.source).changed:
         raise CannotResume(
-            f"{job.target} is finished, but from another input; --overwrite starts again"
+            f"{job.target} is finished, but from another input; `overwrite=True` starts again"
         )
     return summary | {"already_finished": True}
 
@@ -234,7 +236,7 @@ def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
     words = sum(len(Words.of(one.text)) for one in documents) if finished.words else 0
     if (len(documents), words) != (finished.documents, finished.words):
         raise CannotResume(
-            "cannot resume: input changed since the run began; --overwrite starts again"
+            "cannot resume: input changed since the run began; `overwrite=True` starts again"
         )
 
 
@@ -303,7 +305,7 @@ def _refuse(job: Job) -> None:
     """Say no before anything is written."""
     target, source = job.target, job.source
     if job.resume and (job.streams or source.is_stream):
-        raise StorageFailed("--resume needs an input file and an output file, not a pipe")
+        raise StorageFailed("`resume=True` needs an input file and an output file, not a pipe")
     if target.is_dir():
         raise OutputExists(f"{target} is a folder, not a file")
     if job.streams and source.format.name == "parquet":
@@ -313,15 +315,15 @@ def _refuse(job: Job) -> None:
     if source.path is not None and target.exists() and target.samefile(source.path):
         raise OutputExists(f"{target} is the input; write to another file")
     if job.resume and job.overwrite:
-        raise InvalidArgument("--resume goes on and --overwrite starts again: choose one")
+        raise InvalidArgument("`resume=True` goes on, `overwrite=True` starts again: choose one")
     _refuse_side(job)
     if job.overwrite or job.resume or job.streams:
         return
     refuse_existing(target, overwrite=False)
     if Parts.beside(target).count():  # whoever was killed before the first has left nothing
         raise OutputExists(
-            f"an unfinished run for {target} was found; --resume continues it, "
-            "--overwrite starts again"
+            f"an unfinished run for {target} was found; `resume=True` continues it, "
+            "`overwrite=True` starts again"
         )
 
 
@@ -331,7 +333,7 @@ def _refuse_side(job: Job) -> None:
     if side is None:
         return
     if is_stream(side):
-        raise InvalidArgument("--guarantee names a file, not a pipe")
+        raise InvalidArgument("`guarantee=...` names a file, not a pipe")
     for other in (job.source.path, job.target, Parts.beside(job.target).folder):
         if other is not None and side.resolve() == other.resolve():
             raise OutputExists(f"{side} is the input or the output; name another file")
@@ -341,5 +343,5 @@ def _refuse_side(job: Job) -> None:
 
 def _reason(error: OSError, job: Job, path: Path | None = None) -> str:
     finished = 0 if job.streams else Parts.beside(job.target).count()
-    kept = f"; {finished} finished parts are kept, --resume continues" if finished else ""
+    kept = f"; {finished} finished parts are kept, `resume=True` continues" if finished else ""
     return f"cannot write {path or job.target}: {error.strerror or 'writing failed'}{kept}"

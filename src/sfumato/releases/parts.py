@@ -38,6 +38,7 @@ from typing import IO, Any
 
 from sfumato.core.errors import CannotResume, OutputExists
 from sfumato.core.files import write_whole
+from sfumato.core.json import read_object
 from sfumato.releases.tally import Tally
 
 _OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
@@ -81,7 +82,7 @@ class Parts:
         if not part.exists():
             return None
         try:
-            kept = json.loads(self._counts(index).read_bytes())
+            kept = read_object(self._counts(index), "the counts of a part")
             tally = Tally.from_dict(kept["counts"])
             noted = kept["length"], kept["digest"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -120,13 +121,13 @@ class Parts:
     def complete(self) -> None:
         """Note that all of it is put together: from here on nothing may be drawn anew."""
         record = self.folder / "run.json"
-        kept = json.loads(record.read_bytes()) | {"complete": True}
+        kept = read_object(record, "the record of a run") | {"complete": True}
         write_whole(record, json.dumps(kept).encode(), private=True)
 
     @property
     def completed(self) -> bool:
         """Whether only the last step is missing: putting the result in its place."""
-        kept = json.loads((self.folder / "run.json").read_bytes())
+        kept = read_object(self.folder / "run.json", "the record of a run")
         return kept.get("complete") is True
 
     def count(self) -> int:
@@ -175,24 +176,25 @@ class Parts:
             write_whole(record, json.dumps(kept).encode(), private=True)
             return
         try:
-            kept = json.loads(record.read_bytes())
-            changed = [name for name in claims if kept["claims"].get(name) != claims[name]]
+            begun = read_object(record, "the record of a run")
+            changed = [name for name in claims if begun["claims"].get(name) != claims[name]]
             for name, value in private.items():
-                if kept["digests"].get(name) != _digest(value, kept["salt"]):
+                if begun["digests"].get(name) != _digest(value, begun["salt"]):
                     changed.append(name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _damaged(record, "it cannot be read") from None
         if changed:
             raise CannotResume(
                 f"cannot resume: {', '.join(dict.fromkeys(changed))} changed since the run began; "
-                "--overwrite starts again"
+                "`overwrite=True` starts again"
             )
 
 
 def _damaged(path: Path, how: str) -> CannotResume:
     return CannotResume(
         f"{path} is damaged: {how}; bring back the file as it was, or start again with "
-        "--overwrite (with new noise: if anybody has seen the old parts, that is a second release)"
+        "`overwrite=True` (with new noise: if anybody has seen the old parts, that is a second "
+        "release)"
     )
 
 

@@ -247,7 +247,7 @@ class Privatizer:
             if self.epsilon is None:
                 raise InvalidArgument(
                     "epsilon is missing: no level fits every space; "
-                    "`sfumato explain TEXT --epsilon 5` shows what a level does to words"
+                    "`sfumato.explain(TEXT, epsilon=5)` shows what a level does to words"
                 )
             epsilon = positive("epsilon", self.epsilon)
             return self._over_words(self.mechanism, self._space(), epsilon)

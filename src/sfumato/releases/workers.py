@@ -198,7 +198,7 @@ def _death_named() -> Iterator[None]:
         yield
     except (EOFError, BrokenPipeError, ConnectionResetError):
         raise StorageFailed(
-            "a worker process died (out of memory?); fewer --workers need less of it"
+            "a worker process died (out of memory?); fewer of them (`workers=N`) need less"
         ) from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sfumato.core.json import read_number
 from sfumato.guarantees.wording import exact
 
 NONE = "–"
@@ -76,13 +77,10 @@ def memory(size: int | None) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """A number out of JSON, in which the infinite ones are words; None for anything else.
+    """A number out of JSON that can be shown; None for anything else.
 
-    >>> as_number("inf"), as_number(2), as_number("two"), as_number(True)
+    >>> as_number("inf"), as_number(2), as_number("two"), as_number("nan")
     (inf, 2.0, None, None)
     """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    return {"inf": math.inf, "-inf": -math.inf}.get(value) if isinstance(value, str) else None
+    found = read_number(value)
+    return None if found is None or math.isnan(found) else found

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
@@ -30,7 +30,7 @@ from sfumato.reports.sections.texts import texts
 
 _WITHOUT_ORIGINALS = (
     "The side file does not hold the originals, and neither does this page. To see documents "
-    "before and after: sfumato report OUT --samples 3 --originals FILE. That page is private."
+    "before and after, ask for a page with samples and give the originals; that one is private."
 )
 
 
@@ -41,7 +41,7 @@ def release_page(path: Path, showing: Showing) -> Page:
     settings: Mapping[str, Any] = content["settings"]
     policy, originals = read_stated_policy(settings), showing.source
     if showing.samples and originals is None:
-        raise InvalidArgument("--samples needs --originals FILE: the side file holds no text")
+        raise InvalidArgument("`samples=N` needs `originals=FILE`: the side file holds no text")
     found = None
     if originals is not None and policy is not None:
         found = find_all(policy, originals)
@@ -143,14 +143,14 @@ def _found(found: FoundByType | None, showing: Showing) -> Section:
             paragraph(
                 "What was found cannot be counted by type here: the side file does not show the "
                 "policy in full, because patterns, word lists and settings may be private, or the "
-                "originals are not those of this file. 'sfumato scan' counts, with the policy."
+                "originals are not those of this file. A scan with the policy counts them."
             )
         )
     else:
         parts.append(
             paragraph(
                 "Types are not written beside a privatized file. With the originals they are "
-                "counted here: sfumato report OUT --originals FILE. No text is shown for that."
+                "counted here, and no text is shown for that."
             )
         )
     return Section(name="found", title="What was found", parts=parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.markup import CellValue, Table, properties
 from sfumato.reports.numbers import as_number, epsilon_of, interval, number
@@ -23,8 +23,8 @@ def run_page(path: Path, showing: Showing) -> Page:
     """A page from the folder; no text was kept there, so none can be shown."""
     if showing.samples or showing.originals is not None:
         raise InvalidArgument(
-            "a training run keeps no text, so there are no samples to show; leave out --samples "
-            "and --originals"
+            "a training run keeps no text, so there are no samples to show; leave out "
+            "`samples=...` and `originals=...`"
         )
     folder = open_run(path)
     settings = folder.settings()

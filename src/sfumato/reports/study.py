@@ -50,7 +50,7 @@ def study_page(path: Path, showing: Showing) -> Page:
     if study.public and showing.originals is not None:
         raise InvalidArgument(
             "the corpus of this study is public and its samples are in the folder; leave out "
-            "--originals"
+            "`originals=...`"
         )
     samples, why_none = study_samples(study, showing)
     notices = []

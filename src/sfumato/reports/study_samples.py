@@ -20,8 +20,8 @@ USUALLY = 1
 
 _PRIVATE = (
     "The corpus of this study is private: no text of it is in the study's folder, and none is "
-    "here. To see documents before and after: sfumato report STUDY --samples 3 --originals FILE. "
-    "That page is private."
+    "here. To see documents before and after, ask for a page with samples and give the originals; "
+    "that one is private."
 )
 _NO_TEXT = (
     "There is none to show: no method of this study has released a text yet, or all of them train "
@@ -38,7 +38,7 @@ def study_samples(study: Studied, showing: Showing) -> tuple[list[TextSample], s
     if originals is None:
         if showing.samples:
             raise InvalidArgument(
-                "the corpus of this study is private: --samples needs --originals FILE"
+                "the corpus of this study is private: `samples=N` needs `originals=FILE`"
             )
         return [], _PRIVATE
     found = [
@@ -46,7 +46,7 @@ def study_samples(study: Studied, showing: Showing) -> tuple[list[TextSample], s
         for cell in _releases(study)
         for one in _of_cell(study, cell, originals, showing.samples or 0)
     ]
-    return found, _NO_TEXT if showing.samples else "None were asked for: --samples N shows some."
+    return found, _NO_TEXT if showing.samples else "None were asked for."
 
 
 def _public(study: Studied, count: int) -> tuple[list[TextSample], str]:

@@ -7,14 +7,13 @@ that nobody downstream has to know every metric by name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, get_args, get_type_hints
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import BadInput
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import read_number, write_number
 
 LEAKAGE, UTILITY, COST = "leakage", "utility", "cost"
 ROLES = (LEAKAGE, UTILITY, COST)
@@ -89,12 +88,11 @@ class Row:
             raise BadInput("a row of results lacks something; it was not written here") from None
 
 
-_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be called "nan"
 
 
 def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
-    """Whether a value is of one of the types; a whole number is a number, if it is not endless."""
+    """Whether a value is of one of the types; a whole number of 64 bits counts as a number."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int):
@@ -107,4 +105,5 @@ def _plain(value: Any) -> Any:
 
 
 def _read(key: str, value: Any) -> Any:
-    return _SPECIAL.get(value, value) if key in _NUMBERS and isinstance(value, str) else value
+    found = read_number(value) if key in _NUMBERS and isinstance(value, str) else None
+    return value if found is None else found

@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import InvalidArgument
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import write_number
 from sfumato.results.measured import Measured
 
 
@@ -151,8 +151,8 @@ def _row(one: Measured, chance: float | None) -> dict[str, Any]:
     return {
         "metric": one.metric,
         "value": write_number(one.value),
-        "low": None if one.low is None else write_number(one.low),
-        "high": None if one.high is None else write_number(one.high),
+        "low": write_number(one.low),
+        "high": write_number(one.high),
         "n": one.n,
         "chance": chance,
     }

@@ -1,4 +1,4 @@
-"""Weighted isotonic regression: the nearest sequence that never falls.
+"""Weighted isotonic regression: the nearest sequence that never decreases.
 
 Whatever the leakage of a mechanism is, more noise cannot mean more of it. That is all the shape
 that a curve of leakage is given here: no parameters, no formula, and where the figures go back and

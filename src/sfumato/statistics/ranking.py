@@ -72,7 +72,8 @@ def group_auc(metric: str, groups: list[tuple[Floats, Floats]], randomness: Rand
 def advantage(metric: str, members: Floats, others: Floats, randomness: Randomness) -> Measured:
     """TPR − FPR at the threshold that is best on one half, measured on the other half.
 
-    Chosen and measured on the same scores it would be positive even for scores that know nothing.
+    Chosen and measured on the same scores it would be positive even for scores that carry no
+    information.
     """
     high, low = _check(members, others)
     if min(len(high), len(low)) < 2:

@@ -1,4 +1,4 @@
-"""A share over the words of several documents, with an interval that knows about the documents.
+"""A share over the words of several documents, with an interval that takes documents into account.
 
 Words of one document may succeed and fail together, so that n of them say less than n independent
 ones. How much less is measured by how the documents differ (the design effect, taken to be 1 at
@@ -9,7 +9,7 @@ Reference
     Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data".
 
-Quantiles with what is known about them, without assuming a law.
+Also quantiles with their intervals, without assuming a distribution.
 
 Why they hold
     How many of n independent values lie below the true q-quantile is binomial with chance q
@@ -47,7 +47,7 @@ def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
     """The mean of independent numbers between 0 and 1, with its 95 % interval.
 
     Each number is taken for the chance of a hit, and the exact interval is that of as many hits.
-    Resampling would promise too much where all numbers are alike: they may be so by luck.
+    Resampling would promise too much where all numbers are equal: that may be by luck.
 
     >>> low = mean_share("met", np.array([0.0] * 8))
     >>> low.value, low.low, round(low.high or 0, 3)

@@ -25,8 +25,8 @@ from typing import Any
 
 from sfumato.attacks.text_target import policy_with_files
 from sfumato.core.errors import StorageFailed
+from sfumato.core.json import write_number
 from sfumato.core.settings import NAMES_POLICY, READS, purposes
-from sfumato.guarantees.bound import write_number
 from sfumato.studies.spec import CorpusSettings, Study
 
 # Raised when a computation here changes what it gives for the same settings.
@@ -89,7 +89,7 @@ class Cell:
             "kind": self.kind,
             "method": self.method,
             "parameter": self.parameter,
-            "level": None if self.level is None else write_number(self.level),
+            "level": write_number(self.level),
             "seed": self.seed,
             "name": self.name,
             "inputs": [one.key for one in self.inputs],

@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from sfumato.calibration.spread import CONFIDENCE, quantile
-from sfumato.guarantees.bound import write_number
+from sfumato.core.json import write_number
 from sfumato.results.row import COST, Row
 
 

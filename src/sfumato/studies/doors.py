@@ -58,8 +58,8 @@ class Doors:
         elif where == OUTSIDE:
             raise InvalidArgument(
                 f"the study {purpose} {end}, which is outside its folder {folder.resolve()}; if it "
-                f"may, say so: --allow-path {end} (or a folder around it). 'sfumato study check' "
-                "lists everything that it asks for"
+                f"may, say so: `allow_path=[{str(end)!r}]` (or a folder around it). Checking the "
+                "study lists everything that it asks for"
             )
 
     def _where(self, folder: Path, end: Path) -> str:

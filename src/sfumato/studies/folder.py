@@ -33,7 +33,8 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from sfumato.core.errors import BadInput, SfumatoError, StorageFailed
-from sfumato.core.files import read_object, reading, write_whole
+from sfumato.core.files import reading, write_whole
+from sfumato.core.json import read_object
 from sfumato.results.row import COST, LOWER, Row
 from sfumato.studies.locks import hold_lock
 

@@ -28,8 +28,8 @@ from typing import IO, Any, cast
 from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
+from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
-from sfumato.guarantees.bound import write_number
 from sfumato.studies.doors import Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, grid
@@ -155,7 +155,7 @@ def open_study(study: Study, output: Path, *, resume: bool, command: Sequence[st
     folder = StudyFolder(output)
     refuse_links(folder)
     if folder.description.exists() and not resume:
-        raise OutputExists(f"{output} holds a study already; --resume goes on with it")
+        raise OutputExists(f"{output} holds a study already; `resume=True` goes on with it")
     if not folder.description.exists() and output.exists() and not _is_empty(output):
         raise OutputExists(f"{output} exists already and is no study; choose another folder")
     try:

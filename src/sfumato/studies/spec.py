@@ -176,9 +176,9 @@ class Study:
         planted = self.canaries is not None and self.canaries.manifest is None
         if (planted or self.coins is not None) and not self.corpus.copied:
             raise InvalidArgument(
-                "planting makes a copy of the corpus, and this one is private; plant with 'sfumato "
-                "data canaries', give that file as the corpus and canaries.manifest, or declare "
-                "public = true"
+                "planting makes a copy of the corpus, and this one is private; plant with "
+                "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, give that file as the "
+                "corpus and canaries.manifest, or declare public = true"
             )
 
     def _check_test(self) -> None:

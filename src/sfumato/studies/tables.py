@@ -6,13 +6,13 @@ because a misspelt setting that is silently left out would measure something els
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.json import read_number
 
 TableT = TypeVar("TableT")
 
@@ -81,7 +81,7 @@ def _as(value: object, kind: Any) -> Any:
     if get_origin(kind) in (dict, Mapping):
         return _mapping(value, get_args(kind)[1])
     if kind is float:
-        return _number(value)
+        return read_number(value)
     if kind is object or (isinstance(kind, type) and isinstance(value, kind)):
         return None if kind is int and isinstance(value, bool) else value
     return None
@@ -100,17 +100,6 @@ def _mapping(value: object, kind: Any) -> Any:
     # What may be anything is looked at by whoever knows what it is for.
     inside = value if kind in (Any, object) else {key: _as(value[key], kind) for key in value}
     return None if None in inside.values() else dict(inside)
-
-
-def _number(value: object) -> float | None:
-    if value == "inf":
-        return math.inf
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:  # a whole number beyond all others
-            return None
-    return None
 
 
 def _say(kind: Any) -> str:

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 
+from sfumato.core.json import read_object
 from sfumato.studies.cell import Cell
 from sfumato.studies.folder import DONE, FAILED, StudyFolder
 from sfumato.studies.locks import holder_since
@@ -92,10 +93,8 @@ class Board:
 
 def seconds_of(folder: StudyFolder, key: str) -> float:
     """How long a finished cell took."""
-    import json
-
     try:
-        return float(json.loads(folder.record(key).read_bytes())["seconds"] or 0.0)
+        return float(read_object(folder.record(key), "the record of a cell")["seconds"] or 0.0)
     except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
         return 0.0  # damaged, or forgotten by another command at this moment
 

@@ -1,6 +1,4 @@
-"""Spans: stretches of a document that somebody found, and who found them.
-
-Stretches: what was found, as whole pieces that do not overlap.
+"""Spans, what a policy found in a document and by which rule; and stretches, made of spans.
 
 Spans may overlap, touch, and cut through words. A stretch is a maximal run of characters that
 spans cover, each span widened to whole words first: never protect less. It takes its name from one
@@ -113,7 +111,7 @@ class Stretch:
 
     @property
     def kind(self) -> str:
-        """The label without anything that a line, a table or a reader could trip over."""
+        """The label without characters that would break a line or a table."""
         return re.sub(r"[^\w-]+", "_", self.label) or NAMELESS
 
 

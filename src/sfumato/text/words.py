@@ -1,4 +1,4 @@
-"""Words with their places, so that whatever is not replaced comes back as it was.
+"""Words with their places, so that what is not replaced stays as it was.
 
 Boundaries are those of Unicode Standard Annex 29. A segment is a word when it holds something a
 reader could read: a letter, a number, a character of unknown or private meaning, or a mark that

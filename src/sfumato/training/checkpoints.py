@@ -52,7 +52,7 @@ from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import put_back
 from sfumato.training.plan import TrainingPlan
 
-SCHEMA = 2
+SCHEMA = 3
 
 # Name and version of the format, the length of the rest in bytes, its digest.
 _HEAD = "sfumato checkpoint {schema} {length:020d} {digest}\n"

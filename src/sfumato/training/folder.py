@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, CannotResume, OutputExists, StorageFailed
-from sfumato.core.files import read_object, reading, write_whole
+from sfumato.core.files import reading, write_whole
+from sfumato.core.json import read_object, update_names
 from sfumato.guarantees.guarantee import Guarantee
 
 SCHEMA = 1
@@ -85,7 +86,9 @@ class RunFolder:
         """Say no to a folder that cannot be used, before anything costs time."""
         if self.config.is_file():
             if not resume:
-                raise OutputExists(f"{self.path} holds a run already; --resume goes on with it")
+                raise OutputExists(
+                    f"{self.path} holds a run already; `resume=True` goes on with it"
+                )
         elif self.path.exists() and (not self.path.is_dir() or self._strangers()):
             raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
 
@@ -162,7 +165,7 @@ def open_run(path: Path) -> RunFolder:
     if not folder.config.is_file():
         raise StorageFailed(f"{path} is not the folder of a training run: it has no config.json")
     if not folder.finished:
-        raise BadInput(f"the run in {path} is not finished; sfumato train … --resume goes on")
+        raise BadInput(f"the run in {path} is not finished; training with `resume=True` goes on")
     return folder
 
 
@@ -184,7 +187,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
         raise BadInput(f"cannot read {path}: it is not a run's configuration")
     if not isinstance(settings, dict) or content.get("schema") != SCHEMA:
         raise BadInput(f"cannot read {path}: another version of sfumato wrote it")
-    return settings
+    return update_names(settings)
 
 
 def _subject(row: Mapping[str, Any]) -> tuple[Any, Any]:

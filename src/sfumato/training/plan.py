@@ -44,6 +44,7 @@ from sfumato.accounting.replacement import replacing_one
 from sfumato.accounting.solving import least
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import update_names
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.clipping.clippers import Clipping
@@ -368,6 +369,7 @@ class Plan:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
         """The inverse of ``as_dict``."""
+        values = update_names(values)
         unknown = set(values) - {*_PLAIN, "record", "sampling", "clipping", "stages"}
         if unknown:
             raise InvalidArgument(f"not part of a plan: {', '.join(sorted(unknown))}")

@@ -13,7 +13,6 @@ Care
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,7 +22,8 @@ from typing import TYPE_CHECKING, Any, overload
 from sfumato.core.checks import at_least, extra, one_of
 from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.files import read_object
+from sfumato.core.json import read_object
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
@@ -139,7 +139,7 @@ class Request:
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
-            "epsilon": _write(self.privacy.epsilon),
+            "epsilon": write_number(self.privacy.epsilon),
             "corpus": self.corpus,
             "plan": plan.as_dict(),
             "course": dict(self.course.as_dict()),
@@ -347,7 +347,7 @@ def train(
     # From here on the run counts as finished.
     folder.write_guarantee(
         guarantee,
-        {"plan": plan.as_dict(), "epsilon_planned": _write(request.privacy.epsilon)}
+        {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
         | ({"as_in_the_paper": beside} if beside else {}),
     )
     folder.clear()
@@ -373,7 +373,7 @@ def named_policy(
 
 def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:
     """The cost of a run as rows; nothing in them depends on the text."""
-    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": _write(plan.epsilon())}
+    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(plan.epsilon())}
     if plan.private:
         values["delta"] = plan.delta
     return [
@@ -384,10 +384,6 @@ def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:
 
 def _stamp(guarantee: Guarantee, randomness: Randomness) -> Guarantee:
     return guarantee if randomness.for_release else guarantee.reproducible()
-
-
-def _write(level: float) -> float | str:
-    return "inf" if math.isinf(level) else level
 
 
 def _digest(tokenizer: Tokenizer) -> str:

@@ -145,7 +145,7 @@ class Training:
         chosen = self.built_method()
         if self.epsilon is None and chosen.adds_noise:
             raise InvalidArgument(
-                f"epsilon (--epsilon) is missing: the method {chosen.name} needs a level (or inf, "
+                f"`epsilon=...` is missing: the method {chosen.name} needs a level (or inf, "
                 "for no privacy)"
             )
 

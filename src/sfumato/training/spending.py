@@ -16,6 +16,7 @@ from typing import Any
 from sfumato.accounting.accountants import ACCOUNTANTS
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.training.plan import Plan, quietly, silently
 from sfumato.training.sampling import Poisson
 
@@ -58,11 +59,10 @@ class AccountantRow:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        level = "inf" if self.epsilon == math.inf else self.epsilon
         return {
             "accountant": self.name,
             "delta": self.delta,
-            "epsilon": level,
+            "epsilon": write_number(self.epsilon),
             "noise_multiplier": self.noise_multiplier,
             "proven": self.proven,
             "remark": self.remark,

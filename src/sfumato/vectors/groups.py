@@ -7,7 +7,7 @@ The rule
     first in public order goes first.
 
 Why it is private
-    Words and vectors are public, and nothing else is looked at: whoever knows them can work out
+    Words and vectors are public, and nothing else is looked at: anyone who knows them can work out
     the same groups, and no private text can change them.
 
 How it is fast

@@ -1,4 +1,4 @@
-"""Word vectors from the files people have.
+"""Word vectors from files, and the space that comes with the package.
 
 ===========================  =====================================================
 ``NAME.npy``                 a matrix, with one word per line in ``NAME.vocab.txt``;
@@ -10,9 +10,8 @@
 
 Text files may be compressed (``.gz``, ``.zst``). Nothing here reads private data.
 
-The space that comes with the package: the frequent words of GloVe 6B in 50 dimensions.
-
-Built by ``scripts/build_default_vectors.py``; attribution and terms stand beside the data.
+The package brings the frequent words of GloVe 6B in 50 dimensions, built by
+``scripts/build_default_vectors.py``; attribution and terms stand beside the data.
 """
 
 from __future__ import annotations

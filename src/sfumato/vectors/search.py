@@ -1,4 +1,4 @@
-"""The nearest word to a vector, for many vectors at once.
+"""The nearest word to a vector, or the two nearest, for many vectors at once.
 
 Why it is private
     The search is given noisy vectors and public ones, never the word the noise was added to, so
@@ -7,17 +7,8 @@ Why it is private
 How it is fast
     argmin |q − w|² = argmax ⟨q, w⟩ − ½|w|². The second term rides along as one more coordinate,
     so a block of queries against a block of words is one matrix product followed by one argmax
-    over scores that are still in the cache.
-
-The two nearest words to a vector, for many vectors at once.
-
-Why it is private
-    The search is given noisy vectors and public ones, never the word the noise was added to, so
-    it is post-processing: how it searches changes usefulness and speed, never the guarantee.
-
-How it is done
-    As for one nearest word: argmax ⟨q, w⟩ − ½|w|² over blocks of words, each block one matrix
-    product in float32. The two winners' distances are then taken from differences in float64.
+    over scores that are still in the cache. The distances of the two nearest words are then taken
+    from differences in float64.
 """
 
 from __future__ import annotations

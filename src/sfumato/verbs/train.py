@@ -141,11 +141,13 @@ def _refuse_half_a_request(
             "`unit='author'` needs `author_field=NAME`, the field that names them"
         )
     if classes and label_field is None:
-        raise InvalidArgument("classes need `label_field=NAME`, the field that holds the label")
+        raise InvalidArgument(
+            "`classes=...` needs `label_field=NAME`, the field that holds the label"
+        )
     if not classes and label_field is not None:
         raise InvalidArgument(
-            f"`label_field={label_field!r}` needs classes, the labels to tell apart; they are "
-            "public, so they are not taken from the data"
+            f"`label_field={label_field!r}` needs `classes=...`, the labels to tell apart; they "
+            "are public, so they are not taken from the data"
         )
 
 
@@ -185,7 +187,7 @@ def _valid_documents(
     if len(paths) == 2 and paths[0].samefile(paths[1]):
         raise InvalidArgument(
             f"`valid={path!r}` is the private corpus itself, and what is measured is written to "
-            f"the folder of the run; `Run.evaluate({path!r})` shows it to you alone"
+            "the folder of the run; `sfumato.evaluate(RUN, ...)` shows it to you alone"
         )
     documents = _read_documents(source)
     if not any(document.text for document in documents):

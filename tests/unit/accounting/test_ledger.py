@@ -67,6 +67,13 @@ def test_a_ledger_with_more_steps_than_its_plan_is_refused(path: Path) -> None:
         pass
 
 
+def test_a_ledger_of_an_older_version_is_gone_on_with(path: Path) -> None:
+    with opened(path, record=RECORD | {"neighbours": "zero-out"}) as ledger:
+        ledger.charge(2)
+    with opened(path, record=RECORD | {"neighbors": "zero-out"}, resume=True) as ledger:
+        assert ledger.charged == 2
+
+
 @pytest.mark.parametrize(("seed", "what"), [(3, "seed"), (None, "plan")])
 def test_what_differs_is_named(path: Path, seed: int | None, what: str) -> None:
     with opened(path, record=RECORD | {"seed": None}):

@@ -53,7 +53,7 @@ def test_authors_with_a_style_are_told_apart() -> None:
     assert figure.low is not None
     assert control.high is not None
     assert control.high < figure.low
-    assert any("--originals" in note for note in scores.notes)
+    assert any("`originals=IN`" in note for note in scores.notes)
 
 
 def test_privatized_text_without_style_hides_its_author() -> None:
@@ -116,7 +116,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
             for one in written(AUTHORS, style=True)
         )
     )
-    with pytest.raises(MissingInput, match="--author-field NAME"):
+    with pytest.raises(MissingInput, match="`author_field=NAME`"):
         run(ATTACK, Inputs(target=path), SEED(1))
     with pytest.raises(MissingInput, match="not a file of documents"):
         run(ATTACK, Inputs(target=tmp_path), SEED(1))

@@ -107,5 +107,5 @@ def test_nothing_is_kept_inside_a_run(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFailed, match="--no-cache"):
+    with pytest.raises(StorageFailed, match="`no_cache=True`"):
         ScoreStore(tmp_path / "file" / "cache")

@@ -94,7 +94,7 @@ def test_levels_go_through_their_own_mechanism(folder: Path) -> None:
 
 def test_a_pattern_must_be_given_anew_and_be_the_same(folder: Path) -> None:
     path = released(folder, policy=r"regex:[A-Z]\w+")
-    with pytest.raises(MissingInput, match="policy=regex:PATTERN"):
+    with pytest.raises(MissingInput, match="'policy': 'regex:PATTERN'"):
         opened(folder, path)
     seen, _ = observe(opened(folder, path, r"regex:[A-Z]\w+"), documents(folder / "in.txt"))
     assert len(seen) == 5
@@ -108,7 +108,7 @@ def test_a_seed_is_noticed(folder: Path) -> None:
 
 def test_vectors_must_be_the_same(folder: Path, random_space: Space) -> None:
     path = released(folder)
-    with pytest.raises(MissingInput, match="vectors=FILE"):
+    with pytest.raises(MissingInput, match="'vectors': FILE"):
         open_text(path, documents(path), Known())
     save(random_space, folder / "other.npy")
     with pytest.raises(BadInput, match="'small', not over 'other'"):
@@ -117,7 +117,7 @@ def test_vectors_must_be_the_same(folder: Path, random_space: Space) -> None:
 
 def test_what_cannot_be_attacked_says_what_could(folder: Path) -> None:
     path = released(folder, mechanism="redact", epsilon=None, policy="digits")
-    with pytest.raises(MissingInput, match=r"'redact'.*--mechanism exponential"):
+    with pytest.raises(MissingInput, match=r"'redact'.*mechanism='exponential'"):
         opened(folder, path)
     assert "is a folder" in str(not_privatized(folder))
     assert "there is no file" in str(not_privatized(folder / "nowhere.txt"))

@@ -82,7 +82,7 @@ def test_the_description_can_be_read_again(chart: Chart, tmp_path: Path) -> None
 def test_an_existing_file_is_not_replaced_silently(chart: Chart, tmp_path: Path) -> None:
     target = tmp_path / "chart.svg"
     target.write_text("precious")
-    with pytest.raises(OutputExists, match="--overwrite"):
+    with pytest.raises(OutputExists, match="`overwrite=True`"):
         chart.save(target)
     assert target.read_text() == "precious"
     chart.save(target, overwrite=True)

@@ -1,33 +1,14 @@
-"""The tree of errors: its shape, its exit codes, and what survives a trip between processes."""
+"""The tree of errors: its shape, and what survives a trip between processes."""
 
 from __future__ import annotations
 
 import inspect
 import pickle
+import re
 
 import pytest
 
 from sfumato.core import errors
-
-EXIT_CODES = {
-    "SfumatoError": 70,
-    "InvalidArgument": 2,
-    "UnknownName": 2,
-    "UnsupportedLayer": 2,
-    "BadInput": 3,
-    "MalformedRecord": 3,
-    "MalformedVectors": 3,
-    "UndecodableText": 3,
-    "UndefinedGradient": 3,
-    "UnknownWords": 3,
-    "StorageFailed": 4,
-    "MissingModel": 4,
-    "OutputExists": 4,
-    "CannotResume": 4,
-    "MissingExtra": 5,
-    "BudgetExceeded": 2,
-    "IncomparableGuarantees": 2,
-}
 
 
 def classes() -> dict[str, type[errors.SfumatoError]]:
@@ -38,18 +19,10 @@ def classes() -> dict[str, type[errors.SfumatoError]]:
     }
 
 
-@pytest.mark.parametrize(("name", "code"), EXIT_CODES.items())
-def test_every_error_has_its_exit_code(name: str, code: int) -> None:
-    assert classes()[name].exit_code == code
-
-
 def test_every_error_stands_in_the_tree_at_the_top_of_the_file() -> None:
     drawn = errors.__doc__ or ""
-    for name, found in classes().items():
-        assert name in drawn
-        if found is not errors.SfumatoError:
-            line = next(line for line in drawn.splitlines() if f" {name} " in line)
-            assert f" {found.exit_code}  " in line
+    for name in classes():
+        assert re.search(rf"\b{name}\b", drawn)
 
 
 @pytest.mark.parametrize(

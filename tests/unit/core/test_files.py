@@ -15,7 +15,8 @@ import pytest
 
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, CannotResume, StorageFailed
-from sfumato.core.files import read_json, read_object, reading, write_first, write_whole
+from sfumato.core.files import reading, write_first, write_whole
+from sfumato.core.json import read_json, read_object
 from sfumato.policies.linguistic.span_cache import SpanCache
 from sfumato.releases.parts import Parts
 from sfumato.releases.tally import Tally
@@ -164,7 +165,7 @@ def test_damaged_counts_are_not_resumed_from(tmp_path: Path, content: object) ->
     (tmp_path / "00000000.part").write_bytes(b"x")
     kept = {"counts": content, "length": 1, "digest": ""}
     (tmp_path / "00000000.json").write_text(json.dumps(kept))
-    with pytest.raises(CannotResume, match=r"counts .* cannot be read.*--overwrite"):
+    with pytest.raises(CannotResume, match=r"counts .* cannot be read.*`overwrite=True`"):
         parts.finished(0)
 
 

@@ -127,7 +127,7 @@ def test_json_null_text_and_empty_lines_pass() -> None:
         (b'["secret"]', "line 2 is not a JSON object"),
         (b'{"text": "secret"} more', "Extra data"),
         (b'{"txt": "secret"}', "line 2: there is no field 'text'; did you mean 'txt'"),
-        (b'{"secret": 1}', "line 2: there is no field 'text'; --field names another"),
+        (b'{"secret": 1}', "line 2: there is no field 'text'; `field=NAME` names another"),
         (b'{"text": 5, "a": "secret"}', "line 2: the field 'text' is not text"),
         (b'{"text": "secret", "text": "b"}', "line 2: the field 'text' stands there twice"),
         (b'{"text": "secret \\ud800"}', "line 2: the text is not valid Unicode"),
@@ -331,7 +331,11 @@ def test_a_missing_author_field_is_an_error_that_quotes_nothing(read: Any, conte
 @pytest.mark.parametrize(
     ("read", "content", "complaint"),
     [
-        (jsonl.read, '{"text": "ann", "xyz": 1, "mood": 2}', "'who'; --author-field names another"),
+        (
+            jsonl.read,
+            '{"text": "ann", "xyz": 1, "mood": 2}',
+            "'who'; `author_field=NAME` names another",
+        ),
         (jsonl.read, '{"text": "ann", "who": 1, "moo": 2}', "'mood'; did you mean 'moo'"),
         (
             jsonl.read,
@@ -343,10 +347,14 @@ def test_a_missing_author_field_is_an_error_that_quotes_nothing(read: Any, conte
             '{"text": "a", "who": ["ann"], "mood": 1}',
             "'who' is neither text nor a number",
         ),
-        (separated.read, "text,xyz,mood\nann,1,2\n", "'who'; --author-field names another"),
+        (separated.read, "text,xyz,mood\nann,1,2\n", "'who'; `author_field=NAME` names another"),
         (separated.read, "text,who,moo\nann,1,2\n", "'mood'; did you mean column 3"),
         (separated.read, "text,who,mood,who\na,ann,2,b\n", "the column 'who' twice"),
-        (separated.read_tabs, "text\twho\tzzz\nann\t1\t2\n", "'mood'; --label-field names another"),
+        (
+            separated.read_tabs,
+            "text\twho\tzzz\nann\t1\t2\n",
+            "'mood'; `label_field=NAME` names another",
+        ),
     ],
 )
 def test_what_is_wrong_with_author_or_label_is_said_by_the_name_of_its_option(

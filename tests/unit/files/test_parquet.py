@@ -119,7 +119,7 @@ def test_author_and_label_are_read_where_they_are_asked_for() -> None:
     ]
     (plain,) = parquet.read(stored(table), Layout())
     assert [one.author for one in plain.documents()] == [None, None]
-    with pytest.raises(BadInput, match="no field 'xyz'; --label-field names another"):
+    with pytest.raises(BadInput, match="no field 'xyz'; `label_field=NAME` names another"):
         list(parquet.read(stored(table), Layout(label_field="xyz")))
     columns = [pa.array(["a"])] * 3
     twice = pa.Table.from_arrays(columns, names=["text", "who", "who"])

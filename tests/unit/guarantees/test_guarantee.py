@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -41,6 +42,28 @@ def example(**changes: object) -> Guarantee:
 def test_a_guarantee_comes_back_from_json_as_it_was(guarantee: Guarantee) -> None:
     written = json.dumps(guarantee.as_dict(), allow_nan=False)
     assert Guarantee.from_dict(json.loads(written)) == guarantee
+
+
+def test_a_guarantee_of_an_older_file_is_read() -> None:
+    now = example(notion=Notion.UTILITY_OPTIMIZED_METRIC_LDP)
+    written = now.as_dict() | {"notion": "utility-optimised metric local differential privacy"}
+    written["neighbours"] = written.pop("neighbors")
+    assert Guarantee.from_dict(written) == now
+    assert "neighbors" in now.as_dict()
+    with pytest.raises(InvalidArgument, match="not a guarantee"):
+        Guarantee.from_dict(written | {"notion": "utility-optimised differential privacy"})
+
+
+@pytest.mark.parametrize("epsilon", [None, "8", "much", True, [8.0]])
+def test_a_level_that_is_no_number_is_not_read(epsilon: object) -> None:
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        Guarantee.from_dict(example().as_dict() | {"epsilon": epsilon})
+
+
+@pytest.mark.parametrize("content", [[], [1], "text", 3, None])
+def test_what_has_no_keys_is_no_guarantee(content: Any) -> None:
+    with pytest.raises(InvalidArgument, match="not a guarantee"):
+        Guarantee.from_dict(content)
 
 
 def test_a_key_that_is_not_part_of_a_guarantee_is_refused() -> None:

@@ -25,7 +25,6 @@ DOCUMENT = Document(f"{SECRET} {'x' * 30} 7", place="line 12")
 def test_a_pattern_that_hardly_ends_is_an_error_that_names_the_line() -> None:
     with pytest.raises(TookTooLong, match="on the document at line 12; simplify it") as caught:
         SLOW.find(DOCUMENT)
-    assert caught.value.exit_code == 3
     assert SECRET not in str(caught.value)
     assert "x|xx" not in str(caught.value)
 

@@ -123,9 +123,8 @@ def test_a_damaged_part_is_named_and_neither_used_nor_drawn_anew(
     damage(Parts.beside(stopped.target).folder / "00000000.part")
     before = folder_of(stopped)
     name = "run.json" if damage is record_cut else "00000000.part"
-    with pytest.raises(CannotResume, match=rf"{name} is damaged: .* --overwrite") as refused:
+    with pytest.raises(CannotResume, match=rf"{name} is damaged: .* `overwrite=True`"):
         run(stopped, privatizer)
-    assert refused.value.exit_code == 4
     assert not stopped.target.exists()
     assert folder_of(stopped) == before
     run(replace(stopped, resume=False, overwrite=True), privatizer)
@@ -277,9 +276,8 @@ def test_an_input_that_changes_meanwhile_is_noticed_and_nothing_is_kept(
     path, side = job.source.path, job.target.with_name("side.json")
     doing(monkeypatch, 1, lambda: change(path))
     target = Path(os.devnull) if streams else job.target
-    with pytest.raises(InputChanged, match="while it was read") as refused:
+    with pytest.raises(InputChanged, match="while it was read"):
         run(replace(job, target=target, guarantee=side), privatizer)
-    assert refused.value.exit_code == 4
     assert not job.target.exists()
     assert not side.exists()
     assert not Parts.beside(job.target).folder.exists()

@@ -72,7 +72,7 @@ def test_samples_are_private_and_say_so(released: Path) -> None:
 
 
 def test_samples_need_originals(released: Path) -> None:
-    with pytest.raises(InvalidArgument, match="needs --originals"):
+    with pytest.raises(InvalidArgument, match="needs `originals=FILE`"):
         write_report(released, samples=1)
 
 

@@ -193,7 +193,7 @@ def test_details_of_another_version_are_left_out(
 
 def test_samples_of_a_private_study_need_the_originals(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "study", state=nothing, public=False)
-    with pytest.raises(InvalidArgument, match="needs --originals"):
+    with pytest.raises(InvalidArgument, match="needs `originals=FILE`"):
         write_report(folder, samples=2)
 
 
@@ -224,7 +224,7 @@ def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_public_study_needs_no_originals(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "study", Said(), state=nothing)
-    with pytest.raises(InvalidArgument, match="leave out --originals"):
+    with pytest.raises(InvalidArgument, match="leave out `originals="):
         write_report(folder, originals=tmp_path / "x.jsonl")
 
 

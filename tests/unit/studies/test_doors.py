@@ -98,12 +98,12 @@ def test_a_path_outside_is_refused_until_it_is_allowed(
     outside = own.parent / "outside"
     monkeypatch.setenv("AWAY", str(outside))
     file = _written(own, named, written.replace("ABSOLUTE", str(outside / "file")))
-    with pytest.raises(InvalidArgument, match=r"outside its folder .*--allow-path .*outside/file"):
+    with pytest.raises(InvalidArgument, match=r"outside its folder .*`allow_path=.*outside/file"):
         grid(read_study(file))
     try:
         grid(read_study(file, Doors((outside,))))
     except SfumatoError as error:  # the file is no model, say
-        assert "--allow-path" not in str(error)  # noqa: PT017
+        assert "allow_path" not in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("named", NAMED)
@@ -113,7 +113,7 @@ def test_twin_without_doors_it_would_have_been_used(own: Path, named: str) -> No
     try:
         grid(study)
     except SfumatoError as error:
-        assert "--allow-path" not in str(error)  # noqa: PT017
+        assert "allow_path" not in str(error)  # noqa: PT017
     assert outside in {one.path for one in study.doors.asked.values()}
 
 
@@ -123,7 +123,7 @@ def test_a_name_that_is_a_file_where_the_command_runs_is_a_path(
     monkeypatch.chdir(own.parent)
     (own.parent / "private").mkdir()
     for named in ("masked model", "pipeline", "model"):
-        with pytest.raises(InvalidArgument, match="--allow-path"):
+        with pytest.raises(InvalidArgument, match="allow_path"):
             grid(read_study(_written(own, named, "private")))
 
 

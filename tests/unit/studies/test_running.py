@@ -109,7 +109,7 @@ def test_a_finished_study_computes_nothing_again(
     monkeypatch.setattr(worker, "compute", refuse)
     study = small_study(finished.path.parent)
     assert run_study(study, finished.path, workers=0, resume=True).complete
-    with pytest.raises(OutputExists, match="--resume"):
+    with pytest.raises(OutputExists, match="`resume=True`"):
         run_study(study, finished.path, workers=0)
 
 

@@ -151,6 +151,9 @@ def test_a_checkpoint_of_another_version_is_refused(
     saved: Path, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = content_of(saved)
+    assert SCHEMA == 3  # to be raised with every change of the keys
+    keys = {"schema", "steps", "weights", "optimizer", "kind", "clip_norm", "between"}
+    assert set(content) == keys
     with monkeypatch.context() as other:
         other.setattr(checkpoints, "SCHEMA", version)
         write_checkpoint(saved, content)

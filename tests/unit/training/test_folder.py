@@ -39,7 +39,7 @@ def test_settings_and_versions_are_written_down(folder: RunFolder) -> None:
 def test_resuming_needs_the_same_settings(folder: RunFolder) -> None:
     before = folder.config.read_bytes()
     folder.begin(SETTINGS, resume=True)
-    with pytest.raises(OutputExists, match="--resume goes on with it"):
+    with pytest.raises(OutputExists, match="`resume=True` goes on with it"):
         folder.begin(SETTINGS, resume=False)
     for change, names in (
         ({"model": "gpt-small"}, "model"),
@@ -52,6 +52,17 @@ def test_resuming_needs_the_same_settings(folder: RunFolder) -> None:
     with pytest.raises(CannotResume, match="another classes"):
         folder.begin(fewer, resume=True)
     assert folder.config.read_bytes() == before
+
+
+def test_a_run_of_an_older_version_is_read_and_resumed(folder: RunFolder) -> None:
+    content = json.loads(folder.config.read_bytes())
+    content["settings"] |= {"plan": {"neighbours": "zero-out"}, "course": {"optimiser": "sgd"}}
+    folder.config.write_text(json.dumps(content))
+    now = SETTINGS | {"plan": {"neighbors": "zero-out"}, "course": {"optimizer": "sgd"}}
+    assert folder.settings() == json.loads(json.dumps(now))
+    folder.begin(now, resume=True)
+    with pytest.raises(CannotResume, match="another course"):
+        folder.begin(now | {"course": {"optimizer": "adam"}}, resume=True)
 
 
 def test_a_place_that_is_taken_is_left_alone(tmp_path: Path) -> None:

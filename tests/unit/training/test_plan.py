@@ -335,6 +335,12 @@ def test_a_plan_comes_back_from_json_as_it_was(made: Plan) -> None:
     assert Plan.from_dict(json.loads(json.dumps(made.as_dict()))) == made
 
 
+def test_a_plan_of_an_older_file_is_read() -> None:
+    written = plan().as_dict()
+    written["neighbours"] = written.pop("neighbors")
+    assert Plan.from_dict(written) == plan()
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [

@@ -121,7 +121,7 @@ def test_without_a_name_nothing_new_is_written_so_runs_of_before_go_on() -> None
 def test_a_run_is_not_resumed_with_another_record(
     tmp_path: Path, method: str, first: str, second: str
 ) -> None:
-    folder = trained(method, first, tmp_path / "run").folder
+    folder = trained(method, first, tmp_path / "run").files
     kept = folder.guarantee.read_bytes()
     with pytest.raises(CannotResume, match="another plan, record"):
         train(request(method, second), DOCUMENTS, folder, resume=True)

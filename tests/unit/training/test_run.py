@@ -143,7 +143,7 @@ def test_a_killed_run_goes_on_to_the_same_guarantee(tmp_path: Path, seed: int | 
     with pytest.raises(Killed):
         train(request, DOCUMENTS, folder, announce=killing(5))
     assert not folder.finished
-    with pytest.raises(OutputExists, match="--resume goes on"):
+    with pytest.raises(OutputExists, match="`resume=True` goes on"):
         train(request, DOCUMENTS, folder)
     resumed = train(request, DOCUMENTS, folder, resume=True)
     whole = train(request, DOCUMENTS, RunFolder(tmp_path / "whole"))

@@ -86,12 +86,11 @@ WITHOUT_VERB = {
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    whole = typer.main.get_command(app)
-    assert isinstance(whole, click.Group)
+    whole: Any = typer.main.get_command(app)
     for name, command in whole.commands.items():
-        if isinstance(command, click.Group) and name != "study":
-            yield from ((f"{name} {inner}", one) for inner, one in command.commands.items())
-        else:
+        inner = {} if name == "study" else getattr(command, "commands", {})
+        yield from ((f"{name} {one}", found) for one, found in inner.items())
+        if not inner:
             yield name, command
 
 

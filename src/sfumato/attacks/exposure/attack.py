@@ -101,8 +101,8 @@ MOST_EXACT = 10**6
 MOST_DRAWN = 10**7
 
 HOW = (
-    "sfumato data canaries CORPUS -o PLANTED -k 0,1,10,100; sfumato train PLANTED -o RUN …; "
-    "sfumato attack exposure RUN --canaries PLANTED.canaries.json"
+    "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
+    "`sfumato.attack('exposure', RUN, canaries='PLANTED.canaries.json')`"
 )
 KNOWLEDGE = (
     "The attacker knows the sentence around the secret and what kind of secret it is, and may ask "

@@ -152,7 +152,7 @@ def _cut(tokenizer: Tokenizer, matrix: Matrix) -> TokenizedSecrets:
     if not prefix:
         raise InvalidArgument(
             "this model has no token to begin a document with, and the candidates differ from the "
-            "first token on: put some text before the secret, such as --set 'before=. '"
+            "first token on: put some text before the secret, such as `settings={'before': '. '}`"
         )
     return TokenizedSecrets(tuple(prefix), scored)
 

@@ -5,7 +5,7 @@ candidates to be nearly skew-normal, and read the chance of a score as small as 
 the fitted law. That is an assumption, so it is tested: the law is fitted to one half of the sample
 and compared with the other half (Kolmogorov–Smirnov). A fit to the same half it is tested on would
 nearly always pass. The test sees the middle of the law; beyond log2 n bits the figure rests on its
-tail, which nobody has seen, and is flagged.
+tail, which no test sees, and is flagged.
 
 Reference
     Carlini et al. 2019, "The secret sharer"; Azzalini 1985 for the law.

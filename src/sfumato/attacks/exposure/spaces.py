@@ -49,8 +49,8 @@ class SecretSpace:
         why = f"does not fit pattern={pattern!r}" if pattern else "is not a number"
         raise InvalidArgument(
             f"the secret in {canary.template!r} {why}, so it is not known what else it could have "
-            "been: say how it was drawn, such as --set 'pattern=##-@@@@', where # is any digit "
-            "and @ any letter from a to z; or plant numbers: sfumato data canaries --digits 6"
+            "been: say how it was drawn, such as `settings={'pattern': '##-@@@@'}`, where # is any "
+            "digit and @ any letter from a to z; or plant numbers"
         )
 
     @cached_property

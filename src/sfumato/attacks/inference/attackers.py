@@ -1,6 +1,6 @@
-"""What every attacker on words does, and the bookkeeping of the best few guesses.
+"""What every attacker on words does: guesses, whether they are right, and what to compare with.
 
-Whether guesses are right, what blind guesses reach, and a text that cannot leak.
+The comparisons are blind guesses, the same for every word, and a text that cannot leak.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Nearest:
 
     reads_context: ClassVar[bool] = False
     knowledge: ClassVar[str] = (
-        "He guesses the replacement itself, then the words nearest to it in the public vectors."
+        "They guess the replacement itself, then the words nearest to it in the public vectors."
     )
 
     def guesses(
@@ -111,7 +111,7 @@ class Best:
         self.points[self.weights <= 0] = NOBODY
 
     def filled(self, observed: Observed, outputs: Points) -> Points:
-        """The candidates, and what is near the output for whoever has too few."""
+        """The candidates, filled up with what is near the output where there are too few."""
         count = self.points.shape[1]
         lacking = np.flatnonzero((self.points == NOBODY).any(axis=1))
         fill = Nearest().guesses(
@@ -157,7 +157,7 @@ def shuffle_unrelated(seen: Observed, prior: Prior, randomness: Randomness) -> P
 
 
 def displace(count: int, randomness: Randomness) -> Points:
-    """An order in which nobody keeps his place, if there are two or more."""
+    """A random order that moves every place, if there are two or more."""
     order = np.argsort(randomness.uniform(count), kind="stable")
     moved = np.empty(count, dtype=np.intp)
     moved[order] = np.roll(order, 1)

@@ -1,23 +1,20 @@
 """The Bayes attacker: the original with the largest prior × P[y | x].
 
 Why nobody does better
-    Whoever sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)]. Each
-    term is largest for the g(y) that maximizes it, and that is this attacker: Σ_y max_x prior(x) ·
-    P[y | x] is the most that anybody with the same prior and the same view can reach. With a prior
-    over pairs of words he sums over what the words around may have been (forward and backward);
-    each word then has the largest chance that the whole sentence leaves it.
+    An attacker who sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)].
+    Each term is largest for the g(y) that maximizes it, and that is this attacker: Σ_y max_x
+    prior(x) · P[y | x] is the most that anybody with the same prior and the same view can reach.
+    With a prior over pairs of words they sum over what the words around may have been (forward and
+    backward); each word then has the largest chance that the whole sentence leaves it.
 
 Care
-    He is the best for *his* prior. Where rows are counted from draws he is only nearly that, and a
+    This attacker is the best for *their* prior. P[y | x] is exact where a mechanism has rows. Noise
+    mechanisms have none: there every possible original is privatized a number of times, with noise
+    of our own, and the outputs are counted. The attacker is then only nearly the best one, and a
     word that was never drawn is ranked by its distance, after those that were.
 
 Reference
     The optimal inference attack of Shokri et al. 2012 for location privacy, for words.
-
-P[y | x] for the outputs that were seen and every original that is possible.
-
-Where a mechanism has rows they are exact. Noise mechanisms have none: there every possible original
-is privatized a number of times, with noise of our own, and the outputs are counted.
 """
 
 from __future__ import annotations
@@ -154,7 +151,7 @@ class Bayes:
     @property
     def knowledge(self) -> str:
         """The prior."""
-        return f"He expects {self.prior.said}, and weighs that with the mechanism's probabilities."
+        return f"They expect {self.prior.said}, and weigh that with the mechanism's probabilities."
 
     def guesses(
         self, observed: Observed, count: int, randomness: Randomness, done: Done | None = None
@@ -216,7 +213,7 @@ class Bayes:
             if reached * width > MOST_CELLS:
                 raise InvalidArgument(
                     f"{width:,} candidates for {reached:,} different replacements are too many to "
-                    "weigh sentences with; fewer candidates: --set candidates=2000"
+                    "weigh sentences with; fewer candidates: `settings={'candidates': 2000}`"
                 )
             part = np.empty((len(outputs), width))
             likelihood = self._likelihood(observed, rank, randomness)

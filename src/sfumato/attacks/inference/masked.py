@@ -94,8 +94,8 @@ class Masked:
 
     reads_context: ClassVar[bool] = True
     knowledge: ClassVar[str] = (
-        "He does not look at the replacement: a public masked language model tells him what fits "
-        "into the words around it, as they stand in the privatized text."
+        "They do not look at the replacement: a public masked language model tells them what fits "
+        "into the words around it, as these stand in the privatized text."
     )
 
     def guesses(

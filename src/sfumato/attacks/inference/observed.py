@@ -218,7 +218,7 @@ class Truth:
 
 
 def observe(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed, Truth]:
-    """Take a privatized text apart into what an attacker sees and what he wants to know."""
+    """Take a privatized text apart into what an attacker sees and what they want to know."""
     mechanisms = target.mechanisms
     space = mechanisms[0].points.space
     spelling = Spelling(space, mechanisms[0].case)
@@ -269,7 +269,7 @@ def _check_count(target: TextTarget, found: int) -> None:
         raise BadInput(
             f"the policy selects {found:,} words of the originals, but {target.selected:,} were "
             "privatized: these are not the originals, or the policy is another one (its settings "
-            "are not in the side file: --set policy=…)"
+            "are not in the side file: `settings={'policy': ...}`)"
         )
     if not found:
         raise BadInput("the policy selects no word, so there is none to infer")

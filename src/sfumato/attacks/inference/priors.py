@@ -1,4 +1,4 @@
-"""What an attacker expects before he looks: words, each with a probability; or words in order.
+"""What an attacker expects before they look: words, each with a probability; or words in order.
 
 ===========  ===========================================================================
 ``uniform``  every word of the vocabulary alike
@@ -110,7 +110,7 @@ def prior_of(
     one_of("prior", name, PRIORS)
     if name == "bigram" and corpus is None:
         raise InvalidArgument(
-            "prior='bigram' needs a public corpus to learn from: --set corpus=FILE"
+            "prior='bigram' needs a public corpus to learn from: `settings={'corpus': FILE}`"
         )
     if name == "uniform":
         shares = np.full(len(possible), 1 / len(possible))
@@ -125,13 +125,13 @@ def prior_of(
 def selectable(possible: Points, space: Space, policy: Policy) -> Points:
     """Those of some points whose words a policy selects where they stand alone.
 
-    The policy is public: whoever knows that only numbers were privatized expects numbers.
+    The policy is public: an attacker who knows that only numbers were privatized expects numbers.
     """
     found = [len(policy.find(Document(space.words[point]))) > 0 for point in possible.tolist()]
     if not any(found):
         raise InvalidArgument(
             "the policy selects no word of the vocabulary where it stands alone; it reads the "
-            "words around: --set selectable=no"
+            "words around: `settings={'selectable': 'no'}`"
         )
     return possible[found]
 

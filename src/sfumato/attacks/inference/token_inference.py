@@ -12,7 +12,7 @@ What is counted
 Control
     The whole attack once more, on replacements that have nothing to do with the originals: words
     drawn from the prior, privatized by the same mechanism, put into the same places. An attacker
-    who also reads the words around would still learn from those, so for him each word's guesses
+    who also reads the words around would still learn from those, so there each word's guesses
     are compared with the original of another word.
 
 Care
@@ -69,14 +69,14 @@ DRAWN_FOR = 3000
 class TokenInference:
     """Infer the words of a privatized text from their replacements.
 
-    ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or
-    masked (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or
-    bigram, from the public file ``corpus`` if given. ``candidates`` limits him to the most frequent
-    words and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k.
-    ``draws`` is how often each candidate is drawn for where there are no rows. ``selectable`` says
-    whether he expects only words that the policy selects where they stand alone: yes, no, or auto
-    (yes if the policy is digits, which looks at nothing else). ``policy`` and ``vectors`` are for
-    what the side file does not show.
+    ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or masked
+    (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or bigram,
+    from the public file ``corpus`` if given. ``candidates`` limits them to the most frequent words
+    and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k. ``draws``
+    is how often each candidate is drawn for where there are no rows. ``selectable`` says whether
+    only words are expected that the policy selects where they stand alone: yes, no, or auto (yes if
+    the policy is digits, which looks at nothing else). ``policy`` and ``vectors`` are for what the
+    side file does not show.
     """
 
     attacker: str = "bayes"
@@ -102,11 +102,12 @@ class TokenInference:
         at_least("top", self.top, 2)
         if self.attacker == "masked" and not self.model:
             raise InvalidArgument(
-                "attacker='masked' needs the folder of a masked language model: --set model=FOLDER"
+                "attacker='masked' needs the folder of a masked language model: "
+                "`settings={'model': FOLDER}`"
             )
         if self.attacker == "bayes" and self.prior == "bigram" and not self.corpus:
             raise InvalidArgument(
-                "prior='bigram' needs a public corpus to learn from: --set corpus=FILE"
+                "prior='bigram' needs a public corpus to learn from: `settings={'corpus': FILE}`"
             )
 
     def missing(self, inputs: Inputs) -> str | None:
@@ -115,7 +116,7 @@ class TokenInference:
         if lacking is None and inputs.originals is None:
             return (
                 f"the text that {inputs.target} was made from is needed, to see which guesses are "
-                f"right: --originals IN (the file given to sfumato privatize)"
+                "right: `originals=IN` (the file that was privatized)"
             )
         return lacking
 
@@ -261,11 +262,10 @@ class TokenInference:
             notes.append(
                 "The mechanism has no rows: its probabilities were counted from "
                 f"{self.draws:,} draws for each candidate, so this attacker is only nearly the "
-                "best one; more draws and more candidates (--set draws=, candidates=) make him "
-                "better."
+                "best one; more draws and more candidates make it better."
             )
         if target.seeded:
-            notes.append("The text was made with a seed: whoever knows it undoes everything.")
+            notes.append("The text was made with a seed: anyone who knows it undoes everything.")
         if target.mechanisms[0].case == "restore":
             notes.append("The originals' capitals show; no attacker here makes use of them.")
         return notes

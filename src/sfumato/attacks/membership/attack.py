@@ -77,17 +77,18 @@ def refuse(asked: Sequence[str], notes: Sequence[str]) -> MissingInput:
 
 
 _NO_TEXTS = (
-    "--members is a file of texts the model was trained on, --others one of the same kind that it "
-    "was not: split the corpus before training, 'sfumato train MEMBERS -o RUN'"
+    "members are a file of texts the model was trained on, others one of the same kind that it was "
+    "not: split the corpus before training, `sfumato.train(MEMBERS, RUN, ...)`"
 )
 _NO_CANARIES = (
-    "secrets need the list of planted canaries: 'sfumato data canaries CORPUS -o PLANTED' writes "
-    "it, 'sfumato train PLANTED -o RUN' trains on them; then --canaries PLANTED.canaries.json"
+    "secrets need the list of planted canaries: `sfumato.corpora.planting.plant(CORPUS, PLANTED, "
+    "...)` writes it, `sfumato.train(PLANTED, RUN, ...)` trains on them; then "
+    "`canaries='PLANTED.canaries.json'`"
 )
 
 
 def _missing_texts(inputs: Inputs, asked: Sequence[str]) -> str | None:
-    given = {"--members": inputs.members, "--others": inputs.others}
+    given = {"`members=FILE`": inputs.members, "`others=FILE`": inputs.others}
     lacking = [option for option, path in given.items() if path is None]
     scored = [name for name in asked if name != SECRETS]
     if len(lacking) == 1:
@@ -95,9 +96,11 @@ def _missing_texts(inputs: Inputs, asked: Sequence[str]) -> str | None:
     if SECRETS in asked and inputs.canaries is None:
         return _NO_CANARIES
     if lacking and scored:
-        return f"{', '.join(scored)}: --members and --others are missing; {_NO_TEXTS}"
+        return f"{', '.join(scored)}: {' and '.join(lacking)} are missing; {_NO_TEXTS}"
     if lacking and inputs.canaries is None:
-        return f"it lacks --members and --others, or --canaries for secrets alone; {_NO_TEXTS}"
+        return (
+            f"it lacks {' and '.join(lacking)}, or `canaries=FILE` for secrets alone; {_NO_TEXTS}"
+        )
     return None
 
 
@@ -106,26 +109,30 @@ def _missing_models(inputs: Inputs, asked: Sequence[str], shadows: int) -> str |
         if not is_model(path):
             return (
                 f"the reference {path} is neither the folder of a run nor of a model; train one "
-                "on other text: 'sfumato train OTHER-TEXT --epsilon inf -o RUN'"
+                "on other text: `sfumato.train(TEXT, RUN, epsilon=inf)`"
             )
     if shadows and not is_run(inputs.target):
         return (
             f"shadows={shadows} are trained as the target was, but {inputs.target} is not the "
-            "folder of a run and does not say how; attack a run, or give --reference models"
+            "folder of a run and does not say how; attack a run, or give models: `reference=[RUN]`"
         )
     if shadows and inputs.cache is None:
         return (
-            f"shadows={shadows} are models to be trained and kept: name a folder with --cache "
-            "FOLDER, as private as the texts"
+            f"shadows={shadows} are models to be trained and kept: name a folder with "
+            "`cache=FOLDER`, as private as the texts"
         )
     needs = {SIGNALS[name].needs: name for name in asked if name in SIGNALS}
     if OUTSIDE in needs and not inputs.references and not shadows:
         return (
-            f"{needs[OUTSIDE]} needs models trained without the members: --reference RUN, once "
-            "for each ('sfumato train OTHER-TEXT --epsilon inf -o RUN'), or --set shadows=8"
+            f"{needs[OUTSIDE]} needs models trained without the members: `reference=[RUN]`, as "
+            "many as there are (`sfumato.train(TEXT, RUN, epsilon=inf)` makes one), or "
+            "`settings={'shadows': 8}`"
         )
     if SHADOWS in needs and not shadows:
-        return f"{needs[SHADOWS]} needs shadow models: --set shadows=8, on the folder of a run"
+        return (
+            f"{needs[SHADOWS]} needs shadow models: `settings={{'shadows': 8}}`, on the folder of "
+            "a run"
+        )
     return None
 
 
@@ -305,12 +312,12 @@ _KNOWS = (
     "The attacker has the texts in question and can ask the model for the probability of each "
     "token."
 )
-_KNOWS_MEAN = f"For 'advantage {YEOM}' he knows the mean loss on the training texts."
+_KNOWS_MEAN = f"For 'advantage {YEOM}' they know the mean loss on the training texts."
 _KNOWS_OTHERS = (
-    "For some signals he also has models of the same kind, and knows which of the texts these "
+    "For some signals they also have models of the same kind, and know which of the texts these "
     "were trained on."
 )
-_KNOWS_FORMAT = "For the secrets he knows their format and guesses among candidates."
+_KNOWS_FORMAT = "For the secrets they know the format and guess among candidates."
 _DIFFER = (
     "members and others differ by themselves: a classifier that never saw the model tells them "
     "apart, so the figures above partly measure that"
@@ -344,7 +351,7 @@ def _score_secrets(
     if len(data.secrets) < FEWEST:
         return [
             f"not tried: secrets. {len(data.secrets)} were planted, and it takes {FEWEST}: "
-            "'sfumato data canaries CORPUS -k 1,1,1,1 -o PLANTED'"
+            "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`"
         ]
 
     def sums(canaries: tuple[Canary, ...]) -> Floats:

@@ -144,7 +144,7 @@ def decoys(
         else:
             raise BadInput(
                 "the secrets have so few possible values that there are no others to compare with; "
-                "plant longer ones: sfumato data canaries --digits 6"
+                "plant longer ones, of 6 digits say"
             )
         taken.add(drawn)
         found.append(drawn)

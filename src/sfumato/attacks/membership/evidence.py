@@ -72,8 +72,8 @@ class OtherModels:
 class Evidence:
     """All that an attacker may look at, candidate by candidate.
 
-    ``references`` are models he got somewhere, ``shadows`` those he trained himself on random
-    halves of the candidates; ``around`` is the mean loss of each text's neighbors.
+    ``references`` are models they got somewhere, ``shadows`` those they trained on random halves
+    of the candidates; ``around`` is the mean loss of each text's neighbors.
     """
 
     texts: tuple[str, ...]

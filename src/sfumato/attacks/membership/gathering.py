@@ -202,7 +202,7 @@ def _around(
         made = from_vectors(texts, default_space(), effort.neighbors)
         said = (
             "neighbors come from the embedded word vectors, not from a masked language model "
-            "(--set masked_model=FOLDER), which makes better ones"
+            "(`settings={'masked_model': FOLDER}`), which makes better ones"
         )
     flat = [Document(text) for some in made for text in some]
     found = losses(measure_target(target, flat, data.store, done)) if flat else np.empty(0)

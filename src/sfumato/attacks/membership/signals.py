@@ -268,13 +268,13 @@ def _fill(rows: Floats) -> Floats:
 TOKENS, TEXTS, AROUND, OUTSIDE, SHADOWS = "tokens", "texts", "around", "outside", "shadows"
 
 NEEDS = {
-    TOKENS: "need members and others (--members FILE --others FILE)",
+    TOKENS: "need members and others (`members=FILE, others=FILE`)",
     TEXTS: "need the probabilities of tokens, which a classifier does not give",
     AROUND: "need the probabilities of tokens, which a classifier does not give",
-    OUTSIDE: "need models trained without the members: --reference RUN, once for each (such as "
-    "'sfumato train OTHER-TEXT --epsilon inf -o RUN'), or --set shadows=8",
-    SHADOWS: "need models trained on random halves of the texts: --set shadows=8, on the folder "
-    "of a run (4 at least for lira-online)",
+    OUTSIDE: "need models trained without the members: `reference=[RUN]`, as many as there are "
+    "(`sfumato.train(TEXT, RUN, epsilon=inf)` makes one), or `settings={'shadows': 8}`",
+    SHADOWS: "need models trained on random halves of the texts: `settings={'shadows': 8}`, on the "
+    "folder of a run (4 at least for lira-online)",
 }
 
 

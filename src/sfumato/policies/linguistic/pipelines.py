@@ -145,7 +145,7 @@ _NEEDS = {
     "a tagger": ("token.tag", "token.pos"),
 }
 
-# Trained components, of which none looks at lemmas. A rule that somebody added may.
+# Trained components, none of which looks at lemmas; a rule that somebody added may.
 _NO_USE_OF_LEMMAS = {
     "attribute_ruler", "lemmatizer", "morphologizer", "ner", "parser", "senter", "tagger",
     "tok2vec",

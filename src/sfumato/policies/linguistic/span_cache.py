@@ -3,8 +3,9 @@
 Care
     Where names stand in a text, and of what type, is as private as the text. So the folder is made
     for its owner only, and so is every file in it. No text is kept: a document is found by a hash
-    under a key that was drawn for the folder, so that whoever has another list of texts cannot ask
-    the store about them without the key. Keep the folder beside the corpus, never with a release.
+    under a key that was drawn for the folder, so that somebody with another list of texts cannot
+    ask the store about them without the key. Keep the folder beside the corpus, never with a
+    release.
 
 A line holds one document; a line that a crash left half-written counts as missing.
 """

@@ -1,4 +1,4 @@
-"""Credit card numbers: 12 to 19 digits that pass Luhn's check, or that look the part."""
+"""Credit card numbers: 12 to 19 digits that pass Luhn's check, or that look like one in context."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Ssn:
     label: ClassVar[str] = "US_SSN"
 
     def find(self, reading: Reading) -> Iterator[Span]:
-        """Numbers that were never issued are found too: a typing error is no disguise."""
+        """Numbers that were never issued are found too: they may be mistyped real ones."""
         for first, start in enumerate(reading.starts):
             match = _grouped().match(reading.text, start)
             if match:

@@ -19,8 +19,8 @@ NAME, TITLE = "limits", "What this does not show"
 _ALWAYS = (
     "A guarantee is about the computation that is described, not about a file that was changed "
     "afterwards, and not about other releases of the same data: those add up.",
-    "What a policy does not find is not protected. 'sfumato policy score' measures how much it "
-    "misses.",
+    "What a policy does not find is not protected. How much it misses can be measured on text with "
+    "marked spans.",
     "Words that say the same thing in other places (a name here, a birthday there) may together "
     "tell what each of them hides.",
 )

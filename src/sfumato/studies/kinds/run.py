@@ -12,7 +12,7 @@ from typing import Any
 
 from sfumato.catalog import find
 from sfumato.core.errors import CannotResume
-from sfumato.core.files import read_object
+from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.studies.cell import place_files
 from sfumato.studies.kinds.context import CellResult, Context

@@ -156,7 +156,7 @@ def check_layer(example: Example) -> None:
     weights = torch.randn(shape, generator=chance, dtype=torch.float64)
 
     def losses(model: nn.Module, some: Tensor) -> Tensor:
-        outputs = model(entered[some]).flatten(1)
+        outputs: Tensor = model(entered[some]).flatten(1)
         return (outputs * weights[some, : outputs.shape[1]]).sum(1)
 
     owner = torch.arange(len(entered)) // 2

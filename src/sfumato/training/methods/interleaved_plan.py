@@ -49,6 +49,7 @@ from sfumato.accounting.gaussian import gaussian_epsilon
 from sfumato.accounting.solving import least, round_up
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.clipping.clippers import Clipping
@@ -277,9 +278,8 @@ class InterleavedPlan:
             updates=self.epochs * self.updates,
             delta=self.delta,
         )
-        written: float | str = "inf" if math.isinf(level) else level
         why = _NOT_PROVEN[self.interleaving.state]
-        return {"epsilon": written, "delta": self.delta, "proven": False, "why": why}
+        return {"epsilon": write_number(level), "delta": self.delta, "proven": False, "why": why}
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

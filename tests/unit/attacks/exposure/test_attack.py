@@ -208,14 +208,14 @@ def test_a_file_instead_of_a_model_is_explained(folder: Path) -> None:
     said = Exposure().missing(Inputs(target=private, canaries=folder / "canaries.json"))
     assert said is not None
     assert "this attack is on a model" in said
-    assert "sfumato data canaries CORPUS" in said
+    assert "sfumato.corpora.planting.plant(CORPUS" in said
 
 
 def test_a_run_without_canaries_is_explained(folder: Path) -> None:
     inputs = Inputs(target=folder / "model")
-    with pytest.raises(MissingInput, match=r"exposure: no canaries.*--canaries PLANTED") as caught:
+    with pytest.raises(MissingInput, match=r"exposure: no canaries.*canaries='PLANTED") as caught:
         protocol.run(Exposure(), inputs, Randomness.reproducible(1))
-    assert "sfumato train PLANTED" in str(caught.value)
+    assert "sfumato.train(PLANTED" in str(caught.value)
     absent = Exposure().missing(Inputs(target=folder / "model", canaries=folder / "no.json"))
     assert absent is not None
     assert "there is no manifest" in absent
@@ -231,7 +231,7 @@ def test_a_secret_of_an_unknown_space_is_explained(folder: Path) -> None:
     inputs = Inputs(target=folder / "model", canaries=path)
     said = Exposure().missing(inputs)
     assert said is not None
-    assert "--set 'pattern=" in said
+    assert "'pattern': " in said
     assert Exposure(pattern="@#").missing(inputs) is None
 
 

@@ -78,7 +78,7 @@ def test_a_tokenizer_that_does_not_know_digits_is_refused() -> None:
 def test_something_must_stand_before_the_secret() -> None:
     backend = Backend(models.BPE(vocab={str(d): d for d in range(10)}, merges=[]))
     bare = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=backend))
-    with pytest.raises(InvalidArgument, match="before="):
+    with pytest.raises(InvalidArgument, match="'before': "):
         tokenize(bare, [f"{number:02}" for number in range(100)])
 
 
@@ -120,7 +120,7 @@ def test_the_space_of_a_canary(secret: str, pattern: str, expected: str) -> None
     ("pattern", "said"), [("", "is not a number"), ("@@@", "does not fit pattern")]
 )
 def test_a_space_that_is_not_known_is_asked_for(pattern: str, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"{said}.*--set 'pattern="):
+    with pytest.raises(InvalidArgument, match=f"{said}.*'pattern': "):
         SecretSpace.of(Canary(secret="correct horse"), pattern)
 
 

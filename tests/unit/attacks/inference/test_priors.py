@@ -64,5 +64,5 @@ def test_what_was_seen_is_always_a_candidate(small_space: Space) -> None:
 def test_names_and_needs(small_space: Space) -> None:
     with pytest.raises(UnknownName, match="did you mean 'unigram'"):
         prior_of("unigramm", small_space, np.arange(12))
-    with pytest.raises(InvalidArgument, match="corpus=FILE"):
+    with pytest.raises(InvalidArgument, match="'corpus': FILE"):
         prior_of("bigram", small_space, np.arange(12))

@@ -56,7 +56,7 @@ def test_a_file_is_attacked(tmp_path: Path) -> None:
     assert scores.seconds > 0
     assert any("seed" in note for note in scores.notes)
     alone = Inputs(target=out)
-    with pytest.raises(MissingInput, match="--originals IN"):
+    with pytest.raises(MissingInput, match="`originals=IN`"):
         run(TokenInference(), alone, SEED(1))
     with pytest.raises(MissingInput, match="is a folder"):
         run(TokenInference(), Inputs(target=tmp_path, originals=notes), SEED(1))
@@ -153,7 +153,7 @@ def test_a_policy_that_reads_context_has_no_words_of_its_own(small_space: Space)
     release = Privatizer(policy="regex:(?<=the )cat", mechanism=mechanism).selective
     target, originals = privatized(release, ["the cat"])  # type: ignore[arg-type]
     assert TokenInference(top=2).score(target, originals, SEED(1)).figure("top-1").n == 1
-    with pytest.raises(InvalidArgument, match="selectable=no"):
+    with pytest.raises(InvalidArgument, match="'selectable': 'no'"):
         TokenInference(top=2, selectable="yes").score(target, originals, SEED(1))
 
 
@@ -183,8 +183,8 @@ def test_another_text_is_refused(small_space: Space) -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"attacker": "masked"}, "model=FOLDER"),
-        ({"prior": "bigram"}, "corpus=FILE"),
+        ({"attacker": "masked"}, "'model': FOLDER"),
+        ({"prior": "bigram"}, "'corpus': FILE"),
         ({"attacker": "bayess"}, "did you mean 'bayes'"),
         ({"top": 1}, "top=1"),
         ({"draws": 0}, "draws=0"),

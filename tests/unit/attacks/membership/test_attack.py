@@ -141,10 +141,10 @@ def test_with_texts_alone_the_rest_is_named(world: World) -> None:
         "auc without the model",
     }  # fmt: skip
     assert any(
-        "reference, reference-rank, lira-offline, rmia" in note and "--reference" in note
+        "reference, reference-rank, lira-offline, rmia" in note and "`reference=[RUN]`" in note
         for note in found.notes
     )
-    assert any("lira-online, shadow" in note and "shadows=8" in note for note in found.notes)
+    assert any("lira-online, shadow" in note and "'shadows': 8" in note for note in found.notes)
     assert "models of the same kind" not in found.knowledge
 
 
@@ -286,23 +286,23 @@ def lacking(given: Inputs, attack: Membership | None = None) -> str:
 
 def test_what_is_missing_is_explained(world: World, tmp_path: Path) -> None:
     whole = inputs(world)
-    assert "sfumato train" in lacking(replace(whole, target=world.members))
+    assert "sfumato.train(" in lacking(replace(whole, target=world.members))
     assert "neither the folder" in lacking(replace(whole, target=tmp_path / "nowhere"))
     assert "lacks --others" in lacking(replace(whole, others=None))
     assert "lacks --members;" in lacking(replace(whole, members=None))
-    assert "--canaries" in lacking(replace(whole, members=None, others=None))
+    assert "`canaries=" in lacking(replace(whole, members=None, others=None))
     assert "the reference" in lacking(replace(whole, references=(world.members,)))
 
 
 def test_a_signal_that_was_asked_for_is_not_left_out_silently(world: World) -> None:
     bare = replace(inputs(world), references=(), cache=None)
     nothing = replace(bare, members=None, others=None)
-    assert "--reference RUN" in lacking(bare, Membership(signals=("rmia",)))
-    assert "--set shadows=8" in lacking(bare, Membership(signals=("shadow",)))
-    assert "--cache" in lacking(bare, Membership(shadows=4))
+    assert "`reference=[RUN]`" in lacking(bare, Membership(signals=("rmia",)))
+    assert "'shadows': 8" in lacking(bare, Membership(signals=("shadow",)))
+    assert "`cache=FOLDER`" in lacking(bare, Membership(shadows=4))
     model = replace(bare, target=world.run / "model", cache=world.cache)
     assert "does not say how" in lacking(model, Membership(shadows=4))
-    assert "sfumato data canaries" in lacking(bare, Membership(signals=("secrets",)))
+    assert "sfumato.corpora.planting.plant(" in lacking(bare, Membership(signals=("secrets",)))
     assert "loss: --members and --others" in lacking(
         replace(nothing, canaries=world.members), Membership(signals=("loss",))
     )

@@ -156,7 +156,7 @@ def test_short_documents_are_left_out_and_counted(target: ModelTarget) -> None:
 
 
 def test_only_short_documents_say_what_to_set(target: ModelTarget) -> None:
-    with pytest.raises(BadInput, match="--set prefix=10"):
+    with pytest.raises(BadInput, match="'prefix': 10"):
         SMALL.score(target, TrainedOn((Document("short"),)), Randomness.reproducible(2))
 
 
@@ -169,8 +169,8 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.jsonl").write_text("{}\n")
     said = Memorization().missing(Inputs(target=tmp_path / "text.jsonl"))
     assert said is not None
-    assert "sfumato train" in said
+    assert "sfumato.train(" in said
     (tmp_path / "config.json").write_text("{}")
     said = Memorization().missing(Inputs(target=tmp_path))
     assert said is not None
-    assert "--members" in said
+    assert "`members=FILE`" in said

@@ -13,7 +13,7 @@ import pytest
 from sfumato import catalog
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.core.files import read_json
+from sfumato.core.json import read_json
 from sfumato.studies import cell as cells
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
