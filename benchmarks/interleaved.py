@@ -19,17 +19,18 @@ from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.course import Course
-from sfumato.training.optimizers import make_optimizer
-from sfumato.training.privacy import Privacy
-from sfumato.training.selective.interleaved_plan import (
-    InterleavedPlan,
-    Interleaving,
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved_steps import InterleavedRun
+from sfumato.training.methods.stretch_records import (
     Step,
+    StretchRecords,
     all_steps,
+    row_batches,
+    stretch_records,
 )
-from sfumato.training.selective.interleaved_steps import InterleavedRun
-from sfumato.training.selective.stretch_records import StretchRecords, row_batches, stretch_records
+from sfumato.training.optimizers import make_optimizer
+from sfumato.training.settings import Course, Privacy
 from sfumato.training.steps import make_private
 
 # One: on a machine that others use as well, two threads mostly wait for each other.
@@ -62,7 +63,7 @@ def _measured(
     plan = InterleavedPlan.of(
         records,
         Privacy(epsilon=8.0, epochs=3, batch_sizes=(size,)),
-        Interleaving(state=state),
+        Interleaved(state=state),
     )
     order = all_steps(records.turns, plan.batch_size, plan.epochs, key=1, first=2)
     taken = [next(order) for _ in range(steps)]

@@ -120,6 +120,29 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "Laplace noise, then the nearest word or the second nearest",
         ),
     },
+    "methods": {
+        "interleaved": (
+            "sfumato.training.methods.interleaved:Interleaved",
+            "DP-SGD on private stretches, plain steps on public ones, in turns (lstm only)",
+        ),
+        "plain": (
+            "sfumato.training.methods.plain:Plain",
+            "ordinary steps on all documents (baseline, no guarantee)",
+        ),
+        "private": ("sfumato.training.methods.private:Private", "DP-SGD on all documents"),
+        "redacted": (
+            "sfumato.training.methods.redacted:Redacted",
+            "ordinary steps on text with masks (baseline, no guarantee)",
+        ),
+        "selective": (
+            "sfumato.training.methods.selective:Selective",
+            "DP-SGD where a policy finds something, plain steps on text with masks in between",
+        ),
+        "twice": (
+            "sfumato.training.methods.twice:Twice",
+            "plain steps on text with masks first, then DP-SGD on what was masked",
+        ),
+    },
     "models": {
         "gpt-small": (
             "sfumato.models.gpt_small:GptSmall",

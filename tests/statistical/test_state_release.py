@@ -26,12 +26,12 @@ from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.lstm_layer import State
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
-from sfumato.training.clipping.noise import add_noise
-from sfumato.training.course import Course
-from sfumato.training.privacy import Privacy
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving, Step
-from sfumato.training.selective.interleaved_steps import InterleavedRun, StateRelease, clip_state
-from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
+from sfumato.training.clipping.release import add_noise
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved_steps import InterleavedRun, StateRelease, clip_state
+from sfumato.training.methods.stretch_records import Step, StretchRecords, stretch_records
+from sfumato.training.settings import Course, Privacy
 from statistical import budget
 
 NORM, SIGMA, DIGITS, TRIALS = 0.3, 2.0, 10, 300
@@ -62,7 +62,7 @@ def cut(texts: list[str]) -> StretchRecords:
 
 def begun(records: StretchRecords, noise: float, seed: int = 1) -> InterleavedRun:
     privacy = Privacy(epsilon=8.0, delta=1e-2, epochs=1, batch_sizes=(len(records),))
-    plan = InterleavedPlan.of(records, privacy, Interleaving(state_clip_norm=NORM))
+    plan = InterleavedPlan.of(records, privacy, Interleaved(state_clip_norm=NORM))
     course = Course(optimizer="sgd", learning_rate=1e-3)
     return InterleavedRun.begun(
         model(),
@@ -173,7 +173,7 @@ class Attack:
         self.guesses = torch.stack([self.update(digit, exact, 0) for digit in range(DIGITS)])
 
     def _read(self, stretches: dict[int, tuple[int, int]], states: Tensor) -> None:
-        from sfumato.training.selective.stretch_records import row_batches
+        from sfumato.training.methods.stretch_records import row_batches
 
         for rows in row_batches(self.records, stretches, 4096):
             self.run._advance(rows, states)

@@ -25,15 +25,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.models.load import LoadedModel
 from sfumato.text.document import Document
-from sfumato.training import steps
-from sfumato.training.bounds import Clipping
-from sfumato.training.clipping import row_checks
-from sfumato.training.clipping.clippers import Flat
-from sfumato.training.clipping.noise import add_noise
-from sfumato.training.course import Course
+from sfumato.training.clipping import release, row_checks
+from sfumato.training.clipping.clippers import Clipping, Flat
+from sfumato.training.clipping.release import add_noise
 from sfumato.training.loop import fit
 from sfumato.training.plan import Plan
 from sfumato.training.records import TokenRecords
+from sfumato.training.settings import Course
 from sfumato.training.stages import Stage
 from statistical import budget
 from unit.training.runs import flat, small_model, some_records
@@ -146,14 +144,14 @@ def test_the_bound_stays_below_the_claimed_level(case: str) -> None:
 
 
 def without_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(steps, "add_noise", lambda *_: None)
+    patch.setattr(release, "add_noise", lambda *_: None)
 
 
 def with_little_noise(patch: pytest.MonkeyPatch) -> None:
     def quietly(totals: Any, deviation: float, randomness: Randomness) -> None:
         add_noise(totals, deviation / 30, randomness)
 
-    patch.setattr(steps, "add_noise", quietly)
+    patch.setattr(release, "add_noise", quietly)
 
 
 def without_clipping(patch: pytest.MonkeyPatch) -> None:

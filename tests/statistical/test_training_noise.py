@@ -19,7 +19,7 @@ from torch.optim import SGD
 
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Flat
-from sfumato.training.clipping.noise import add_noise
+from sfumato.training.clipping.release import add_noise
 from sfumato.training.steps import PrivateStep, make_private
 from statistical import budget
 
@@ -176,7 +176,7 @@ def counts(count_noise: float) -> Sample:
     bounds = [1.0]
     for _ in range(600):
         step.step()
-        bounds.append(step.clipper.clip_norm)
+        bounds.append(step.release.sensitivity)
     # ln C moves by −0.2·(noise / B), for the share is ½ and so is the quantile.
     return -np.diff(np.log(bounds)) * EXPECTED / 0.2
 

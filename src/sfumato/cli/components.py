@@ -69,7 +69,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
 
 
 # Of these the module's own page says most.
-_TOLD_BY_MODULE = ("attacks", "mechanisms")
+_TOLD_BY_MODULE = ("attacks", "mechanisms", "methods")
 # Given by --vectors, --epsilon, --policy and --level, not by --set.
 _GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 

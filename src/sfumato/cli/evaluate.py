@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,7 @@ from sfumato.cli import options
 from sfumato.cli.output import print_json, stdout
 
 if TYPE_CHECKING:
-    from sfumato.models.load import LoadedModel
-    from sfumato.policies.policy import Policy
-    from sfumato.results.measured import Predicted
-    from sfumato.text.document import Document
+    from sfumato.training.evaluation import Evaluation
 
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="The folder of a finished training run.")
@@ -44,81 +41,30 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato evaluate run --corpus test.jsonl --policy digits
     """
-    from sfumato.core.checks import extra
+    from sfumato.verbs.evaluate import evaluate as evaluate_run
 
-    extra("torch", needed_for="evaluating a model", extra="train")
-    from sfumato.core.randomness import Randomness
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.models.load import load_model
-    from sfumato.training.folder import open_run
-
-    folder = open_run(run)
     own, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(own)
-    chosen = options.policy_from(policy, exclude, of_policies) if policy else None
-    kind = str(folder.settings().get("kind", "causal"))
-    _refuse_half_a_request(kind, label_field, policies=bool(policy), excepts=bool(exclude))
-    layout = Layout(field=field, encoding=encoding, label_field=label_field)
-    documents = list(Source.of(corpus, layout, file_format=file_format).documents())
-    model = load_model(str(folder.model), randomness=Randomness.secure(), kind=kind)
-    rows = _rows(model, documents, chosen)
-    print_json(rows, indent=2) if json else _print(rows)
+    found = evaluate_run(
+        run,
+        corpus,
+        policy=policy,
+        exclude=exclude,
+        settings=of_policies,
+        field=field,
+        label_field=label_field,
+        format=file_format,
+        encoding=encoding,
+    )
+    print_json(found.as_dicts(), indent=2) if json else _print(found)
 
 
-def _refuse_half_a_request(
-    kind: str, label_field: str | None, *, policies: bool, excepts: bool
-) -> None:
-    from sfumato.core.errors import InvalidArgument
-
-    if kind == "classifier" and policies:
-        raise InvalidArgument("--policy selects tokens to predict; a classifier predicts none")
-    if kind == "classifier" and label_field is None:
-        raise InvalidArgument("a classifier needs --label-field, the field that holds the label")
-    if kind != "classifier" and label_field is not None:
-        raise InvalidArgument("--label-field is for classifiers; this run trained none")
-    if excepts and not policies:
-        raise InvalidArgument("--except leaves out of what --policy selects; give --policy, too")
-
-
-def _rows(
-    model: LoadedModel, documents: list[Document], policy: Policy | None
-) -> list[dict[str, Any]]:
-    from sfumato.core.progress import progress
-    from sfumato.results.measured import accuracy, perplexity
-    from sfumato.training.evaluation import predict_labels, predict_tokens, select_tokens
-
-    with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
-        if model.classes:
-            return _measure("labels", predict_labels(model, documents, advance), accuracy)
-        scores = predict_tokens(model, documents, advance)
-    rows = _measure("all", scores, perplexity, accuracy)
-    if policy is not None:
-        pairs = list(zip(scores, select_tokens(model, documents, policy), strict=True))
-        chosen = [one.only(flags) for one, flags in pairs]
-        others = [one.only(~flags) for one, flags in pairs]
-        rows += _measure("selected", chosen, perplexity, accuracy)
-        rows += _measure("other", others, perplexity, accuracy)
-    return rows
-
-
-def _measure(tokens: str, scores: list[Predicted], *metrics: Any) -> list[dict[str, Any]]:
-    from dataclasses import asdict
-
-    from sfumato.core.randomness import Randomness
-
-    if not any(len(one.losses) for one in scores):
-        nothing = {"value": None, "low": None, "high": None, "n": 0}
-        return [{"tokens": tokens, "metric": one.__name__} | nothing for one in metrics]
-    return [{"tokens": tokens} | asdict(one(scores, Randomness.secure())) for one in metrics]
-
-
-def _print(rows: list[dict[str, Any]]) -> None:
+def _print(found: Evaluation) -> None:
     from rich.table import Table
 
-    table = Table("tokens", "metric", "value", "95 % interval", "n", box=None)
-    for row in rows:
-        value = "–" if row["value"] is None else f"{row['value']:.4g}"
-        interval = "–" if row["low"] is None else f"{row['low']:.4g}–{row['high']:.4g}"
-        table.add_row(row["tokens"], row["metric"], value, interval, f"{row['n']:,}")
+    from sfumato.training.evaluation import COLUMNS
+
+    table = Table(*COLUMNS, box=None)
+    for row in found.rows:
+        table.add_row(*row.cells())
     stdout().print(table)

@@ -35,24 +35,18 @@ def generate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato generate run --prompt "The patient" --tokens 30
     """
-    from sfumato.core.checks import extra
+    from sfumato.verbs.generate import generate as let_speak
 
-    extra("torch", needed_for="generating text", extra="train")
-    from sfumato.core.randomness import Randomness
-    from sfumato.models.generate import TokenSampling, continue_text
-    from sfumato.models.load import load_model
-    from sfumato.training.folder import open_run
-
-    folder = open_run(run)
-    randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-    sampling = TokenSampling(tokens=tokens, temperature=temperature, top=top)
-    kind = str(folder.settings().get("kind", "causal"))
-    model = load_model(str(folder.model), randomness=randomness.stream(0), kind=kind)
-    texts = [
-        continue_text(model, prompt, sampling, randomness.stream(place + 1))
-        for place in range(samples)
-    ]
+    said = let_speak(
+        run,
+        prompt,
+        tokens=tokens,
+        temperature=temperature,
+        top=top,
+        samples=samples,
+        seed=seed,
+    )
     if json:
-        print_json({"prompt": prompt, "texts": texts}, indent=2)
+        print_json({"prompt": prompt, "texts": list(said)}, indent=2)
         return
-    sys.stdout.write("\n\n".join(visible(text) for text in texts) + "\n")
+    sys.stdout.write("\n\n".join(visible(text) for text in said) + "\n")

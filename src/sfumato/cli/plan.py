@@ -56,47 +56,25 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato plan --examples 5056 --batch-size 128 --epochs 30 --epsilon 8
     """
-    import math
-    from dataclasses import replace
-
-    from sfumato.accounting.delta import privacy_units
-    from sfumato.accounting.events import computable_noise
-    from sfumato.core.checks import positive
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.training.bounds import choose_clipping
-    from sfumato.training.plan import Plan, quietly
-    from sfumato.training.sampling import sampling as sampling_named
-    from sfumato.training.schedule import Schedule
+    from sfumato.training.plan import quietly
     from sfumato.training.spending import compare_accountants
+    from sfumato.verbs.plan import plan as make_plan
 
-    if (epsilon is None) == (noise_multiplier is None):
-        raise InvalidArgument("give either --epsilon or --noise-multiplier")
-    if epsilon is not None and epsilon != math.inf:
-        positive("epsilon", epsilon)
-    sizes = training_options.sizes_from(batch_size)
-    noise = training_options.noise_from(noise_schedule)
-    way = sampling_named(sampling)
-    stages = Schedule(epochs=epochs, batch_sizes=sizes, noise=noise).stages(
-        privacy_units("examples", examples), way
-    )
-    if noise_multiplier is not None:
-        factor = computable_noise("noise_multiplier", noise_multiplier)
-        stages = tuple(
-            replace(one, noise_multiplier=one.noise_multiplier * factor) for one in stages
-        )
     with quietly():  # the cautions are printed below
-        made = Plan(
-            units=examples,
-            stages=stages,
+        made = make_plan(
+            examples,
+            batch_size=training_options.sizes_from(batch_size),
+            epochs=epochs,
+            epsilon=epsilon,
+            noise_multiplier=noise_multiplier,
+            noise_schedule=training_options.noise_from(noise_schedule),
+            clipping=clipping,
             delta=training_options.delta_from(delta),
+            accountant=accountant,
+            sampling=sampling,
             unit=unit,
             neighbors=neighbors,
-            sampling=way,
-            clipping=choose_clipping(clipping, 1.0, sizes),
-            accountant=accountant,
         )
-        if epsilon is not None:
-            made = made.with_epsilon(epsilon)
         rows = compare_accountants(made, epsilon)
     for caution in made.cautions():
         note(f"warning: {caution}")

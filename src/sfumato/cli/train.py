@@ -11,21 +11,10 @@ import typer
 
 from sfumato.cli import options, training_options
 from sfumato.cli.output import note
-from sfumato.cli.training import (
-    choose_tokenizer,
-    note_warnings,
-    read_documents,
-    report,
-    training_bar,
-    valid_documents,
-)
+from sfumato.cli.training import note_warnings, report, training_bar
 
 if TYPE_CHECKING:
-    from sfumato.policies.policy import Policy
-    from sfumato.results.measured import Measured
-    from sfumato.text.document import Document
     from sfumato.training.folder import RunFolder
-    from sfumato.training.run import Trained
 
 RunOption = Annotated[
     Path,
@@ -36,8 +25,8 @@ ModelSetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting of a built-in model, such as hidden=100 ('sfumato show models/lstm'), or "
-        "of a policy as POLICY.KEY=VALUE.",
+        help="A setting of a built-in model, such as hidden=100 ('sfumato show models/lstm'), of "
+        "the method as METHOD.KEY=VALUE, or of a policy as POLICY.KEY=VALUE.",
     ),
 ]
 
@@ -177,75 +166,62 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato train notes.jsonl -o run --model gpt-small --epsilon 8 --epochs 3
     """
-    from sfumato.core.checks import extra
-
-    extra("torch", needed_for="training", extra="train")
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
     from sfumato.training.folder import RunFolder
-    from sfumato.training.run import Request
-    from sfumato.training.run import train as run
-    from sfumato.training.settings import Training
+    from sfumato.verbs.train import train as run_training
 
-    _refuse_half_a_request(unit, author_field, classes, label_field)
-    chosen = Training(
-        method=method,
-        epsilon=epsilon,
-        delta=training_options.delta_from(delta),
-        unit=unit,
-        record=record,
-        epochs=epochs,
-        batch_size=training_options.sizes_from(batch_size),
-        noise_schedule=training_options.noise_from(noise_schedule),
-        clip_norm=clip_norm,
-        clipping=clipping,
-        sampling=sampling,
-        accountant=accountant,
-        learning_rate=learning_rate,
-        optimizer=optimizer,
-        schedule=schedule,
+    own, dotted = options.settings_from(settings)
+    of_method = training_options.of_method(
+        method,
         public_epochs=public_epochs,
         public_learning_rate=public_learning_rate,
         lead=lead,
         state=state,
         state_clip_norm=state_clip_norm,
-        tokens_at_once=tokens_at_once,
-        checkpoint_every=checkpoint_every,
-    )
-    privacy, course = chosen.privacy(), chosen.course()
-    own, of_policies = options.settings_from(settings)
-    found = options.policy_from(policy, exclude, of_policies) if policy else None
-    _refuse_half_a_policy(found, of_policies, exclude)
-    how = training_options.with_key(chosen.with_policy(found), policy_key)
-    how = training_options.with_misses(how, gold)
-    names = tuple(one.strip() for one in classes.split(",")) if classes else ()
-    RunFolder(output).refuse(resume=resume)
-    layout = Layout(
-        field=field, encoding=encoding, author_field=author_field, label_field=label_field
-    )
-    source = Source.of(corpus, layout, file_format=file_format)
-    # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else valid_documents(valid, source, file_format, names)
-    documents = read_documents(source)
-    request = Request(
-        model=model,
-        privacy=privacy,
-        method=how,
-        course=course,
-        kind="causal" if classes is None else "classifier",
-        classes=names,
-        long=long,
-        lora_rank=lora_rank,
-        tokenizer=choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
-        settings=own,
-        corpus=source.settings() | source.claims(),
-        seed=seed,
     )
     with note_warnings():
         with _noting_what_is_kept(RunFolder(output)), training_bar() as announce:
-            trained = run(request, documents, RunFolder(output), resume=resume, announce=announce)
-        measured = _measure(trained, checked)
-    report(trained, measured, as_json=json)
+            run = run_training(
+                corpus,
+                output,
+                method=method,
+                epsilon=epsilon,
+                policy=policy,
+                exclude=exclude,
+                policy_key=policy_key,
+                gold=gold,
+                delta=training_options.delta_from(delta),
+                unit=unit,
+                record=record,
+                epochs=epochs,
+                batch_size=training_options.sizes_from(batch_size),
+                noise_schedule=training_options.noise_from(noise_schedule),
+                clip_norm=clip_norm,
+                clipping=clipping,
+                sampling=sampling,
+                accountant=accountant,
+                model=model,
+                settings=own | dotted | of_method,
+                lora_rank=lora_rank,
+                tokenizer=tokenizer,
+                tokenizer_corpus=tokenizer_corpus,
+                classes=[one.strip() for one in classes.split(",")] if classes is not None else [],
+                learning_rate=learning_rate,
+                optimizer=optimizer,
+                schedule=schedule,
+                field=field,
+                author_field=author_field,
+                label_field=label_field,
+                format=file_format,
+                encoding=encoding,
+                long=long,
+                valid=valid,
+                resume=resume,
+                checkpoint_every=checkpoint_every,
+                tokens_at_once=tokens_at_once,
+                seed=seed,
+                announce=announce,
+            )
+        report(run, as_json=json)
 
 
 @contextmanager
@@ -256,43 +232,3 @@ def _noting_what_is_kept(folder: RunFolder) -> Iterator[None]:
         if folder.checkpoint.exists():
             note("the steps so far are saved; the same command with --resume goes on")
         raise
-
-
-def _refuse_half_a_request(
-    unit: str, author_field: str | None, classes: str | None, label_field: str | None
-) -> None:
-    from sfumato.core.errors import InvalidArgument
-
-    if unit == "author" and author_field is None:
-        raise InvalidArgument("--unit author needs --author-field, the field that names them")
-    if classes is not None and label_field is None:
-        raise InvalidArgument("--classes needs --label-field, the field that holds the label")
-    if classes is None and label_field is not None:
-        raise InvalidArgument(
-            "--label-field needs --classes, the labels to tell apart; they are public, so they "
-            "are not taken from the data"
-        )
-
-
-def _refuse_half_a_policy(
-    policy: Policy | None, settings: dict[str, object], excepts: list[str]
-) -> None:
-    from sfumato.core.errors import InvalidArgument
-
-    if policy is None and (settings or excepts):
-        raise InvalidArgument(
-            "--set POLICY.KEY=VALUE and --except speak of a policy; give --policy, too"
-        )
-
-
-def _measure(trained: Trained, documents: list[Document]) -> list[Measured]:
-    from dataclasses import asdict
-
-    from sfumato.core.randomness import Randomness
-    from sfumato.training.evaluation import measure_predictions
-
-    if not documents:
-        return []
-    found = measure_predictions(trained.model, documents, Randomness.secure())
-    trained.folder.add_results([asdict(one) | {"corpus": "valid"} for one in found])
-    return found

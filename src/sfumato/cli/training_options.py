@@ -1,18 +1,11 @@
-"""The options that decide the privacy of training: ``plan`` and ``train`` mean the same by them.
-
-The options of ``train`` that choose a method: what is private, and what is paid for.
-"""
+"""Options of training: those that decide privacy, for ``plan`` and ``train``, and of methods."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from sfumato.training.methods import Method
-
 
 BatchSizeOption = Annotated[
     str,
@@ -168,34 +161,6 @@ StateClipOption = Annotated[
 ]
 
 
-def with_key(method: Method, path: Path | None) -> Method:
-    """The method with the key under which its policy can be recognized."""
-    from dataclasses import replace
-
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.core.keys import Key
-
-    if path is None:
-        return method
-    if method.policy is None:
-        raise InvalidArgument("--policy-key tells policies apart; give --policy, too")
-    return replace(method, policy_key=Key.from_file(path))
-
-
-def with_misses(method: Method, gold: Path | None) -> Method:
-    """The method with what its policy misses on labeled text."""
-    from dataclasses import replace
-
-    from sfumato.core.errors import BadInput, InvalidArgument
-    from sfumato.corpora.labeled import read_labeled
-    from sfumato.policies.scoring import compare_with_gold
-    from sfumato.training.selective.promise import Misses
-
-    if gold is None:
-        return method
-    if method.policy is None:
-        raise InvalidArgument("--gold measures a policy; give --policy, too")
-    recall = compare_with_gold(method.policy, read_labeled(gold)).overall_recall
-    if not recall.gold:
-        raise BadInput(f"{gold} has no labeled span to measure the policy on")
-    return replace(method, misses=Misses(recall.gold - recall.found, recall.gold))
+def of_method(method: str, **flags: object) -> dict[str, object]:
+    """Options of a method as its settings; those that were not given are left out."""
+    return {f"{method}.{key}": value for key, value in flags.items() if value is not None}

@@ -30,6 +30,8 @@ from sfumato.studies.resolve import (
     text_settings,
 )
 from sfumato.studies.spec import OF_TEXT, Study
+from sfumato.training.methods.plain import Plain
+from sfumato.training.settings import Training
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class _Builder:
         yield release
         yield from self._looks(release, "text")
         if self.study.model is not None:
-            given = point.settings.get("training", "plain")
+            given = point.settings.get("training", Plain.name)
             training = {"training": given} if isinstance(given, str) else dict(given)
             yield from self._model(point, seed, training, release)
 
@@ -164,7 +166,7 @@ class _Builder:
                 yield release
                 yield from self._looks(release, "text")
         if self.study.model is not None:
-            for name, training in ((NO_PRIVACY, {"training": "plain"}), (RANDOM_OUTPUT, None)):
+            for name, training in ((NO_PRIVACY, {"training": Plain.name}), (RANDOM_OUTPUT, None)):
                 point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = _run_settings(self.study, training, name)
                 run = self._cell(cells.RUN, point, seed, settings=settings, inputs=(self.corpus,))
@@ -238,10 +240,10 @@ def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -
         return {"model": model, "training": None, "policy": None}
     own = dict(training)
     policy = resolve_policy(study, own) if "policy" in own else None
-    method = own.pop("training", own.pop("method", "private"))
+    method = own.pop("training", own.pop("method", Training.method))
     usual = {key: own[key] for key in own if key not in ("policy", "except")}
-    return {
-        "model": model,
-        "training": training_settings(study, {"method": method} | usual, name),
-        "policy": policy,
-    }
+    chosen = training_settings(study, {"method": method} | usual, name)
+    files = find_named_files(study, find("methods", chosen["method"]).load(), chosen)
+    return {"model": model, "training": chosen, "policy": policy} | (
+        {"files": files} if files else {}
+    )

@@ -40,7 +40,7 @@ from sfumato.studies.doors import CodeNotAllowed
 from sfumato.studies.spec import MethodSettings, Study, check_seeds
 from sfumato.studies.tables import check_table, fitting, table
 from sfumato.training.records import LONG
-from sfumato.training.settings import Training
+from sfumato.training.settings import GENERAL, Training
 from sfumato.vectors.space import SEARCHES
 
 
@@ -78,20 +78,40 @@ def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[s
     """The settings of training that differ from sfumato's: the study's first, then the method's."""
     if study.model is None:
         raise InvalidArgument(f"{name} trains a model, and there is no [model]")
-    usual = check_table(Training, _of_training(study.model), "[model]")
-    values = usual | check_table(Training, own, f"the method {name}")
-    if values.get("method") in ("plain", "redacted"):
+    usual = _of_training(study.model)
+    named = own.get("method", usual.get("method", Training.method))
+    if not isinstance(named, str):
+        raise InvalidArgument(f"the method {name}: method={named!r} must be a name")
+    method = find("methods", named).load()
+    # What [model] says is for the methods that have such a setting.
+    shared = {key: usual[key] for key in usual if key in GENERAL or key in settings_of(method)}
+    values = _training_table(method, shared, "[model]")
+    values |= _training_table(method, own, f"the method {name}")
+    if not method.adds_noise:
         values.pop("epsilon", None)
-    chosen = Training(**values)
+    chosen = Training.of(values)
     chosen.privacy()  # what is wrong is said before anything is computed
     chosen.course()
     return values
 
 
+def _training_table(method: type[Any], given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The settings of training and the method's own, which stand beside each other in a table."""
+    own = settings_of(method)
+    for key in given:
+        if key not in GENERAL and key not in own:
+            raise UnknownName(f"key in {where}", key, GENERAL | own.keys())
+    common = {key: given[key] for key in given if key in GENERAL}
+    return check_table(Training, common, where) | check_table(
+        method, {key: given[key] for key in given if key not in GENERAL}, where
+    )
+
+
 def _model(study: Study) -> Model:
     given = study.model or {}
     own = {field.name for field in fields(Model)}
-    known = own | {field.name for field in fields(Training)}
+    of_methods = (settings_of(one.load()) for one in entries("methods").values())
+    known = own | GENERAL.union(*of_methods)
     for key in given:
         if key not in known:
             raise UnknownName("key in [model]", key, known)

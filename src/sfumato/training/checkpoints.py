@@ -50,8 +50,7 @@ from sfumato.core.files import replace_file
 from sfumato.core.randomness import Randomness
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import put_back
-from sfumato.training.plan import Plan
-from sfumato.training.selective.interleaved_plan import InterleavedPlan
+from sfumato.training.plan import TrainingPlan
 
 SCHEMA = 3
 
@@ -188,7 +187,7 @@ class StepsLost(UserWarning):
 
 @contextmanager
 def ledger_of(
-    folder: RunFolder | None, plan: Plan | InterleavedPlan, randomness: Randomness
+    folder: RunFolder | None, plan: TrainingPlan, randomness: Randomness
 ) -> Iterator[Ledger | None]:
     """The ledger of a run, begun or gone on with; without a folder there is none."""
     if folder is None:
@@ -204,7 +203,7 @@ def ledger_of(
         allowed=plan.steps,
         # A run that was begun with a seed and finished without one would be taken for private.
         record=plan.as_dict() | {"seed": randomness.seed},
-        saved=plan.sampling.start(randomness),
+        saved=plan.start(randomness),
         resume=begun,
     ) as ledger:
         if folder.model.exists() and ledger.left:

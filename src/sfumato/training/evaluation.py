@@ -1,14 +1,17 @@
-"""Running a trained model over documents, token by token."""
+"""How well a trained model predicts documents, token by token, with intervals over documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sfumato.core.progress import Advance
+from sfumato.core.display import as_html
+from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.policies.policy import Policy, find_in
@@ -16,8 +19,8 @@ from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
+from sfumato.training.methods.streams import inside
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
-from sfumato.training.selective.splitting import inside
 
 TOKENS_AT_ONCE = 4096
 
@@ -41,6 +44,81 @@ def predict_labels(
     cut = Cut(context=model.context, long="truncate")
     records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
     return _predict(model, records, done)
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A figure on some tokens: ``all``, those that a policy selects, all others, or ``labels``.
+
+    Without a token there is no value.
+    """
+
+    tokens: str
+    metric: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+
+    def cells(self) -> tuple[str, ...]:
+        """As it is shown: tokens, metric, value, interval, n."""
+        value = "–" if self.value is None else f"{self.value:.4g}"
+        interval = "–" if self.low is None else f"{self.low:.4g}–{self.high:.4g}"
+        return self.tokens, self.metric, value, interval, f"{self.n:,}"
+
+
+COLUMNS = ("tokens", "metric", "value", "95 % interval", "n")
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """How well a model predicts a text; of private text a release that no guarantee covers."""
+
+    rows: tuple[EvaluationRow, ...]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """For JSON."""
+        return [asdict(row) for row in self.rows]
+
+    def __repr__(self) -> str:
+        lines = [COLUMNS, *(row.cells() for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        return as_html("Evaluation", COLUMNS, [row.cells() for row in self.rows])
+
+
+def evaluate_model(
+    model: LoadedModel, documents: Sequence[Document], policy: Policy | None = None
+) -> Evaluation:
+    """Perplexity and accuracy, also by what a policy selects; of a classifier accuracy."""
+    with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
+        if model.classes:
+            found = predict_labels(model, documents, advance)
+            return Evaluation(_measure("labels", found, accuracy))
+        scores = predict_tokens(model, documents, advance)
+    rows = _measure("all", scores, perplexity, accuracy)
+    if policy is not None:
+        pairs = list(zip(scores, select_tokens(model, documents, policy), strict=True))
+        chosen = [one.only(flags) for one, flags in pairs]
+        others = [one.only(~flags) for one, flags in pairs]
+        rows += _measure("selected", chosen, perplexity, accuracy)
+        rows += _measure("other", others, perplexity, accuracy)
+    return Evaluation(rows)
+
+
+Measure = Callable[[Sequence[Predicted], Randomness], Measured]
+
+
+def _measure(
+    tokens: str, scores: Sequence[Predicted], *metrics: Measure
+) -> tuple[EvaluationRow, ...]:
+    if not any(len(one.losses) for one in scores):
+        return tuple(EvaluationRow(tokens, one.__name__) for one in metrics)
+    return tuple(
+        EvaluationRow(tokens, **asdict(one(scores, Randomness.secure()))) for one in metrics
+    )
 
 
 def measure_predictions(

@@ -44,6 +44,9 @@ class RunFolder:
 
     path: Path
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     @property
     def config(self) -> Path:
         """Settings and versions."""

@@ -35,18 +35,16 @@ from sfumato.models.architecture import draw_weights_from
 from sfumato.models.load import LoadedModel
 from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
-from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.course import Course
 from sfumato.training.failures import naming_nobody, refuse_diverged
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.records import TokenRecords
 from sfumato.training.saving import saving
-from sfumato.training.steps import PlainStep, PrivateStep, make_private
+from sfumato.training.settings import Course
+from sfumato.training.steps import PlainStep, PrivateStep
 
 # Independent streams of one source.
 SAMPLING, NOISE, DROPOUT, ORDER = range(4)
@@ -130,10 +128,10 @@ class _Run:
         optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
         if not plan.private:
             return cls(model, plan, course, randomness, optimizer, PlainStep(optimizer))
-        step = make_private(
+        step = PrivateStep(
             network,
             optimizer,
-            clipper=clipper(plan.clipping),
+            release=plan.release(),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
@@ -142,7 +140,7 @@ class _Run:
 
     @property
     def clip_norm(self) -> float:
-        return self.step.clipper.clip_norm if isinstance(self.step, PrivateStep) else 0.0
+        return self.step.release.sensitivity if isinstance(self.step, PrivateStep) else 0.0
 
 
 def _train(
@@ -153,7 +151,7 @@ def _train(
     watch: WatchSteps | None,
 ) -> None:
     first = ledger.charged if ledger else 0
-    saved = ledger.saved if ledger else run.plan.sampling.start(run.randomness.stream(ORDER))
+    saved = ledger.saved if ledger else run.plan.start(run.randomness.stream(ORDER))
     batches = run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first)
     with saving(run.course.checkpoint_every, run.plan.steps, kept=ledger is not None) as now:
         for batch in batches:
@@ -178,6 +176,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
         # A function of released weights and public text: it costs nothing.
         with run.step.pause():
             run.between.reach(batch.step, run.plan.steps)
+    _prepare(run, batch)
     groups = physical_batches(
         records,
         batch.members,
@@ -193,7 +192,6 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
                 losses = [_backward(run, rows, rows.owner) for rows in group]
             loss += sum(losses)
             tokens += sum(int(rows.attention_mask.sum()) for rows in group)
-    _prepare(run, batch)
     run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
     mean = loss / max(1, len(batch.members))
     return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
@@ -221,11 +219,11 @@ def _prepare(run: _Run, batch: LogicalBatch) -> None:
     if isinstance(run.step, PrivateStep):
         # The noise of a step hangs on its number in the plan, not on when this process began:
         # two steps with the same noise would show the difference of their gradients.
-        run.step.steps = batch.step
+        run.step.steps, run.step.noise_multiplier = batch.step, batch.noise_multiplier
+        noise = run.step.release.deviation(batch.noise_multiplier)
+        tell_noise(run.optimizer, (noise / batch.size) ** 2)
     factor = rate_factor(course.schedule, batch.step, run.plan.steps, course.warm_up)
     set_rate(run.optimizer, course.learning_rate * factor)
-    if run.plan.private:
-        tell_noise(run.optimizer, (batch.noise_multiplier * run.clip_norm / batch.size) ** 2)
 
 
 def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
@@ -244,18 +242,8 @@ def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
     checkpoint.restore(run.model.network, run.optimizer)
     if run.between:
         run.between.restore(checkpoint.between)
-    if isinstance(run.step, PrivateStep) and isinstance(run.step.clipper, Adaptive):
-        run.step.clipper = clipper(run.plan.clipping, checkpoint.clip_norm)
-
-
-def clipper(clipping: Clipping, norm: float | None = None) -> Clipper:
-    """What the plan's clipping does to a gradient."""
-    bound = clipping.norm if norm is None else norm
-    if clipping.kind == "automatic":
-        return Automatic(bound)
-    if clipping.kind == "adaptive" and clipping.count_noise is not None:
-        return Adaptive(bound, clipping.quantile, count_noise=clipping.count_noise)
-    return Flat(bound)
+    if isinstance(run.step, PrivateStep):
+        run.step.release.restore(checkpoint.clip_norm)
 
 
 def _check_fit(model: LoadedModel, records: TokenRecords, plan: Plan) -> None:

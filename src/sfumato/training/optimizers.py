@@ -25,7 +25,7 @@ import torch
 from torch.optim import SGD, Adam, Optimizer
 
 from sfumato.core.checks import at_least, one_of, positive
-from sfumato.training.course import OPTIMIZERS, SCHEDULES
+from sfumato.training.settings import OPTIMIZERS, SCHEDULES
 
 
 class AdamBC(Optimizer):

@@ -1,5 +1,7 @@
 """A plan for private training: everything that decides privacy, in one frozen object.
 
+``TrainingPlan`` is what every method's plan can do; ``Plan`` is that of DP-SGD.
+
 Guarantee
     (epsilon, delta)-DP of all iterates together, for neighbors that differ in one privacy unit.
     ``add-or-remove`` (default): one corpus lacks a unit of the other, its place left empty, so
@@ -11,17 +13,17 @@ Why it holds
     next step is computed from what has been released: adaptive composition of the events that the
     plan's own sampling states. Learning rate, optimizer and what is done with the weights are
     post-processing. Replacement: without sampling a sum moves by at most 2C, so the noise counts
-    half; with sampling, a unit is removed and another added (``accounting.groups``).
+    half; with sampling, a unit is removed and another added (``accounting.replacement``).
 
 Care
     The plan is public and chosen before looking at the data. Settings that were tuned on the
     private data are further releases that nobody has charged for.
 
-What an example is, in a public word or two: ``paragraph``, ``article``, ``support ticket``.
-
-A guarantee for examples says as much as an example holds, and a file does not show what its maker
-took for one. The name is that of a kind of thing, for the sentence of the guarantee; it is written
-down in the clear, and nothing is computed from it.
+What an example is
+    A guarantee for examples says as much as an example holds, and a file does not show what its
+    maker took for one. ``record`` says it in a public word or two: ``paragraph``, ``article``,
+    ``support ticket``. It names a kind of thing, for the sentence of the guarantee; it is written
+    down in the clear, and nothing is computed from it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending
 from sfumato.accounting.delta import caution, privacy_units, resolve_delta
@@ -45,14 +47,22 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.json import update_names
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
-from sfumato.training.bounds import Clipping
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.sampling import Poisson, Sampling, sampling
-from sfumato.training.schedule import Schedule
-from sfumato.training.stages import Stage, countable, each_step, first_steps, scale_stages
+from sfumato.training.stages import (
+    Schedule,
+    Stage,
+    countable,
+    each_step,
+    first_steps,
+    scale_stages,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from sfumato.training.clipping.release import GradientRelease
 
 
 LONGEST = 40
@@ -97,6 +107,54 @@ _UNCOVERED = {
 
 class PrivacyCaution(UserWarning):
     """Something that is allowed and should be known."""
+
+
+class TrainingPlan(Protocol):
+    """What a run needs to know of a plan, whatever the method is.
+
+    ``units`` is how many units are protected, a public number; the level is stated at ``delta``.
+    """
+
+    @property
+    def units(self) -> int:
+        """How many privacy units there are."""
+
+    @property
+    def delta(self) -> float | str:
+        """The probability for which the level may not hold."""
+
+    @property
+    def steps(self) -> int:
+        """All steps together: so many may be charged."""
+
+    @property
+    def private(self) -> bool:
+        """Whether every step on private text has noise."""
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The least noise of any step."""
+
+    def epsilon(self, after_steps: int | None = None) -> float:
+        """The proven level after so many steps; infinite without noise."""
+
+    def so_far(self, steps: int) -> float:
+        """A proven level after so many steps, quickly enough for a progress bar."""
+
+    def guarantee(self) -> Guarantee:
+        """The promise about the model after all steps."""
+
+    def start(self, randomness: Randomness) -> Mapping[str, int]:
+        """What the ledger keeps from the beginning, so that a run can go on."""
+
+    def summary(self) -> str:
+        """Steps and noise in a line."""
+
+    def as_in_the_paper(self) -> dict[str, Any]:
+        """The level of another accounting, marked as such, where a paper has one; else empty."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: everything that decides privacy. A run goes on under the same plan only."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +253,33 @@ class Plan:
         """The proven level after so many steps, at the plan's delta; infinite without noise."""
         steps = self.steps if after_steps is None else after_steps
         return _epsilon(self.events(steps), float(self.delta), self.neighbors, self.accountant)
+
+    def so_far(self, steps: int) -> float:
+        """A level after so many steps, quickly: at most a little too large, exact at the end."""
+        from sfumato.training.spending import Spending
+
+        return Spending(plan=self).so_far(steps)
+
+    def release(self) -> GradientRelease:
+        """What a step of this plan releases, for ``PrivateStep``."""
+        from sfumato.training.clipping.release import GaussianRelease
+
+        return GaussianRelease(self.clipping.clipper())
+
+    def start(self, randomness: Randomness) -> Mapping[str, int]:
+        """What the plan's sampling keeps."""
+        return self.sampling.start(randomness)
+
+    def summary(self) -> str:
+        """Steps and noise in a line."""
+        if not self.private:
+            return f"{self.steps:,} steps without noise or clipping: nothing will be guaranteed"
+        noise = dict.fromkeys(f"{stage.noise_multiplier:.4g}" for stage in self.stages)
+        return f"{self.steps:,} steps with noise multiplier {', then '.join(noise)}"
+
+    def as_in_the_paper(self) -> dict[str, Any]:
+        """Nothing: papers count as it does."""
+        return {}
 
     def guarantee(self, after_steps: int | None = None) -> Guarantee:
         """The promise about the model after so many steps."""

@@ -13,41 +13,46 @@ Care
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from sfumato.core.checks import at_least, one_of
+from sfumato.core.checks import at_least, extra, one_of
+from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.json import read_object
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.load import KINDS, LoadedModel, load_model
 from sfumato.models.lora import Lora
 from sfumato.models.save import save_model
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
+from sfumato.policies.parsing import combine_policies
+from sfumato.policies.policy import Policy
+from sfumato.results.measured import Measured
 from sfumato.text.document import Document
-from sfumato.training.course import Course
-from sfumato.training.folder import RunFolder
-from sfumato.training.methods import WITHOUT_NOISE, Material, Method, private_places
-from sfumato.training.plan import Plan
-from sfumato.training.privacy import Privacy
-from sfumato.training.records import LONG, Cut, make_labeled_records
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.stretch_records import StretchRecords
+from sfumato.training.folder import RunFolder, open_run
+from sfumato.training.methods.base import (
+    ADAPTER,
+    INITIAL,
+    Task,
+    TrainingMethod,
+    private_places,
+)
+from sfumato.training.methods.private import Private
+from sfumato.training.methods.promise import Protection
+from sfumato.training.plan import TrainingPlan
+from sfumato.training.records import LONG
+from sfumato.training.settings import Course, Privacy
 
 if TYPE_CHECKING:
+    from sfumato.training.evaluation import Evaluation
     from sfumato.training.loop import WatchSteps
-    from sfumato.training.selective.public_steps import PublicSteps
-
-
-AnyPlan = Plan | InterleavedPlan
-
-# Independent streams of one source; the loop has its own below TRAINING.
-INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,8 @@ class Request:
 
     model: str
     privacy: Privacy
-    method: Method = field(default_factory=Method)
+    method: TrainingMethod = field(default_factory=Private)
+    protection: Protection | None = None
     course: Course = field(default_factory=Course)
     kind: str = "causal"
     classes: tuple[str, ...] = ()
@@ -73,22 +79,9 @@ class Request:
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
         one_of("long", self.long, LONG)
-        if self.kind == "classifier" and self.method.policy is not None:
-            raise InvalidArgument(
-                f"the method {self.method.name} is for language models; a classifier predicts no "
-                "token"
-            )
-        if self.method.name in WITHOUT_NOISE and self.privacy.epsilon != math.inf:
-            raise InvalidArgument(
-                f"the method {self.method.name} adds no noise and keeps no epsilon; leave it out"
-            )
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
-        if self.method.interleaving is not None and (self.lora_rank or self.long != "split"):
-            raise InvalidArgument(
-                "the method interleaved reads whole documents with a recurrent model; leave "
-                "lora_rank out, and long at 'split'"
-            )
+        self.method.check(self)
 
     def randomness(self) -> Randomness:
         """Secure, unless a seed was given."""
@@ -119,14 +112,23 @@ class Request:
         """What becomes of long documents; a classifier reads one row, so it can only cut."""
         return "truncate" if self.kind == "classifier" else self.long
 
-    def material(self, model: LoadedModel, documents: Sequence[Document]) -> Material:
-        """The documents as records of this model's tokens."""
-        cut = Cut(context=model.context, unit=self.privacy.unit, long=self.cut_long)
-        if self.kind == "classifier":
-            return Material(make_labeled_records(documents, model.tokenizer, cut, model.classes))
-        return self.method.material(documents, model, cut)
+    def task(self, model: LoadedModel, documents: Sequence[Document]) -> Task:
+        """What the method is given."""
+        return Task(
+            documents=documents,
+            model=model,
+            privacy=self.privacy,
+            course=self.course,
+            kind=self.kind,
+            long=self.cut_long,
+            protection=self.protection,
+        )
 
-    def public(self, model: LoadedModel, plan: AnyPlan) -> dict[str, Any]:
+    def promised(self, guarantee: Guarantee) -> Guarantee:
+        """The guarantee of a plan, as one about the method and its policy."""
+        return self.method.promise(guarantee, self.protection)
+
+    def public(self, model: LoadedModel, plan: TrainingPlan) -> dict[str, Any]:
         """What the run folder may show, and what must be the same on resuming."""
         return {
             "model": self.model,
@@ -144,31 +146,170 @@ class Request:
             # With a seed nothing is for release anyway; going on with another would be no run.
             "seed": self.seed,
             **({"record": self.privacy.record} if self.privacy.record else {}),
-        } | self.method.as_dict()
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What came of a request."""
-
-    folder: RunFolder
-    model: LoadedModel
-    plan: AnyPlan
-    guarantee: Guarantee
-    already_finished: bool = False
-
-
-# Told the plan and the material, which is what a method makes of it.
-Announce = Callable[[AnyPlan, Any], Any]
+            "method": self.method.name,
+            "policy": None if self.protection is None else self.protection.policy.name,
+        } | self.method.as_dict(self.privacy, self.course)
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A plan, what it is about, and how to carry it out."""
+class Run:
+    """A finished training run: what is proven about its model, and what one does with it.
 
-    plan: AnyPlan
-    material: Material | StretchRecords
-    fit: Callable[[Randomness, RunFolder, WatchSteps | None], Guarantee]
+    ``folder`` is where it lies, ``files`` what is in it;
+    ``measured`` is what was measured at its end, if it was trained in this process.
+    """
+
+    files: RunFolder
+    guarantee: Guarantee
+    planned: TrainingPlan | None = None
+    measured: tuple[Measured, ...] = ()
+    already_finished: bool = False
+    loaded: LoadedModel | None = field(default=None, repr=False)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """The run in a folder, if it is finished."""
+        files = open_run(Path(path))
+        try:
+            content = read_object(files.guarantee, "what a run guarantees")
+            stated = Guarantee.from_dict(content["guarantee"])
+        except (KeyError, TypeError, AttributeError, InvalidArgument):
+            raise BadInput(f"{files.guarantee} holds no guarantee that can be read") from None
+        return cls(files, stated)
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self.files.path
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """The plan of a run of this process; of others the folder holds what was planned."""
+        if self.planned is None:
+            raise InvalidArgument(
+                f"the run in {self.folder} was opened, not trained, in this process; its plan "
+                "is in files.settings()['plan']"
+            )
+        return self.planned
+
+    @property
+    def kind(self) -> str:
+        """``causal`` or ``classifier``."""
+        return str(self.files.settings().get("kind", "causal"))
+
+    @property
+    def model(self) -> LoadedModel:
+        """The trained model, read from the folder if it was not trained in this process."""
+        if self.loaded is None:
+            extra("torch", needed_for="opening a model", extra="train")
+            # No weight is drawn in loading a finished model, so nothing depends on this stream.
+            source = Randomness.secure()
+            found = load_model(str(self.files.model), randomness=source, kind=self.kind)
+            object.__setattr__(self, "loaded", found)
+            return found
+        return self.loaded
+
+    def evaluate(  # noqa: PLR0913  # flat keywords, those of the command
+        self,
+        corpus: str | Path,
+        *,
+        policy: str | Sequence[str] | Policy | None = None,
+        exclude: Sequence[str] = (),
+        settings: Mapping[str, object] | None = None,
+        field: str = "text",
+        label_field: str | None = None,
+        format: str | None = None,  # noqa: A002  # as the option is called
+        encoding: str = "utf-8",
+    ) -> Evaluation:
+        """Perplexity and top-1 accuracy, with intervals over documents; of a classifier accuracy.
+
+        With a ``policy`` also on the tokens that it selects, and on all others; ``settings`` are
+        those of policies, by ``POLICY.KEY``. On private text the figures are a release of their
+        own, which the guarantee does not cover.
+        """
+        from sfumato.training.evaluation import evaluate_model
+
+        chosen = named_policy(policy, exclude, settings)
+        if self.kind == "classifier" and chosen is not None:
+            raise InvalidArgument("a policy selects tokens to predict; a classifier predicts none")
+        if self.kind == "classifier" and label_field is None:
+            raise InvalidArgument(
+                "a classifier needs `label_field=NAME`, the field that holds the label"
+            )
+        if self.kind != "classifier" and label_field is not None:
+            raise InvalidArgument(
+                f"`label_field={label_field!r}` is for classifiers; this run trained none"
+            )
+        layout = Layout(field=field, encoding=encoding, label_field=label_field)
+        documents = list(Source.of(str(corpus), layout, file_format=format).documents())
+        return evaluate_model(self.model, documents, chosen)
+
+    def generate(  # flat keywords, those of the command
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = 50,
+        temperature: float = 1.0,
+        top: int | None = None,
+        samples: int = 1,
+        seed: int | None = None,
+    ) -> Texts:
+        """Texts that go on from a prompt; of one text ``str`` is the text itself.
+
+        At most so many ``tokens`` each, drawn among the ``top`` likeliest if that is given.
+        """
+        from sfumato.models.generate import TokenSampling, continue_text
+
+        sampling = TokenSampling(tokens=tokens, temperature=temperature, top=top)
+        source = Randomness.secure() if seed is None else Randomness.reproducible(seed)
+        return Texts(
+            prompt,
+            tuple(
+                continue_text(self.model, prompt, sampling, source.stream(place + 1))
+                for place in range(at_least("samples", samples, 1))
+            ),
+        )
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return as_lines(f"Run in {self.folder}", self._facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Run in {self.folder}", ["", ""], self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        shown = [(one.metric, interval(one.value, one.low, one.high)) for one in self.measured]
+        return [("guarantee", self.guarantee.sentence()), *shown]
+
+
+@dataclass(frozen=True)
+class Texts(Sequence[str]):
+    """What a model said, the prompt included."""
+
+    prompt: str
+    texts: tuple[str, ...]
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        return self.texts[place]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __str__(self) -> str:
+        return "\n\n".join(self.texts)
+
+    def _repr_html_(self) -> str:
+        return as_html(f"After {self.prompt!r}", ["text"], [[text] for text in self.texts])
+
+
+# Told the plan and the material before the first step; may return who watches the steps.
+Announce = Callable[[TrainingPlan, Any], "WatchSteps | None"]
 
 
 def train(
@@ -178,7 +319,7 @@ def train(
     *,
     resume: bool = False,
     announce: Announce | None = None,
-) -> Trained:
+) -> Run:
     """Train as requested and leave a run folder behind.
 
     ``announce`` is told plan and material before the first step, and may return a function that is
@@ -187,108 +328,50 @@ def train(
     folder.refuse(resume=resume)
     randomness = request.randomness()
     model = request.load(randomness)
-    prepared = _prepare(request, model, documents)
+    prepared = request.method.prepare(request.task(model, documents))
     plan = prepared.plan
-    promised = request.method.promised(plan.guarantee())
+    promised = request.promised(plan.guarantee())
     settings = request.public(model, plan) | private_places(prepared.material)
     folder.begin(settings, resume=resume)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
-        return Trained(folder, trained, plan, _stamp(promised, randomness), True)
+        stated = _stamp(promised, randomness)
+        return Run(folder, stated, plan, already_finished=True, loaded=trained)
     watch = announce(plan, prepared.material) if announce else None
     proven = prepared.fit(randomness, folder, watch)
-    guarantee = request.method.promised(proven)
+    guarantee = request.promised(proven)
     if not folder.model.is_dir():
         save_model(model, folder.model)
     folder.add_results(_compute_spending(plan))
+    beside = plan.as_in_the_paper()
     # From here on the run counts as finished.
     folder.write_guarantee(
         guarantee,
         {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
-        | _beside(plan),
+        | ({"as_in_the_paper": beside} if beside else {}),
     )
     folder.clear()
-    return Trained(folder, model, plan, guarantee)
+    return Run(folder, guarantee, plan, loaded=model)
 
 
-def _prepare(request: Request, model: LoadedModel, documents: Sequence[Document]) -> Prepared:
-    if request.method.interleaving is not None:
-        return _prepare_in_turns(request, model, documents, request.method.interleaving)
-    from sfumato.training.loop import fit
-
-    material = request.material(model, documents)
-    if material.public is not None:
-        _refuse_a_single_unit(request, len(material.records))
-        if request.method.public is not None:
-            request.method.public.steps(len(material.public))  # refused before anything is begun
-    plan = request.privacy.plan(len(material.records))
-
-    def run(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
-        return fit(
-            model,
-            material.records,
-            plan,
-            request.course,
-            randomness=randomness.stream(TRAINING),
-            folder=folder,
-            watch=watch,
-            between=_public_steps(request, model, material, randomness.stream(PUBLIC)),
+def named_policy(
+    policy: str | Sequence[str] | Policy | None,
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, object] | None = None,
+) -> Policy | None:
+    """The policy that was asked for, if one was; settings need policies by their names."""
+    if (not policy or isinstance(policy, Policy)) and (exclude or settings):
+        raise InvalidArgument(
+            "settings of a policy, and what it leaves out, need a policy by its name; give "
+            "`policy=NAME`"
         )
-
-    return Prepared(plan, material, run)
-
-
-def _prepare_in_turns(
-    request: Request, model: LoadedModel, documents: Sequence[Document], how: Interleaving
-) -> Prepared:
-    from sfumato.training.selective.interleaved import fit_interleaved
-
-    records = request.method.turns(documents, model)
-    _refuse_a_single_unit(request, int((records.private > 0).sum()))
-    plan = InterleavedPlan.of(records, request.privacy, how)
-
-    def run(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
-        return fit_interleaved(
-            model,
-            records,
-            plan,
-            request.course,
-            randomness=randomness.stream(TRAINING),
-            folder=folder,
-            watch=watch,
-        )
-
-    return Prepared(plan, records, run)
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    names = [policy] if isinstance(policy, str) else list(policy)
+    return combine_policies(names, list(exclude), settings or {}) if names else None
 
 
-def _refuse_a_single_unit(request: Request, units: int) -> None:
-    policy, unit = request.method.policy, request.privacy.unit
-    if policy is not None and units < 2:
-        raise BadInput(
-            f"the policy {policy.name} finds something in one {unit} only; noise hides one among "
-            "others, so two are needed at least. The method redacted trains without what is found"
-        )
-
-
-def _public_steps(
-    request: Request, model: LoadedModel, material: Material, randomness: Randomness
-) -> PublicSteps | None:
-    from sfumato.training.selective.public_steps import PublicSteps
-
-    public = request.method.public
-    if public is None or material.public is None:
-        return None
-    return PublicSteps(model, material.public, public, request.course, randomness)
-
-
-def _beside(plan: AnyPlan) -> dict[str, Any]:
-    """Where a paper states another level for the same noise: that level, marked as such."""
-    if not isinstance(plan, InterleavedPlan):
-        return {}
-    return {"as_in_the_paper": plan.as_in_the_paper()}
-
-
-def _compute_spending(plan: AnyPlan) -> list[dict[str, Any]]:
+def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:
     """The cost of a run as rows; nothing in them depends on the text."""
     values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(plan.epsilon())}
     if plan.private:

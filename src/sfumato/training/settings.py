@@ -1,34 +1,128 @@
 """Everything that can be chosen about training, as flat settings: what commands and studies take.
 
-``Training`` is turned into the objects that do the work: what decides privacy, the method, the
-course. Settings that the chosen method has no use for are refused, because whoever gives one
-expects it to matter.
+``Training`` is turned into the objects that do the work: ``Privacy``, which decides privacy before
+the data are read, ``Course``, which decides none, and the method, whose own settings it carries.
+Settings that the chosen method has no use for are refused, because whoever gives one expects it to
+matter.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
-from sfumato.core.checks import one_of
+from sfumato.accounting.accountants import ACCOUNTANTS
+from sfumato.accounting.delta import resolve_delta
+from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
-from sfumato.policies.policy import Policy
-from sfumato.training.bounds import choose_clipping
-from sfumato.training.course import Course
-from sfumato.training.methods import METHODS, WITH_PUBLIC_STEPS, WITHOUT_NOISE, Method
-from sfumato.training.privacy import Privacy
-from sfumato.training.selective.interleaved_plan import Interleaving
-from sfumato.training.selective.public_steps import PublicCourse
+from sfumato.training.clipping.clippers import Clipping, choose_clipping
+from sfumato.training.methods.base import TrainingMethod, build_method
+from sfumato.training.plan import UNITS, Plan, check_record, quietly
+from sfumato.training.sampling import sampling
+from sfumato.training.stages import Schedule
 
-# Found on generated dialogues, see docs/how-to-train-selectively.md.
-PUBLIC_PASSES = 2
+OPTIMIZERS = ("adam", "adam-bc", "sgd")
+LARGEST_RATE = 1e6  # beyond it weights overflow, whatever the gradient
+SCHEDULES = ("constant", "cosine", "linear")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How training goes, as far as it decides no privacy.
+
+    The learning rate rises over ``warm_up`` steps and then follows the ``schedule``. The loss of a
+    record is the mean over its own tokens, or their sum over ``divisor``, a public number. At most
+    ``tokens_at_once`` places are computed at a time; a checkpoint is written every
+    ``checkpoint_every`` steps.
+    """
+
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    schedule: str = "constant"
+    warm_up: int = 0
+    divisor: float | None = None
+    tokens_at_once: int = 4096
+    checkpoint_every: int = 50
+
+    def __post_init__(self) -> None:
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        one_of("schedule", self.schedule, SCHEDULES)
+        between("learning_rate", positive("learning_rate", self.learning_rate), 0.0, LARGEST_RATE)
+        at_least("warm_up", self.warm_up, 0)
+        at_least("tokens_at_once", self.tokens_at_once, 1)
+        at_least("checkpoint_every", self.checkpoint_every, 1)
+        if self.divisor is not None:
+            positive("divisor", self.divisor)
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """What decides the privacy of a run, as a user asks for it before the data are read.
+
+    Several batch sizes are stages of equal length, as are several amounts of noise.
+    ``noise_schedule`` holds the noise of each stage against that of the others, ``record`` what an
+    example is, in a public word or two.
+    """
+
+    epsilon: float
+    delta: float | str = "auto"
+    epochs: float = 3.0
+    batch_sizes: tuple[int, ...] = (64,)
+    noise_schedule: tuple[float, ...] = (1.0,)
+    unit: str = "example"
+    record: str = ""
+    sampling: str = "poisson"
+    clipping: Clipping = field(default_factory=Clipping)
+    accountant: str = "pld"
+
+    def __post_init__(self) -> None:
+        if self.epsilon != math.inf:
+            positive("epsilon", self.epsilon)
+        # What is wrong is said before a model is loaded; the rest hangs on the number of units.
+        one_of("unit", self.unit, UNITS)
+        check_record(self.record, self.unit)
+        one_of("accountant", self.accountant, ACCOUNTANTS)
+        sampling(self.sampling)
+        if isinstance(self.delta, str):
+            resolve_delta(self.delta, units=2)
+        self._schedule(self.batch_sizes)
+
+    def plan(self, units: int) -> Plan:
+        """The plan for so many units, with the least noise that keeps the level."""
+        way = sampling(self.sampling)
+        # A batch cannot be larger than the corpus; then everybody is in it.
+        sizes = tuple(min(size, units) for size in self.batch_sizes)
+        with quietly():
+            drawn = Plan(
+                units=units,
+                stages=self._schedule(sizes).stages(units, way),
+                delta=self.delta,
+                unit=self.unit,
+                record=self.record,
+                sampling=way,
+                clipping=self.clipping,
+                accountant=self.accountant,
+            )
+        return drawn.with_epsilon(self.epsilon)
+
+    def _schedule(self, sizes: tuple[int, ...]) -> Schedule:
+        return Schedule(epochs=self.epochs, batch_sizes=sizes, noise=self.noise_schedule)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of ``sfumato train`` under the same names; None is the method's usual value."""
+    """The settings of ``sfumato train`` under the same names.
 
-    method: str = "private"
+    ``method_settings`` are the method's own, such as ``lead``: its fields, for a method by name.
+    """
+
+    method: str | TrainingMethod = "private"
     epsilon: float | None = None
     delta: float | str = "auto"
     unit: str = "example"
@@ -43,26 +137,35 @@ class Training:
     learning_rate: float = 1e-3
     optimizer: str = "adam"
     schedule: str = "constant"
-    public_epochs: float | None = None
-    public_learning_rate: float | None = None
-    lead: float | None = None
-    state: str | None = None
-    state_clip_norm: float | None = None
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
+    method_settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        one_of("method", self.method, METHODS)
-        if self.epsilon is None and self.method not in WITHOUT_NOISE:
+        chosen = self.built_method()
+        if self.epsilon is None and chosen.adds_noise:
             raise InvalidArgument(
-                f"`epsilon=...` is missing: the method {self.method} needs a level (or inf, "
+                f"`epsilon=...` is missing: the method {chosen.name} needs a level (or inf, "
                 "for no privacy)"
             )
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Training:
+        """From one flat table, in which the method's own settings stand beside the others."""
+        common = GENERAL & values.keys()
+        return cls(
+            **{key: values[key] for key in common},
+            method_settings={key: values[key] for key in values if key not in common},
+        )
 
     @property
     def batch_sizes(self) -> tuple[int, ...]:
         """One for each stage."""
         return (self.batch_size,) if isinstance(self.batch_size, int) else self.batch_size
+
+    def built_method(self) -> TrainingMethod:
+        """The method with its own settings."""
+        return build_method(self.method, self.method_settings)
 
     def privacy(self) -> Privacy:
         """What decides privacy."""
@@ -89,48 +192,6 @@ class Training:
             checkpoint_every=self.checkpoint_every,
         )
 
-    def with_policy(self, policy: Policy | None) -> Method:
-        """The method, which protects what the policy finds if it is selective."""
-        public = (self.public_epochs, self.public_learning_rate, self.lead)
-        if self.method == "interleaved":
-            return self._interleaved(policy)
-        if self.state is not None or self.state_clip_norm is not None:
-            raise InvalidArgument("state and state_clip_norm are for the method interleaved")
-        if self.method in WITH_PUBLIC_STEPS:
-            return Method(self.method, policy, self._public_course())
-        if any(one is not None for one in public):
-            raise InvalidArgument(
-                "public_epochs, public_learning_rate and lead are for the methods "
-                + " and ".join(WITH_PUBLIC_STEPS)
-            )
-        return Method(self.method, policy)
 
-    def _public_course(self) -> PublicCourse:
-        if self.method == "twice" and self.lead not in (None, 1.0):
-            raise InvalidArgument("twice takes all public steps first; leave lead out")
-        # Public steps cost no privacy, and a selective model learns the rest from them alone.
-        usual_epochs = self.epochs * (1 if self.method == "twice" else PUBLIC_PASSES)
-        return PublicCourse(
-            epochs=_first(self.public_epochs, usual_epochs),
-            batch_size=self.batch_sizes[0],
-            learning_rate=_first(self.public_learning_rate, self.learning_rate),
-            lead=_first(self.lead, PublicCourse().lead),
-        )
-
-    def _interleaved(self, policy: Policy | None) -> Method:
-        if self.public_epochs is not None or self.lead is not None:
-            raise InvalidArgument(
-                "interleaved reads public and private stretches in turns; leave public_epochs and "
-                "lead out"
-            )
-        usual = Interleaving()
-        interleaving = Interleaving(
-            state=usual.state if self.state is None else self.state,
-            state_clip_norm=_first(self.state_clip_norm, usual.state_clip_norm),
-            public_learning_rate=self.public_learning_rate,
-        )
-        return Method("interleaved", policy, interleaving=interleaving)
-
-
-def _first(*values: float | None) -> float:
-    return next(float(value) for value in values if value is not None)
+# What every method has.
+GENERAL = frozenset(one.name for one in fields(Training)) - {"method_settings"}

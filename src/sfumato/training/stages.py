@@ -1,5 +1,9 @@
 """How batch size and noise change over a training run: a few stages, each of equal steps.
 
+A ``Schedule`` is what a user asks for: passes over the data, batch sizes, noise from stage to
+stage. Several batch sizes, several relative amounts of noise, or as many of both, are stages of
+equal length.
+
 A step of a stage with batch size B and noise multiplier z releases the clipped sum over a batch of
 B units (on average) with noise of z times the clipping norm. The accountant charges every step at
 its own batch size and noise, so any schedule is accounted exactly; it must be fixed before
@@ -15,14 +19,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from sfumato.accounting.delta import privacy_units
 from sfumato.accounting.events import computable_noise
 from sfumato.accounting.solving import round_up
 from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import InvalidArgument
 
+if TYPE_CHECKING:
+    from sfumato.training.sampling import Sampling
+
 # More than any training takes; what is composed so often is mostly rounding.
 MOST_STEPS = 10_000_000
+# Each stage is a release of its own kind, which an accountant has to work on by itself.
+MOST_STAGES = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +128,50 @@ def lengths(steps: int, count: int) -> list[int]:
     """Steps in ``count`` parts of (almost) equal length."""
     at_least("steps", steps, max(1, at_least("number of stages", count, 1)))
     return [steps // count + (place < steps % count) for place in range(count)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """``noise`` is that of each stage against the others; what they are in all is solved for.
+
+    >>> from sfumato.training.sampling import Poisson
+    >>> halved = Schedule(epochs=2, batch_sizes=(20,), noise=(1.0, 0.5))
+    >>> [(one.steps, one.noise_multiplier) for one in halved.stages(100, Poisson())]
+    [(5, 1.0), (5, 0.5)]
+    """
+
+    epochs: float
+    batch_sizes: Sequence[int]
+    noise: Sequence[float] = (1.0,)
+
+    def __post_init__(self) -> None:
+        positive("epochs", self.epochs)
+        for size in self.batch_sizes:
+            at_least("batch_size", size, 1)
+        for share in self.noise:
+            computable_noise("noise_schedule", positive("noise_schedule", share))
+        counts = {len(self.batch_sizes), len(self.noise)}
+        if 0 in counts:
+            raise InvalidArgument("a schedule needs at least one batch size and amount of noise")
+        if len(counts - {1}) > 1:
+            raise InvalidArgument(
+                f"{len(self.batch_sizes)} batch sizes and {len(self.noise)} amounts of noise do "
+                "not make stages; give as many of both, or one of one of them"
+            )
+        if max(counts) > MOST_STAGES:
+            raise InvalidArgument(f"{max(counts)} stages are more than {MOST_STAGES}; give fewer")
+
+    def stages(self, units: int, way: Sampling) -> tuple[Stage, ...]:
+        """The stages for so many units; a batch of more than there are is refused."""
+        count = max(len(self.batch_sizes), len(self.noise))
+        sizes = list(self.batch_sizes) * (count if len(self.batch_sizes) == 1 else 1)
+        noise = list(self.noise) * (count if len(self.noise) == 1 else 1)
+        way.check(
+            privacy_units("units", units),
+            [Stage(steps=1, batch_size=size, noise_multiplier=1.0) for size in sizes],
+        )
+        steps = max(count, way.steps(units, round(sum(sizes) / count), self.epochs))
+        return tuple(
+            Stage(steps=length, batch_size=size, noise_multiplier=share)
+            for length, size, share in zip(lengths(steps, count), sizes, noise, strict=True)
+        )

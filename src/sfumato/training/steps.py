@@ -1,16 +1,17 @@
 """A private step around any torch model and optimizer: clip every record, add noise once, update.
 
 Guarantee
-    One step releases Σ_i c_i·G_i + N(0, (zC)²) over the records of a logical batch, with
+    One step releases what its ``GradientRelease`` says. The Gaussian one, which ``make_private``
+    takes, releases Σ_i c_i·G_i + N(0, (zC)²) over the records of a logical batch, with
     ‖c_i·G_i‖ <= C: a Gaussian release with noise multiplier z for adding or removing one record.
     What it is worth over a training run, under sampling, is the accountant's business; it must be
     told of the sampling that was really done.
 
 Why it holds
-    Scaled gradients are summed over as many physical batches as there are, and noise is added to
-    the sum, once, in ``step``. The sum is divided by the *expected* batch size, a public number;
-    the actual size is private. An empty batch takes a step of nothing but noise. Whatever the
-    optimizer does with the noisy gradient is post-processing.
+    Contributions are summed over as many physical batches as there are, and noise is added to the
+    sum, once, in ``step``. The sum is divided by the *expected* batch size, a public number; the
+    actual size is private. An empty batch takes a step of nothing but noise. Whatever the optimizer
+    does with the noisy gradient is post-processing.
 
 Care
     All rows of a record must be clipped together: give ``owner`` if a record has several rows, and
@@ -27,7 +28,7 @@ It has the face of ``PrivateStep``, so that the loop is the same with and withou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
@@ -36,16 +37,23 @@ from torch.optim import Optimizer
 
 from sfumato.accounting.events import computable_noise
 from sfumato.core.checks import at_least, positive
-from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.training.clipping.clippers import Adaptive, Clipper
-from sfumato.training.clipping.noise import add_noise
+from sfumato.training.clipping.clippers import Clipper
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.rounding import bound_formed, together
+from sfumato.training.clipping.release import (
+    GaussianRelease,
+    GradientRelease,
+    NamedTensors,
+    StepNoise,
+)
 from sfumato.training.clipping.row_checks import CheckSchedule, LossesOf, RowSplit, check_losses
 
 # The stream that decides when rows are compared: none of those that steps take noise from.
 _COIN = 2**32 - 1
+# Of the streams of a step, the one for noise that is drawn batch by batch; a release that draws its
+# noise at the end of a step takes it from others.
+_CONTRIBUTIONS = 2**32 - 1
 
 
 def make_private(
@@ -60,12 +68,13 @@ def make_private(
     """Make the steps of an optimizer private; the model and the optimizer stay yours.
 
     Call the model as before, give the losses of the rows to ``backward``, then call ``step``.
-    ``randomness`` must be used for nothing else, and for a release it must have no seed.
+    ``randomness`` must be used for nothing else, and for a release it must have no seed. Steps are
+    Gaussian releases of clipped gradients; ``PrivateStep`` takes any other release.
     """
     return PrivateStep(
-        Recording(model, randomness.stream(_COIN)),
+        model,
         optimizer,
-        clipper=clipper,
+        release=GaussianRelease(clipper),
         noise_multiplier=noise_multiplier,
         expected_batch_size=expected_batch_size,
         randomness=randomness,
@@ -73,31 +82,33 @@ def make_private(
 
 
 class PrivateStep:
-    """Sums of clipped gradients, and the step that releases one of them with noise.
+    """Sums of bounded gradients, and the step that releases one of them with noise.
 
     ``steps`` counts the steps taken; with a seed it decides which noise comes next. To go on after
-    an interruption, set it, and ``clipper``, to what they were.
+    an interruption, set it to what it was, and ``restore`` the release. A schedule sets
+    ``noise_multiplier`` before the first batch of a step, or gives it to ``step`` if the release
+    draws no noise before.
     """
 
     def __init__(
         self,
-        recording: Recording,
+        model: nn.Module,
         optimizer: Optimizer,
         *,
-        clipper: Clipper,
+        release: GradientRelease,
         noise_multiplier: float,
         expected_batch_size: float,
         randomness: Randomness,
     ) -> None:
-        self.recording = recording
+        self.recording = recording = Recording(model, randomness.stream(_COIN))
         self.optimizer = optimizer
-        self.clipper = clipper
+        self.release = release
         self.noise_multiplier = computable_noise("noise_multiplier", noise_multiplier)
         self.expected_batch_size = positive("expected_batch_size", expected_batch_size)
         self.randomness = randomness
         self._sums: dict[str, Tensor] = {}
-        self._count = 0.0
         self.steps = 0
+        self._contributions = 0
         self._record: dict[str, Tensor] | None = None
         self._owners: set[int] = set()
         self._coin = recording.coin.stream(0)
@@ -117,8 +128,11 @@ class PrivateStep:
             _add(self._record, self.recording.weighted_sums(torch.ones_like(losses), records))
             return
         self._refuse_twice(owner)
-        scales = self._scales(self.recording.measure(records).bounds())
-        _add(self._sums, self.recording.weighted_sums(scales, records))
+        try:
+            noise = self._noise_of_contribution()
+            _add(self._sums, self.release.contribute(self.recording, records, noise))
+        finally:
+            self.recording.clear()
 
     def check_rows(self, losses_of: LossesOf, rows: int) -> None:
         """Now and then, see whether rows of a batch have an influence on each other's losses.
@@ -132,10 +146,8 @@ class PrivateStep:
         at_least("rows", rows, 0)
         self.recording.compared = True  # these comparisons go through the model as well
         if rows > 1 and not self.recording.paused and self._losses_compared.due():
-            # A gradient of this length contributes as much as any, or half of it.
-            length = self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
             split = RowSplit.drawn(rows, self._coin)
-            if check_losses(self.recording, losses_of, split, length):
+            if check_losses(self.recording, losses_of, split, self.release.saturation):
                 self._losses_compared.passed()
 
     @contextmanager
@@ -146,7 +158,9 @@ class PrivateStep:
         self._record = {}
         try:
             yield
-            self._close_record(self._record)
+            if self._record:
+                noise = self._noise_of_contribution()
+                _add(self._sums, self.release.contribute_whole(self._record, noise))
         finally:
             self._record = None
 
@@ -167,13 +181,17 @@ class PrivateStep:
             multiplier = computable_noise("noise_multiplier", noise_multiplier)
         if expected_batch_size is not None:
             size = positive("expected_batch_size", expected_batch_size)
-        stream = self.randomness.stream(self.steps)
-        self._release(multiplier * self.clipper.clip_norm, size, stream.stream(0))
-        if isinstance(self.clipper, Adaptive):
-            drawn = float(stream.stream(1).normal(1, 1)[0, 0])
-            noisy = self._count + self.clipper.count_noise * drawn
-            self.clipper = self.clipper.updated(noisy, size)
-        self._count = 0.0
+        noise = StepNoise(multiplier, self.randomness.stream(self.steps))
+        slots = self.recording.slots
+        for name, slot in slots.items():
+            # Whether anybody in the batch used a parameter must not show: it has noise anyway.
+            if name not in self._sums:
+                self._sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
+        self.release.finish([self._sums[name] for name in slots], size, noise)
+        # The noisy sum, over the expected batch size, is put where the optimizer looks for it.
+        for name, slot in slots.items():
+            slot.parameter.grad = self._sums.pop(name).div_(size)
+        self._contributions = 0
         self._owners.clear()
         self.steps += 1
         self.optimizer.step()
@@ -188,17 +206,11 @@ class PrivateStep:
         """Leave the model as it was found."""
         self.recording.close()
 
-    def _release(self, deviation: float, size: float, stream: Randomness) -> None:
-        """Put the noisy sum, over the expected batch size, where the optimizer looks for it."""
-        slots = self.recording.slots
-        for name, slot in slots.items():
-            # Whether anybody in the batch used a parameter must not show: it has noise anyway.
-            if name not in self._sums:
-                self._sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
-        if deviation:
-            add_noise([self._sums[name] for name in slots], deviation, stream)
-        for name, slot in slots.items():
-            slot.parameter.grad = self._sums.pop(name).div_(size)
+    def _noise_of_contribution(self) -> StepNoise:
+        """Every contribution of every step has a stream that nothing else is drawn from."""
+        of_step = self.randomness.stream(self.steps).stream(_CONTRIBUTIONS)
+        self._contributions += 1
+        return StepNoise(self.noise_multiplier, of_step.stream(self._contributions))
 
     def _refuse_twice(self, owner: Tensor | None) -> None:
         """In two pieces, a record would be clipped twice and count twice."""
@@ -211,27 +223,8 @@ class PrivateStep:
             )
         self._owners |= names
 
-    def _close_record(self, total: dict[str, Tensor]) -> None:
-        if not total:
-            return
-        whole = together([bound_formed(one[None]) for one in total.values()])
-        scale = self._scales(whole.bounds())
-        _add(self._sums, ((name, one.mul_(scale)) for name, one in total.items()))
 
-    def _scales(self, bounds: Tensor) -> Tensor:
-        if not bool(bounds.isfinite().all()):
-            self.recording.clear()
-            # Which record it was, and how many there are, is as secret as the sample.
-            raise UndefinedGradient(
-                "the gradient of a record in this batch is not finite; nothing of the batch was "
-                "used. Lower the learning rate, or look for a division by zero in the loss"
-            )
-        if isinstance(self.clipper, Adaptive):
-            self._count += self.clipper.count(bounds)
-        return self.clipper.scales(bounds)
-
-
-def _add(sums: dict[str, Tensor], more: Iterable[tuple[str, Tensor]]) -> None:
+def _add(sums: dict[str, Tensor], more: NamedTensors) -> None:
     for name, one in more:
         sums[name] = sums[name].add_(one) if name in sums else one.contiguous()
 

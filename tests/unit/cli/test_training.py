@@ -12,7 +12,7 @@ import pytest
 from sfumato.cli.training import interval, note_warnings, training_bar
 from sfumato.results.measured import Measured
 from sfumato.training.loop import Progress, fit
-from sfumato.training.methods import Material
+from sfumato.training.methods.base import TokenMaterial
 from unit.training.runs import small_model, small_plan, some_records
 
 
@@ -28,7 +28,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, noise: floa
     monkeypatch.setenv("COLUMNS", "150")
     plan, records = small_plan(batch_size=6, noise=noise), some_records()
     with training_bar() as announce:
-        watch = announce(plan, Material(records))
+        watch = announce(plan, TokenMaterial(records))
         fit(small_model(), records, plan, watch=watch)
     return stream.getvalue()
 

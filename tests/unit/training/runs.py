@@ -17,8 +17,8 @@ from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 from sfumato.training import checkpoints
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.folder import RunFolder
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut, TokenRecords, make_language_records

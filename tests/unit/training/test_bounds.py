@@ -9,7 +9,7 @@ import pytest
 from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.training.bounds import Clipping
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.plan import Plan
 from sfumato.training.stages import Stage
 

@@ -21,17 +21,17 @@ from sfumato.models.lora import Lora
 from sfumato.text.document import Document
 from sfumato.training import loop
 from sfumato.training.batches import physical_batches
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping import row_checks
-from sfumato.training.clipping.clippers import Adaptive, Automatic, Flat
-from sfumato.training.course import Course
+from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipping, Flat
+from sfumato.training.clipping.release import GaussianRelease
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.optimizers import AdamBC
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut, TokenRecords, make_language_records
 from sfumato.training.sampling import Shuffled
+from sfumato.training.settings import Course
 from sfumato.training.stages import Stage
 from sfumato.training.steps import PrivateStep
 from unit.training.runs import (
@@ -127,15 +127,13 @@ def test_an_empty_batch_takes_a_step_of_noise_alone(monkeypatch: pytest.MonkeyPa
     assert still_parameters(small_model(), plan, records) == {"empty": 0, "with records": 0}
 
     # The twin leaves out a step that nobody takes part in, and so shows that nobody did.
-    honest = PrivateStep._release
+    honest = PrivateStep.step
 
-    def silent(self: PrivateStep, deviation: float, size: float, stream: Randomness) -> None:
+    def silent(self: PrivateStep, **options: float) -> None:
         if self._sums:
-            honest(self, deviation, size, stream)
-        else:
-            self.optimizer.zero_grad()
+            honest(self, **options)
 
-    monkeypatch.setattr(PrivateStep, "_release", silent)
+    monkeypatch.setattr(PrivateStep, "step", silent)
     assert still_parameters(small_model(), plan, records)["empty"] > 0
 
 
@@ -242,7 +240,7 @@ def test_the_learning_rate_follows_its_schedule() -> None:
     ],
 )
 def test_the_plan_names_the_clipper(clipping: Clipping, kind: object) -> None:
-    assert loop.clipper(clipping) == kind
+    assert clipping.clipper() == kind
 
 
 # --- randomness ------------------------------------------------------------------------------
@@ -349,10 +347,10 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_pat
 def test_the_error_does_not_tell_who_or_how_many_were_in_the_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def loose_tongue(self: PrivateStep, norms: torch.Tensor) -> torch.Tensor:
+    def loose_tongue(self: GaussianRelease, norms: torch.Tensor) -> torch.Tensor:
         raise UndefinedGradient(f"the gradient of record 1 of {len(norms)} is not finite")
 
-    monkeypatch.setattr(PrivateStep, "_scales", loose_tongue)
+    monkeypatch.setattr(GaussianRelease, "_scales", loose_tongue)
     with pytest.raises(UndefinedGradient, match="training has diverged") as caught:
         fit(small_model(), some_records(), small_plan(batch_size=6))
     assert not any(one.isdigit() for one in str(caught.value))

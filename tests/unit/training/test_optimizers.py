@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.course import OPTIMIZERS
 from sfumato.training.optimizers import AdamBC, make_optimizer, rate_factor, set_rate, tell_noise
+from sfumato.training.settings import OPTIMIZERS
 
 
 def parameter(value: float = 1.0) -> torch.nn.Parameter:

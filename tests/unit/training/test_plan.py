@@ -19,7 +19,7 @@ from sfumato.accounting.replacement import replacing_one
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
-from sfumato.training.bounds import Clipping
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.plan import Plan, PrivacyCaution, quietly
 from sfumato.training.sampling import Poisson, Sampling, Shuffled
 from sfumato.training.stages import Stage, decreasing_noise, geometric, growing_batches

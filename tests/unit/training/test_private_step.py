@@ -256,7 +256,7 @@ def test_adaptive_clipping_follows_the_norms_with_noise_on_the_count() -> None:
         step = private(model, clipper=Adaptive(100.0, count_noise=noise), rate=1e-9)
         step.backward(losses_of(model, tokens))
         step.step()
-        bounds[noise] = step.clipper.clip_norm
+        bounds[noise] = step.release.sensitivity
         step.close()
     # All four are within the bound: the share is 1, the bound shrinks by exp(−0.2·(1 − 0.5)).
     assert bounds[1e-9] == pytest.approx(100 * torch.e ** (-0.1), rel=1e-6)

@@ -14,12 +14,12 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods import WITH_POLICY, WITHOUT_NOISE, Method
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.promise import Protection
 from sfumato.training.plan import Plan
-from sfumato.training.privacy import Privacy
-from sfumato.training.run import Request, Trained, train
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.public_steps import PublicCourse
+from sfumato.training.run import Request, Run, train
+from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, small_plan, tokenizer
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
@@ -28,30 +28,24 @@ DOCUMENTS = [Document(text) for text in TEXTS]
 
 def request(method: str, record: str) -> Request:
     """A few tiny steps of a method."""
-    lead = 1.0 if method == "twice" else 0.5
+    chosen = build_method(method)
     return Request(
         model="lstm",
         settings=SETTINGS["lstm"],
         tokenizer=tokenizer(),
         privacy=Privacy(
-            epsilon=float("inf") if method in WITHOUT_NOISE else 8.0,
+            epsilon=8.0 if chosen.adds_noise else float("inf"),
             delta=1e-2,
             epochs=1,
             batch_sizes=(2,),
             record=record,
         ),
-        method=Method(
-            method,
-            combine_policies(["digits"]) if method in WITH_POLICY else None,
-            PublicCourse(epochs=1, batch_size=2, lead=lead)
-            if method in ("selective", "twice")
-            else None,
-            Interleaving() if method == "interleaved" else None,
-        ),
+        method=chosen,
+        protection=Protection(combine_policies(["digits"])) if chosen.needs_policy else None,
     )
 
 
-def trained(method: str, record: str, folder: Path) -> Trained:
+def trained(method: str, record: str, folder: Path) -> Run:
     return train(request(method, record), DOCUMENTS, RunFolder(folder))
 
 
@@ -69,7 +63,7 @@ def test_a_guarantee_says_what_an_example_is(tmp_path: Path, method: str, said: 
     sentence = run.guarantee.sentence()
     assert said in sentence
     assert sentence.index(said) < sentence.index("not covered")
-    stored = json.loads(run.folder.guarantee.read_bytes())
+    stored = json.loads(run.files.guarantee.read_bytes())
     assert stored["sentence"] == sentence
     assert stored["guarantee"]["record"] == stored["plan"]["record"] == "paragraph"
     assert Guarantee.from_dict(stored["guarantee"]) == run.guarantee
@@ -127,7 +121,7 @@ def test_without_a_name_nothing_new_is_written_so_runs_of_before_go_on() -> None
 def test_a_run_is_not_resumed_with_another_record(
     tmp_path: Path, method: str, first: str, second: str
 ) -> None:
-    folder = trained(method, first, tmp_path / "run").folder
+    folder = trained(method, first, tmp_path / "run").files
     kept = folder.guarantee.read_bytes()
     with pytest.raises(CannotResume, match="another plan, record"):
         train(request(method, second), DOCUMENTS, folder, resume=True)

@@ -16,15 +16,15 @@ from sfumato.core.errors import BudgetExceeded, CannotResume
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.training import loop
-from sfumato.training import steps as private_step
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint, StepsLost
-from sfumato.training.clipping.noise import add_noise
-from sfumato.training.course import Course
+from sfumato.training.clipping import release
+from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.clipping.release import GaussianRelease, add_noise
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.sampling import Shuffled
+from sfumato.training.settings import Course
 from sfumato.training.steps import PrivateStep
 from unit.training.runs import (
     Killed,
@@ -229,10 +229,9 @@ def test_a_forgotten_part_of_a_checkpoint_shows(
 ) -> None:
     course = Course(checkpoint_every=EVERY)
     adaptive = PLANS["adaptive"]
-    honest = loop.clipper
 
-    def at_the_first_norm(clipping: Clipping, norm: float | None = None) -> Any:
-        return honest(clipping)
+    def at_the_first_norm(self: GaussianRelease, sensitivity: float) -> None:
+        """Forget what the norm was."""
 
     def without_optimizer(
         self: Checkpoint, model: torch.nn.Module, optimizer: torch.optim.Optimizer
@@ -240,7 +239,7 @@ def test_a_forgotten_part_of_a_checkpoint_shows(
         model.load_state_dict(self.weights)
 
     with monkeypatch.context() as twin:
-        twin.setattr(loop, "clipper", at_the_first_norm)
+        twin.setattr(GaussianRelease, "restore", at_the_first_norm)
         assert differs(new_folder(tmp_path / "norm"), adaptive, course)
     with monkeypatch.context() as twin:
         twin.setattr(Checkpoint, "restore", without_optimizer)
@@ -257,7 +256,7 @@ def test_the_adapted_norm_is_in_the_checkpoint(tmp_path: Path) -> None:
     honest = PrivateStep.step
 
     def step(self: PrivateStep, **options: Any) -> None:
-        seen.append(self.clipper.clip_norm)
+        seen.append(self.release.sensitivity)
         honest(self, **options)
 
     with pytest.MonkeyPatch.context() as spy:
@@ -282,7 +281,7 @@ def repeated_noise(folder: RunFolder, patch: pytest.MonkeyPatch) -> int:
         honest(totals, deviation, randomness)
 
     with patch.context() as spying:
-        spying.setattr(private_step, "add_noise", spy)
+        spying.setattr(release, "add_noise", spy)
         killed_and_resumed(folder, MOMENTS["after a charge"], patch)
     assert len(drawn) == PLAN.steps, "a step with no noise, or one that was taken twice"
     return len(drawn) - len(set(drawn))
@@ -300,7 +299,6 @@ def test_the_noise_of_a_step_never_comes_again(
                 value = self.__dict__["steps"] + (value == self.__dict__["steps"] + 1)
             super().__setattr__(name, value)
 
-    monkeypatch.setattr(private_step, "PrivateStep", Counting)
     monkeypatch.setattr(loop, "PrivateStep", Counting)
     assert repeated_noise(new_folder(tmp_path / "twin"), monkeypatch) > 0
 

@@ -27,14 +27,13 @@ from sfumato.models.bpe import train_bpe
 from sfumato.models.load import load_model
 from sfumato.text.document import Document
 from sfumato.training import run as requests
-from sfumato.training.bounds import Clipping
 from sfumato.training.checkpoints import Checkpoint
-from sfumato.training.course import Course
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.privacy import Privacy
 from sfumato.training.run import Request, train
+from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (
     SETTINGS,
     Killed,
@@ -76,7 +75,7 @@ def test_a_run_leaves_model_guarantee_settings_ledger_and_results(tmp_path: Path
         RunFolder(tmp_path / "run"),
         announce=lambda plan, one: announced.append((plan.steps, len(one.records))),
     )
-    folder = result.folder
+    folder = result.files
     assert announced == [(8, 6)]
     assert {one.name for one in folder.path.iterdir()} == {
         "config.json", "guarantee.json", "ledger.jsonl", "model", "results.jsonl",
@@ -128,10 +127,10 @@ def test_without_privacy_nothing_is_promised(tmp_path: Path) -> None:
     request = replace(REQUEST, privacy=replace(PRIVACY, epsilon=math.inf))
     result = train(request, DOCUMENTS, RunFolder(tmp_path / "run"))
     assert result.guarantee.notion is Notion.NONE
-    written = json.loads(result.folder.guarantee.read_bytes())
+    written = json.loads(result.files.guarantee.read_bytes())
     assert written["guarantee"]["epsilon"] == written["epsilon_planned"] == "inf"
     assert written["for_release"] is False
-    rows = {row["metric"]: row["value"] for row in result.folder.measured()}
+    rows = {row["metric"]: row["value"] for row in result.files.measured()}
     assert rows == {"steps": 8, "epsilon": "inf"}
 
 
@@ -369,6 +368,6 @@ def test_a_classifier_is_trained_and_cuts_long_documents(tmp_path: Path) -> None
         announce=lambda _, one: seen.append(one.records.counts.summary()),
     )
     assert "cut off" in seen[0]
-    assert result.folder.settings()["long"] == "truncate"
-    again = load_model(str(result.folder.model), randomness=Randomness.secure(), kind="classifier")
+    assert result.files.settings()["long"] == "truncate"
+    again = load_model(str(result.files.model), randomness=Randomness.secure(), kind="classifier")
     assert again.classes == ("bad", "good")

@@ -15,12 +15,13 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.randomness import Randomness
 from sfumato.training import loop, saving
 from sfumato.training.checkpoints import StepsLost
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
+from sfumato.training.methods.interleaved_steps import InterleavedRun
 from sfumato.training.run import train
 from sfumato.training.saving import Saving
-from sfumato.training.selective.interleaved_steps import InterleavedRun
+from sfumato.training.settings import Course
+from unit.training.methods.test_interleaved_runs import documents, request
 from unit.training.runs import (
     Killed,
     charged_in,
@@ -32,7 +33,6 @@ from unit.training.runs import (
     some_records,
     weights,
 )
-from unit.training.selective.test_interleaved_runs import documents, request
 
 STEPS = 8
 SELDOM = Course(checkpoint_every=1000)

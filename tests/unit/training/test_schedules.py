@@ -9,12 +9,11 @@ import pytest
 from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.bounds import Clipping
+from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.plan import Plan
-from sfumato.training.privacy import Privacy
 from sfumato.training.sampling import Poisson, Shuffled
-from sfumato.training.schedule import Schedule
-from sfumato.training.stages import each_step
+from sfumato.training.settings import Privacy
+from sfumato.training.stages import Schedule, each_step
 
 UNITS = 1000
 

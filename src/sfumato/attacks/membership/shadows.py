@@ -59,9 +59,8 @@ class Halves:
 def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
     """The training of a run once more, without noise; ``settings`` are those of its folder."""
     from sfumato.catalog import entries
-    from sfumato.training.course import Course
-    from sfumato.training.privacy import Privacy
     from sfumato.training.run import Request
+    from sfumato.training.settings import Course, Privacy
 
     try:
         stages, units = settings["plan"]["stages"], settings["plan"]["units"]

@@ -10,9 +10,11 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.catalog import find
 from sfumato.core.errors import CannotResume
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
+from sfumato.studies.cell import place_files
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts
 from sfumato.studies.kinds.release import own_seed
@@ -25,6 +27,7 @@ UNTRAINED = "This model was never trained on the corpus, so it tells nothing abo
 def compute(context: Context) -> CellResult:
     """Train, or go on where a killed process stopped."""
     from sfumato.training.folder import RunFolder
+    from sfumato.training.methods.promise import Protection
     from sfumato.training.run import Request, train
     from sfumato.training.settings import Training
 
@@ -32,13 +35,16 @@ def compute(context: Context) -> CellResult:
     model = settings["model"]
     if settings["training"] is None:
         return _untrained(context, model)
-    choices = Training(**settings["training"])
+    given = settings["training"]
+    method = find("methods", given["method"]).load()
+    choices = Training.of(place_files(context.study, method, given))
     chosen = settings["policy"]
     policy = None if chosen is None else policy_of(context.study, chosen)
     request = Request(
         model=_name(context.study, model["name"]),
         privacy=choices.privacy(),
-        method=choices.with_policy(policy),
+        method=choices.built_method(),
+        protection=None if policy is None else Protection(policy),
         course=choices.course(),
         long=model["long"],
         lora_rank=model["lora_rank"],
@@ -83,7 +89,7 @@ def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
 def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
     from sfumato.models.load import load_model
     from sfumato.models.save import save_model
-    from sfumato.training.run import INITIAL
+    from sfumato.training.methods.base import INITIAL
 
     loaded = load_model(
         _name(context.study, model["name"]),

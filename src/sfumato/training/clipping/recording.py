@@ -1,5 +1,8 @@
 """Finds the layers of a model, and lets them write down what they see in one backward pass.
 
+From what was written down follow, for every record, the norm of its gradient, its inner product
+with a direction, the gradient itself, and any weighted sum over records.
+
 Why nothing is missed
     Every trainable parameter must belong to a layer that is supported, or there is an error that
     names it. While the model is called, the forward pass of each of these layers is replaced by
@@ -197,6 +200,37 @@ class Recording:
                     parts[index] = part.replaced(doubtful, closer)
             whole = together(parts)
         return whole
+
+    def inner_products(self, direction: Mapping[str, Tensor], records: Records) -> Tensor:
+        """The inner product of each record's gradient with a direction, in double precision.
+
+        ``direction`` has a tensor in the shape of each parameter, by name. No gradient is formed
+        for it: what it costs is about a forward pass.
+        """
+        if missing := self.slots.keys() - direction.keys():
+            raise InvalidArgument(
+                f"the direction lacks {', '.join(sorted(missing))}; give a tensor for every "
+                "trainable parameter, by its name"
+            )
+        for name, slot in self.slots.items():
+            if direction[name].shape != slot.parameter.shape:
+                raise InvalidArgument(
+                    f"the direction of {name} must have the shape of the parameter, "
+                    f"{tuple(slot.parameter.shape)}"
+                )
+        used = [(direction[name], slot) for name, slot in self.slots.items() if slot.used]
+        parts = [slot.inner_products(one.to(slot.parameter), records) for one, slot in used]
+        return torch.stack(parts).sum(0)
+
+    def gradients(self, records: Records) -> dict[str, Tensor]:
+        """The gradients themselves, by parameter: (records, …), then the shape of the parameter.
+
+        The price is the memory of as many models as there are records in this physical batch, which
+        norms and weighted sums never need. Only parameters that the batch used are there; do not
+        change the tensors, they may be what the sums are computed from.
+        """
+        used = {name: slot for name, slot in self.slots.items() if slot.used}
+        return {name: slot.gradients(records) for name, slot in used.items()}
 
     def weighted_sums(self, weights: Tensor, records: Records) -> Iterator[tuple[str, Tensor]]:
         """For each parameter the records' gradients times their weights, summed; forgets them."""

@@ -2,7 +2,9 @@
 
 A slot gathers what the layers that use a parameter saw, and turns it into two things: the norm of
 each record's gradient, with what rounding may have done to it (``rounding``), and, once the scales
-are known, the scaled sum of the gradients.
+are known, the scaled sum of the gradients. It can also tell each record's inner product with a
+direction, and form the gradients themselves, which takes the memory of as many parameters as there
+are records.
 A parameter has one slot however many layers share it, because a record's gradient is the sum over
 all uses: norms of the uses taken one by one would miss what they have in common.
 """
@@ -47,6 +49,14 @@ class Slot(ABC):
         """Sum of the records' gradients, each times its weight, in the shape of the parameter."""
 
     @abstractmethod
+    def inner_products(self, direction: Tensor, records: Records) -> Tensor:
+        """Of each record's gradient with a direction, in double precision."""
+
+    @abstractmethod
+    def gradients(self, records: Records) -> Tensor:
+        """The gradient of each record, formed: (records, …), then the shape of the parameter."""
+
+    @abstractmethod
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
 
@@ -81,6 +91,14 @@ class VectorSlot(Slot):
         """Sum of the records' gradients, each times its weight."""
         gradients = self._of_records(records)
         return weigh(weights, gradients.flatten(1)).view(gradients.shape[1:])
+
+    def inner_products(self, direction: Tensor, records: Records) -> Tensor:
+        """Of each record's gradient with a direction, in double precision."""
+        return self._of_records(records).flatten(1).double() @ direction.flatten().double()
+
+    def gradients(self, records: Records) -> Tensor:
+        """The gradient of each record."""
+        return self._of_records(records)
 
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""

@@ -15,10 +15,9 @@ from sfumato.attacks.token_scores import TokenScores
 from sfumato.models.bpe import train_bpe
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
-from sfumato.training.privacy import Privacy
 from sfumato.training.run import Request, train
+from sfumato.training.settings import Course, Privacy
 from sfumato.vectors.load import default_space
 
 # Texts that a signal must get over: nothing, white space, a letter, signs no tokenizer knows.

@@ -25,8 +25,8 @@ from sfumato.corpora.canaries import Canary
 from sfumato.files.layout import Layout
 from sfumato.results.scores import Scores
 from sfumato.training.folder import RunFolder
-from sfumato.training.privacy import Privacy
 from sfumato.training.run import Request, train
+from sfumato.training.settings import Privacy
 from unit.attacks.membership.small import (
     World,
     documents,

@@ -16,8 +16,8 @@ from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.training import run as requests
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
+from sfumato.training.settings import Course
 from unit.attacks.membership.small import World, documents, made_up, request, tokenizer
 
 TEXTS = made_up(10, 31)

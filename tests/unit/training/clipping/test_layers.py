@@ -165,7 +165,7 @@ class Positions(nn.Module):
         return outputs
 
 
-def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[float, float]:
+def compared(model: nn.Module, entered: Tensor, owner: Tensor | None) -> tuple[float, ...]:
     weights = torch.linspace(0.5, 2.0, 997)
 
     def losses(under: nn.Module, rows: Tensor) -> Tensor:

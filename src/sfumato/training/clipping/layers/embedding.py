@@ -85,6 +85,18 @@ class TableSlot(Slot):
         parts = zip(*(torch.tensor_split(one, ends) for one in (scaled, lines.lines)), strict=True)
         return add_up(_into_table(gradients, numbers, size) for gradients, numbers in parts)
 
+    def inner_products(self, direction: Tensor, records: Records) -> Tensor:
+        """Σ_t ⟨D[u_t], e_t⟩ of each record, in double precision."""
+        tokens, gradients = self.pair()
+        return records.sum((direction[tokens].double() * gradients).sum((1, 2)))
+
+    def gradients(self, records: Records) -> Tensor:
+        """The gradient of each record, a whole table each."""
+        lines = self.of_records(records)
+        tables = lines.gradients.new_zeros(records.count, *self.parameter.shape)
+        tables[lines.records, lines.lines] = lines.gradients
+        return tables
+
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
         return self.pair()[1].flatten(1).abs().amax(1)

@@ -174,6 +174,23 @@ class MatrixSlot(Slot):
             right = right * of_rows
         return multiply(left.flatten(0, 1), right.flatten(0, 1))
 
+    def inner_products(self, direction: Tensor, records: Records) -> Tensor:
+        """Σ_t l_tᵀDr_t of each record, in double precision."""
+        if self.kept is not None:
+            return self.kept.flatten(1).double() @ direction.flatten().double()
+        left, right = self.pair()
+        return records.sum(((left @ direction).double() * right).sum((1, 2)))
+
+    def gradients(self, records: Records) -> Tensor:
+        """The gradient of each record."""
+        if self.kept is not None:
+            return self.kept
+        left, right = self.pair()
+        if records.each_row:
+            return torch.bmm(left.transpose(1, 2), right)
+        joined = ((as_one(left[rows]), as_one(right[rows])) for rows in records.groups())
+        return torch.cat([torch.bmm(one.transpose(1, 2), other) for one, other in joined])
+
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
         if self.kept is not None:

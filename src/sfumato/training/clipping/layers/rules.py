@@ -1,13 +1,15 @@
-"""Which recorded layer stands in for a module of a model."""
+"""Which recorded layer stands in for a module of a model: ours, and those that others register."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
 
 from torch import Tensor, nn
 
-from sfumato.core.errors import UnsupportedLayer
+from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.layers.embedding import RecordedEmbedding, TableSlot
 from sfumato.training.clipping.layers.layer import Layer, Role
@@ -22,10 +24,61 @@ from sfumato.training.clipping.layers.norms import (
 from sfumato.training.clipping.layers.tied import TiedSlot
 from sfumato.training.clipping.slots import Slot, VectorSlot
 
+RuleT = TypeVar("RuleT", bound=Layer)
+
 SUPPORTED = (
     "Linear, Conv1D of GPT-2, Embedding, LayerNorm, RMSNorm of any kind, "
     "sfumato.models.lstm_layer.LSTM"
 )
+
+
+@dataclass
+class _Registered:
+    rule: type[Layer]
+    example: Callable[[], tuple[nn.Module, Tensor]]
+    checked: bool = False
+
+
+_REGISTERED: dict[type[nn.Module], _Registered] = {}
+
+
+def register_layer(
+    kind: type[nn.Module], *, example: Callable[[], tuple[nn.Module, Tensor]]
+) -> Callable[[type[RuleT]], type[RuleT]]:
+    """Register a recorded layer for modules of a kind, as a decorator.
+
+    ``example`` makes such a module, and a batch of two rows or more for it. Before the rule is used
+    for the first time it is tried on that, against a loop over records
+    (``clipping.conformance.check_layer``), and refused if it is wrong. Layers that we support stay
+    ours.
+    """
+
+    def decorate(rule: type[RuleT]) -> type[RuleT]:
+        ours = [parent.__name__ for parent, _ in _rules() if kind is parent]
+        if ours or kind in _REGISTERED:
+            raise InvalidArgument(
+                f"there is a rule for {kind.__name__} already; it is not replaced"
+            )
+        _REGISTERED[kind] = _Registered(rule, example)
+        return rule
+
+    return decorate
+
+
+def _registered_rule(module: nn.Module) -> type[Layer] | None:
+    for kind, found in _REGISTERED.items():
+        if isinstance(module, kind) and type(module).forward is kind.forward:
+            if not found.checked:
+                from sfumato.training.clipping.conformance import check_layer
+
+                found.checked = True  # also while it is tried, which asks for the rule again
+                try:
+                    check_layer(found.example)
+                except BaseException:
+                    found.checked = False
+                    raise
+            return found.rule
+    return None
 
 
 def rule_for(module: nn.Module) -> type[Layer] | None:
@@ -38,6 +91,9 @@ def rule_for(module: nn.Module) -> type[Layer] | None:
     for parent, rule in _rules():
         if isinstance(module, parent) and type(module).forward is parent.forward:
             return rule if _over_last_axis(module) else None
+    registered = _registered_rule(module)
+    if registered is not None:
+        return registered
     return RecordedVectors if is_elementwise(module) else None
 
 
@@ -57,7 +113,8 @@ def unsupported(parameters: Iterable[str]) -> UnsupportedLayer:
     """The error that names parameters nobody can clip."""
     return UnsupportedLayer(
         f"no per-example gradients for {', '.join(sorted(parameters))}; supported are {SUPPORTED}. "
-        "Replace the layer, or freeze it with requires_grad_(False); it would not be trained then"
+        "Replace the layer, register a rule for it (register_layer), or freeze it with "
+        "requires_grad_(False); it would not be trained then"
     )
 
 

@@ -94,6 +94,16 @@ class TiedSlot(Slot):
         used = (slot for slot in (self.matrix, self.table) if slot.used)
         return add_up(slot.weighted_sum(weights, records) for slot in used)
 
+    def inner_products(self, direction: Tensor, records: Records) -> Tensor:
+        """⟨E + H, D⟩ of each record, in double precision."""
+        used = (slot for slot in (self.matrix, self.table) if slot.used)
+        return add_up(slot.inner_products(direction, records) for slot in used)
+
+    def gradients(self, records: Records) -> Tensor:
+        """The gradient of each record, E + H."""
+        every = [slot.gradients(records) for slot in (self.matrix, self.table) if slot.used]
+        return every[0] if len(every) == 1 else every[0] + every[1]
+
     def extents(self) -> Tensor:
         """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
         parts = [slot.extents().double() for slot in (self.matrix, self.table) if slot.used]

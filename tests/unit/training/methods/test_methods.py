@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.core.errors import CannotResume, InvalidArgument
+from sfumato.core.errors import CannotResume, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.models.load import LoadedModel, load_model
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import fit
-from sfumato.training.methods import Method
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.promise import Misses, Protection
+from sfumato.training.methods.public_steps import PublicSteps
+from sfumato.training.methods.selective import PublicCourse
+from sfumato.training.methods.streams import selective_streams
 from sfumato.training.plan import Plan
-from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, Trained, train
-from sfumato.training.selective.promise import Misses
-from sfumato.training.selective.public_steps import PublicCourse, PublicSteps
-from sfumato.training.selective.streams import selective_streams
+from sfumato.training.run import Request, Run, train
+from sfumato.training.settings import Course, Privacy
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 TINY = {"embedding": 6, "hidden": 6, "context": 32}
@@ -56,14 +56,15 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 def request(method: str, **changes: Any) -> Request:
     """Ten tiny steps of a method."""
-    public = PublicCourse(epochs=2, batch_size=2, lead=1.0 if method == "twice" else 0.5)
-    policy = None if method in ("private", "plain") else digits()
-    epsilon = float("inf") if method in ("plain", "redacted") else 8.0
+    public: dict[str, object] = {"public_epochs": 2} if method in ("selective", "twice") else {}
+    chosen = build_method(method, public | ({"lead": 0.5} if method == "selective" else {}))
+    epsilon = 8.0 if chosen.adds_noise else float("inf")
     settings: dict[str, Any] = {
         "model": "lstm",
         "settings": dict(TINY),
         "privacy": Privacy(epsilon=epsilon, delta=1e-2, epochs=5, batch_sizes=(2,)),
-        "method": Method(method, policy, public if method in ("selective", "twice") else None),
+        "method": chosen,
+        "protection": Protection(digits()) if chosen.needs_policy else None,
         "course": Course(checkpoint_every=2),
         "seed": 5,
     }
@@ -188,7 +189,7 @@ def test_a_run_states_selective_privacy_and_names_its_policy(tmp_path: Path, met
 
 def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path) -> None:
     changed = [text.replace("12345", "999999999999").replace("42", "7") for text in TEXTS]
-    found: list[Trained] = [
+    found: list[Run] = [
         train(request("redacted"), documents(texts), RunFolder(tmp_path / str(place)))
         for place, texts in enumerate((TEXTS, changed))
     ]
@@ -199,10 +200,10 @@ def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path)
 
 def test_misses_are_stated_where_they_were_measured() -> None:
     plan = Plan.for_epsilon(epsilon=8, delta=1e-2, units=3, batch_size=1, epochs=4)
-    method = replace(request("selective").method, misses=Misses(3, 40))
-    said = method.promised(plan.guarantee()).sentence()
+    measured = Protection(digits(), misses=Misses(3, 40))
+    said = request("selective", protection=measured).promised(plan.guarantee()).sentence()
     assert "measured on labeled text: 3 of 40 spans missed" in said
-    assert "measured" not in request("selective").method.promised(plan.guarantee()).sentence()
+    assert "measured" not in request("selective").promised(plan.guarantee()).sentence()
 
 
 def test_twice_takes_all_public_steps_first(tmp_path: Path) -> None:
@@ -231,7 +232,7 @@ def test_a_killed_run_goes_on_with_both_streams(tmp_path: Path) -> None:
     trained = train(request("selective"), documents(), folder, resume=True)
     whole = train(request("selective"), documents(), RunFolder(tmp_path / "whole"))
     assert trained.guarantee == whole.guarantee
-    assert trained.folder.finished
+    assert trained.files.finished
 
 
 def test_another_method_is_not_resumed(tmp_path: Path) -> None:
@@ -241,18 +242,17 @@ def test_another_method_is_not_resumed(tmp_path: Path) -> None:
         train(request("twice"), documents(), folder, resume=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "policy", "public", "words"),
-    [
-        ("selective", False, True, "needs a policy"),
-        ("private", True, False, "no use for a policy"),
-        ("selective", True, False, "needs public steps"),
-        ("redacted", True, True, "has no public steps"),
-    ],
-)
-def test_half_a_method_is_refused(name: str, policy: bool, public: bool, words: str) -> None:
-    with pytest.raises(InvalidArgument, match=words):
-        Method(name, digits() if policy else None, PublicCourse() if public else None)
+def test_half_a_method_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="selective needs a policy"):
+        request("selective", protection=None)
+    with pytest.raises(InvalidArgument, match="private has no use for a policy"):
+        request("private", protection=Protection(digits()))
+    with pytest.raises(UnknownName, match="setting of redacted 'public_epochs'"):
+        build_method("redacted", {"public_epochs": 2})
+    with pytest.raises(InvalidArgument, match="twice takes all public steps first"):
+        build_method("twice", {"lead": "0.5"})
+    with pytest.raises(InvalidArgument, match="made already"):
+        build_method(build_method("twice"), {"lead": 1.0})
 
 
 def test_levels_and_classifiers_that_do_not_fit_are_refused() -> None:

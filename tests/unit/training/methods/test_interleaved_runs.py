@@ -11,18 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.main import app
-from sfumato.core.errors import CannotResume, InvalidArgument
+from sfumato.core.errors import CannotResume, InvalidArgument, UnknownName
 from sfumato.guarantees.guarantee import Notion
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.checkpoints import Checkpoint, StepsLost
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods import Method
-from sfumato.training.privacy import Privacy
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_steps import InterleavedRun
+from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.stretch_records import Step
 from sfumato.training.run import Request, train
-from sfumato.training.selective.interleaved_plan import Interleaving, Step
-from sfumato.training.selective.interleaved_steps import InterleavedRun
+from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "A line", "Room 9"]
@@ -35,7 +36,8 @@ def request(state: str = "noise", **changes: Any) -> Request:
         "settings": SETTINGS["lstm"],
         "tokenizer": tokenizer(),
         "privacy": Privacy(epsilon=8.0, delta=1e-2, epochs=3, batch_sizes=(2,)),
-        "method": Method("interleaved", policy, interleaving=Interleaving(state=state)),
+        "method": Interleaved(state=state),
+        "protection": Protection(policy),
         "course": Course(checkpoint_every=2),
         "seed": 5,
     }
@@ -65,9 +67,9 @@ def test_a_run_states_what_is_proven_and_the_paper_beside_it(tmp_path: Path, sta
     settings = json.loads((tmp_path / "run" / "config.json").read_bytes())["settings"]
     assert settings["method"] == "interleaved"
     assert settings["interleaving"]["state"] == state
-    assert charged_in(trained.folder) == trained.plan.steps
+    assert charged_in(trained.files) == trained.plan.steps
     assert (tmp_path / "run" / "results.jsonl").is_file()
-    assert not trained.folder.checkpoint.exists()
+    assert not trained.files.checkpoint.exists()
     again = train(request(state), documents(), RunFolder(tmp_path / "run"), resume=True)
     assert again.already_finished
     assert again.guarantee.epsilon == guarantee.epsilon
@@ -151,15 +153,12 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any]) -> None:
 
 
 def test_half_a_method_is_refused() -> None:
-    policy = combine_policies(["digits"], [], {})
-    with pytest.raises(InvalidArgument, match="needs to know what becomes of states"):
-        Method("interleaved", policy)
     with pytest.raises(InvalidArgument, match="needs a policy"):
-        Method("interleaved", interleaving=Interleaving())
-    with pytest.raises(InvalidArgument, match="no use for what becomes"):
-        Method("redacted", policy, interleaving=Interleaving())
+        request(protection=None)
+    with pytest.raises(UnknownName, match="setting of redacted 'state'"):
+        build_method("redacted", {"state": "reset"})
     with pytest.raises(InvalidArgument, match="state"):
-        Interleaving(state="kept")
+        Interleaved(state="kept")
 
 
 # --- the command ---------------------------------------------------------------------------------

@@ -16,9 +16,14 @@ from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
+from sfumato.training.methods.streams import (
+    inside,
+    make_redacted_records,
+    overlapping,
+    selective_streams,
+    split,
+)
 from sfumato.training.records import Cut, TokenRecords
-from sfumato.training.selective.splitting import inside, overlapping, split
-from sfumato.training.selective.streams import make_redacted_records, selective_streams
 
 CUT = Cut(context=16)
 TEXTS = [

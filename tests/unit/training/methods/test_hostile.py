@@ -24,19 +24,24 @@ from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
-from sfumato.training.course import Course
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods import Material, Method, private_places
+from sfumato.training.methods.base import (
+    TokenMaterial,
+    TrainingMethod,
+    build_method,
+    private_places,
+)
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved_steps import fit_interleaved
+from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.selective import PublicCourse, Selective
+from sfumato.training.methods.streams import selective_streams
+from sfumato.training.methods.stretch_records import stretch_records
 from sfumato.training.plan import Plan, PrivacyCaution
-from sfumato.training.privacy import Privacy
 from sfumato.training.records import Cut
 from sfumato.training.run import Request, train
-from sfumato.training.selective.interleaved import fit_interleaved
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.public_steps import PublicCourse
-from sfumato.training.selective.streams import selective_streams
-from sfumato.training.selective.stretch_records import stretch_records
-from sfumato.training.settings import Training
+from sfumato.training.settings import Course, Privacy, Training
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 TINY: dict[str, object] = {"embedding": 4, "hidden": 4, "context": 32}
@@ -55,18 +60,19 @@ def privacy(**changes: Any) -> Privacy:
     return Privacy(**(settings | changes))
 
 
-def method(name: str, policy: Policy | None = None) -> Method:
-    chosen = policy or Digits()
-    if name == "interleaved":
-        return Method(name, chosen, interleaving=Interleaving())
-    lead = 1.0 if name == "twice" else 0.5
-    return Method(name, chosen, PublicCourse(epochs=1, batch_size=2, lead=lead))
+def method(name: str) -> TrainingMethod:
+    lead = {"lead": 0.5} if name == "selective" else {}
+    return build_method(name, {} if name == "interleaved" else {"public_epochs": 1.0, **lead})
 
 
-def request(how: Method, **changes: Any) -> Request:
-    course = Course(checkpoint_every=1)
+def request(how: TrainingMethod, policy: Policy | None = None, **changes: Any) -> Request:
     return Request(
-        model="lstm", settings=dict(TINY), privacy=privacy(**changes), method=how, course=course
+        model="lstm",
+        settings=dict(TINY),
+        privacy=privacy(**changes),
+        method=how,
+        protection=Protection(policy or Digits()),
+        course=Course(checkpoint_every=1),
     )
 
 
@@ -100,7 +106,7 @@ def test_the_length_of_a_secret_never_decides_whether_its_document_counts(secret
     assert records.private.tolist() == [1, 1]
 
 
-def killed_early(how: Method, folder: RunFolder) -> None:
+def killed_early(how: TrainingMethod, policy: Policy, folder: RunFolder) -> None:
     class Killed(Exception):
         """As if the process had gone."""
 
@@ -111,7 +117,7 @@ def killed_early(how: Method, folder: RunFolder) -> None:
         return watch
 
     with pytest.raises(Killed):
-        train(request(how), documents(), folder, announce=killing)
+        train(request(how, policy), documents(), folder, announce=killing)
 
 
 @pytest.mark.parametrize("name", ["selective", "interleaved"])
@@ -119,10 +125,11 @@ def test_another_policy_of_the_same_name_is_not_resumed(tmp_path: Path, name: st
     """What was promised to be protected would be public text for the rest of the run."""
     folder = RunFolder(tmp_path / "run")
     first, other = parse_policy("regex:[0-9]+"), parse_policy("regex:Code|Ring|Room")
-    killed_early(method(name, first), folder)
+    killed_early(method(name), first, folder)
     with pytest.raises(CannotResume, match="private_places"):
-        train(request(method(name, other)), documents(), folder, resume=True)
-    assert train(request(method(name, first)), documents(), folder, resume=True).folder.finished
+        train(request(method(name), other), documents(), folder, resume=True)
+    again = train(request(method(name), first), documents(), folder, resume=True)
+    assert again.files.finished
 
 
 def test_what_tells_policies_apart_says_nothing_about_secrets() -> None:
@@ -133,7 +140,7 @@ def test_what_tells_policies_apart_says_nothing_about_secrets() -> None:
         given = documents(texts)
         streams = selective_streams(given, Digits(), model.tokenizer, Cut(context=8))
         turns = stretch_records(given, Digits(), model.tokenizer)
-        material = Material(streams.private, streams.public, streams.selected)
+        material = TokenMaterial(streams.private, streams.public, streams.selected)
         return [private_places(material), private_places(turns)]
 
     assert shown(TEXTS) == shown(changed)
@@ -147,7 +154,7 @@ def test_a_plan_for_other_documents_is_refused() -> None:
     made = stretch_records(documents(), Digits(), model.tokenizer)
     more = [*TEXTS[:4], "Room 9 and then 10 and then 11 and so on"]
     others = stretch_records(documents(more), Digits(), model.tokenizer)
-    plan = InterleavedPlan.of(made, privacy(), Interleaving())
+    plan = InterleavedPlan.of(made, privacy(), Interleaved())
     with pytest.raises(InvalidArgument, match="the records are others"):
         fit_interleaved(model, others, plan, randomness=Randomness.reproducible(1))
 
@@ -155,7 +162,7 @@ def test_a_plan_for_other_documents_is_refused() -> None:
 def test_a_large_delta_is_said_in_interleaved_training_too() -> None:
     records = stretch_records(documents(), Digits(), tiny().tokenizer)
     with pytest.warns(PrivacyCaution, match="1/n"):
-        InterleavedPlan.of(records, privacy(delta="1/n"), Interleaving())
+        InterleavedPlan.of(records, privacy(delta="1/n"), Interleaved())
 
 
 @pytest.mark.parametrize("name", ["selective", "twice", "interleaved"])
@@ -170,8 +177,8 @@ def test_more_steps_than_can_be_taken_are_refused(tmp_path: Path) -> None:
     records = stretch_records(documents(), Digits(), tiny().tokenizer)
     for epochs in (1e9, 1e308):
         with pytest.raises(InvalidArgument, match="more than can be planned"):
-            InterleavedPlan.of(records, privacy(epochs=epochs), Interleaving())
-    endless = Method("selective", Digits(), PublicCourse(epochs=1e300))
+            InterleavedPlan.of(records, privacy(epochs=epochs), Interleaved())
+    endless = Selective(public_epochs=1e300)
     with pytest.raises(InvalidArgument, match="more than can be planned"):
         train(request(endless), documents(), RunFolder(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
@@ -187,15 +194,15 @@ def promised(name: str, unit: str, policy: Policy | None = None) -> Guarantee:
     plan = Plan(
         units=9, stages=privacy().plan(9).stages, delta=1e-2, unit=unit, clipping=privacy().clipping
     )
-    return method(name, policy).promised(plan.guarantee())
+    return request(method(name), policy).promised(plan.guarantee())
 
 
 def test_a_selective_promise_leaves_out_no_gap_of_the_promise_below() -> None:
     """What several documents of one person show together is not covered by any method."""
     assert any("one person" in gap for gap in promised("selective", "example").uncovered)
     records = stretch_records(documents(), Digits(), tiny().tokenizer)
-    below = InterleavedPlan.of(records, privacy(), Interleaving()).guarantee()
-    stated = method("interleaved").promised(below)
+    below = InterleavedPlan.of(records, privacy(), Interleaved()).guarantee()
+    stated = request(method("interleaved")).promised(below)
     assert any("one person" in gap for gap in stated.uncovered)
 
 

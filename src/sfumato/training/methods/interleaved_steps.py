@@ -1,30 +1,38 @@
-"""One step of interleaved training: a plain update, a private one, and states that go on.
+"""Interleaved Selective-DPSGD: plain steps on public stretches, private ones on private stretches.
 
 Guarantee
-    A step releases the noisy sum of clipped gradients of its private stretches, and the noisy
-    clipped state of every document that goes on: Gaussian releases with the plan's noise
-    multiplier. A document contributes to the sum once and has one state released.
+    That of the plan, for all weights and all states that ever leave a private stretch. A step
+    releases the noisy sum of clipped gradients of its private stretches, and the noisy clipped
+    state of every document that goes on: Gaussian releases with the plan's noise multiplier. A
+    document contributes to the sum once and has one state released. Hidden and cell state, taken as
+    one vector, have a norm of at most C and get noise of standard deviation z·C in every
+    coordinate. A document whose private part is null has the state 0 before the noise, so its
+    release moves by at most C. ``reset`` releases no state at all.
 
 Why it holds
-    The public update is computed from public tokens, the weights so far and states that were
-    released: post-processing. What else is computed in a private stretch ends with it.
-
-The state of a recurrent network as it leaves a private stretch: clipped and noised, or reset.
-
-Guarantee
-    The released states of a step are Gaussian releases with noise multiplier z: the state of a
-    document, hidden and cell taken as one vector, has a norm of at most C and gets noise of
-    standard deviation z·C in every coordinate. A document whose private part is null has the state
-    0 before the noise, so its release moves by at most C. ``reset`` releases nothing at all.
-
-Why it holds
-    Hidden and cell state are shortened together, by one scale; taken one by one with the same C
-    each, they would be two releases. Every document has noise of its own: states are not summed,
-    and what is done with one of them later follows from its release.
+    A step takes one turn of several documents. *Public stretches*: an ordinary update, computed
+    from public tokens, the weights so far and states that were released; so it is post-processing.
+    *Private stretches*: each document's gradient over its own stretch, clipped, summed, noised. The
+    state that goes on from a private stretch is clipped and noised, or reset. Everything else that
+    is computed in a private stretch ends with it. Hidden and cell state are shortened together, by
+    one scale; taken one by one with the same C each, they would be two releases. Every document has
+    noise of its own: states are not summed, and what is done with one of them later follows from
+    its release. Steps are charged before their results are saved, and one that was charged is never
+    taken again.
 
 Care
-    The number of coordinates does not matter for privacy, but it does for use: the noise is z·C·√d
-    long and the state at most C. A small C keeps what the network reads next from being drowned.
+    A private stretch begins from the state that the public one before it leaves, under the weights
+    before that one's update: what is read is read once. Stretches longer than the context are read
+    in pieces, the state going from one to the next and gradients not; the pieces of a private
+    stretch are clipped as one, and no state between them is released.
+    The number of coordinates of a state does not matter for privacy, but it does for use: the noise
+    is z·C·√d long and the state at most C. A small C keeps what the network reads next from being
+    drowned.
+    Losses of private stretches are for the eyes of whoever owns them; they are written nowhere.
+
+Reference
+    Shi et al. 2022, "Selective differential privacy for language modeling" (algorithm 1). There a
+    batch is sampled and worked through to its end; here documents take turns (``stretch_records``).
 """
 
 from __future__ import annotations
@@ -32,36 +40,49 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 import torch
 from torch import Tensor
 
 from sfumato.accounting.events import computable_noise
-from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.accounting.ledger import Ledger
+from sfumato.core.errors import CannotResume, InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.architecture import draw_weights_from
 from sfumato.models.load import LoadedModel
 from sfumato.models.lstm_layer import State
 from sfumato.models.lstm_network import LstmForCausalLM
+from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.clipping.noise import add_noise
-from sfumato.training.course import Course
-from sfumato.training.failures import naming_nobody
-from sfumato.training.loop import DROPOUT, NOISE, Progress, clipper
-from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Step
-from sfumato.training.selective.stretch_records import (
+from sfumato.training.clipping.release import GaussianRelease, add_noise
+from sfumato.training.failures import naming_nobody, refuse_diverged
+from sfumato.training.folder import RunFolder
+from sfumato.training.loop import DROPOUT, NOISE, ORDER, Progress, WatchSteps
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.stretch_records import (
     Rows,
+    Step,
     StretchRecords,
     TokenRange,
+    all_steps,
     chunks,
     row_batches,
     states_behind,
 )
-from sfumato.training.steps import PrivateStep, make_private
+from sfumato.training.optimizers import (
+    make_optimizer,
+    put_back,
+    rate_factor,
+    set_rate,
+    tell_noise,
+)
+from sfumato.training.saving import saving
+from sfumato.training.settings import Course
+from sfumato.training.steps import PrivateStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,10 +160,10 @@ class InterleavedRun:
         rate = plan.interleaving.public_learning_rate or course.learning_rate
         # Nothing is to be known about noise where there is none.
         kind = "sgd" if course.optimizer == "sgd" else "adam"
-        step = make_private(
+        step = PrivateStep(
             network,
             make_optimizer(course.optimizer, network.parameters(), course.learning_rate),
-            clipper=clipper(plan.clipping),
+            release=GaussianRelease(plan.clipping.clipper()),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.batch_size,
             randomness=randomness.stream(NOISE),
@@ -211,6 +232,8 @@ class InterleavedRun:
         """
         if not stretches:
             return 0.0
+        # The noise of a step belongs to its number: no two steps may ever share it.
+        self.step.steps = step
         short = {one: it for one, it in stretches.items() if it[1] - it[0] <= self.context}
         total = 0.0
         for rows in row_batches(self.records, short, self._most_places):
@@ -224,8 +247,6 @@ class InterleavedRun:
                     (rows,) = row_batches(self.records, {member: piece}, self._most_places)
                     total += self._clip(rows, states, torch.tensor([end - begin]), None)
                     self._advance(rows, states)
-        # The noise of a step belongs to its number: no two steps may ever share it.
-        self.step.steps = step
         self.step.step()
         return total
 
@@ -288,9 +309,87 @@ class InterleavedRun:
         rate = plan.interleaving.public_learning_rate or course.learning_rate
         set_rate(self.public, rate * factor)
         if plan.private:
-            noise = plan.noise_multiplier * plan.clipping.norm / plan.batch_size
+            noise = self.step.release.deviation(plan.noise_multiplier) / plan.batch_size
             tell_noise(self.step.optimizer, noise**2)
 
     @property
     def _most_places(self) -> int:
         return max(self.course.tokens_at_once, self.context)
+
+
+def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defaults
+    model: LoadedModel,
+    records: StretchRecords,
+    plan: InterleavedPlan,
+    course: Course | None = None,
+    *,
+    randomness: Randomness | None = None,
+    folder: RunFolder | None = None,
+    watch: WatchSteps | None = None,
+) -> Guarantee:
+    """Train a recurrent model on documents in turns; the promise about the trained model."""
+    plan.require(records)
+    course, randomness = course or Course(), randomness or Randomness.secure()
+    run = InterleavedRun.begun(model, records, plan, course, randomness)
+    try:
+        with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
+            _resume(run, ledger, folder)
+            _train(run, ledger, folder, watch)
+    finally:
+        run.step.close()
+    guarantee = plan.guarantee()
+    return guarantee if randomness.for_release else guarantee.reproducible()
+
+
+def _train(
+    run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None, watch: WatchSteps | None
+) -> None:
+    plan = run.plan
+    first = ledger.charged if ledger else 0
+    saved = ledger.saved if ledger else plan.start(run.randomness.stream(ORDER))
+    if "order" not in saved:
+        raise CannotResume("the order of the documents was not saved; start a new run")
+    turns = run.records.turns
+    steps = all_steps(turns, plan.batch_size, plan.epochs, saved["order"], first=first)
+    with saving(run.course.checkpoint_every, plan.steps, kept=ledger is not None) as now:
+        for step in steps:
+            now.unsaved += 1
+            with paid_if_undefined(ledger, now.unsaved):
+                done = run.take(step)
+                due = now.due(step.step)
+                if due:
+                    refuse_diverged(run.network)
+            if due:
+                if ledger:
+                    _save(run, ledger, folder, now.unsaved)
+                now.saved()
+            if watch:
+                watch(done)
+            now.stop_if_asked()
+
+
+def _save(run: InterleavedRun, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
+    # First paid, then saved: what a kill between the two loses is paid for and not used.
+    charged = ledger.charge(steps)
+    if folder is not None:
+        kept = Checkpoint.of(charged, run.network, run.step.optimizer, run.plan.clipping.norm)
+        # Waiting states have their noise already.
+        more = {"public": run.public.state_dict(), "waiting": run.waiting}
+        replace(kept, between=more).save(folder.checkpoint)
+
+
+def _resume(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None) -> None:
+    checkpoint = last_checkpoint(folder, ledger)
+    if checkpoint is None or ledger is None:
+        return
+    checkpoint.restore(run.network, run.step.optimizer)
+    public, waiting = (checkpoint.between.get(name) for name in ("public", "waiting"))
+    if (
+        not isinstance(public, dict)
+        or not run.may_wait(waiting)
+        or not put_back(run.public, public)
+    ):
+        raise CannotResume("the checkpoint belongs to another method; start a new run")
+    # Where steps were lost, their states are: documents in the middle go on from zero.
+    if checkpoint.steps == ledger.charged:
+        run.waiting = dict(waiting)

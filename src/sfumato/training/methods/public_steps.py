@@ -13,67 +13,21 @@ Why it holds
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import CannotResume
 from sfumato.core.randomness import Randomness
 from sfumato.models.architecture import draw_weights_from
 from sfumato.models.load import LoadedModel
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.course import Course
+from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.optimizers import make_optimizer, put_back
 from sfumato.training.records import TokenRecords
-from sfumato.training.stages import countable
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublicCourse:
-    """How much public training there is, and when.
-
-    ``lead`` is the share of public steps taken before the first private one; the rest are spread
-    evenly between the private ones, the last of them before the last private step.
-    """
-
-    epochs: float = 3.0
-    batch_size: int = 64
-    learning_rate: float = 1e-3
-    lead: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.epochs:
-            positive("public epochs", self.epochs)
-        at_least("public batch size", self.batch_size, 1)
-        positive("public learning rate", self.learning_rate)
-        between("lead", self.lead, 0.0, 1.0)
-
-    def as_dict(self) -> dict[str, float]:
-        """For a run's settings."""
-        return asdict(self)
-
-    def steps(self, records: int) -> int:
-        """All public steps."""
-        wanted = self.epochs * records / min(self.batch_size, records)
-        countable(wanted)
-        return round(wanted)
-
-    def before(self, step: int, of: int, records: int) -> int:
-        """How many public steps are taken in all before private step ``step`` (from 0).
-
-        >>> course = PublicCourse(epochs=1, batch_size=10, lead=0.5)
-        >>> [course.before(step, 4, 100) for step in range(4)]
-        [5, 7, 8, 10]
-        """
-        whole = self.steps(records)
-        first = round(self.lead * whole)
-        if step == of - 1:
-            return whole  # there is no later one to wait for, even if it is the only one
-        return first + round((whole - first) * step / (of - 1))
+from sfumato.training.settings import Course
 
 
 class PublicSteps:

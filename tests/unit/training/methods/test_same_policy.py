@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from sfumato.cli.training_options import with_key
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.keys import Key
 from sfumato.guarantees.guarantee import Guarantee, Notion
@@ -24,13 +23,12 @@ from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods import Method
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.promise import LINK_LEAK, Protection
+from sfumato.training.methods.selective import Selective
 from sfumato.training.plan import Plan
-from sfumato.training.privacy import Privacy
 from sfumato.training.run import Request, train
-from sfumato.training.selective.interleaved_plan import Interleaving
-from sfumato.training.selective.promise import LINK_LEAK
-from sfumato.training.selective.public_steps import PublicCourse
+from sfumato.training.settings import Privacy
 from unit.training.runs import tokenizer
 
 KEY = Key(b"a key of at least sixteen bytes", "file")
@@ -57,10 +55,7 @@ def plan() -> Plan:
 
 
 def promised(policy: Policy, name: str = "selective", key: Key | None = None) -> Guarantee:
-    public = PublicCourse() if name in ("selective", "twice") else None
-    turns = Interleaving() if name == "interleaved" else None
-    method = Method(name, policy, public, turns, policy_key=key)
-    return method.promised(plan().guarantee())
+    return build_method(name).promise(plan().guarantee(), Protection(policy, key=key))
 
 
 def written(guarantee: Guarantee) -> Guarantee:
@@ -185,7 +180,8 @@ def test_run_folders_hold_what_tells_policies_apart(tmp_path: Path) -> None:
             settings={"embedding": 4, "hidden": 4, "context": 32},
             tokenizer=tokenizer(),
             privacy=PRIVACY,
-            method=Method("selective", policy, PublicCourse(epochs=1, batch_size=2)),
+            method=Selective(public_epochs=1),
+            protection=Protection(policy),
             seed=5,
         )
         trained = train(request, [Document(text) for text in texts], folder)
@@ -201,7 +197,8 @@ def test_run_folders_hold_what_tells_policies_apart(tmp_path: Path) -> None:
 def test_a_key_is_read_from_its_file_and_needs_a_policy(tmp_path: Path) -> None:
     path = tmp_path / "policy.key"
     path.write_bytes(KEY.secret)
-    method = with_key(Method("selective", ADA, PublicCourse()), path)
-    assert method.promised(plan().guarantee()).policy == promised(ADA, key=KEY).policy
-    with pytest.raises(InvalidArgument, match="give --policy, too"):
-        with_key(Method("private"), path)
+    found = Protection.of(ADA, key=path)
+    assert found is not None
+    assert found.selective(plan().guarantee()).policy == promised(ADA, key=KEY).policy
+    with pytest.raises(InvalidArgument, match="give `policy=NAME`, too"):
+        Protection.of(None, key=path)

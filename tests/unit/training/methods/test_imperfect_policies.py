@@ -14,13 +14,13 @@ from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods import Method
-from sfumato.training.privacy import Privacy
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.redacted import Redacted
+from sfumato.training.methods.streams import selective_streams
 from sfumato.training.records import Cut
 from sfumato.training.run import Request, train
-from sfumato.training.selective.interleaved_plan import Interleaving
-from sfumato.training.selective.public_steps import PublicCourse
-from sfumato.training.selective.streams import selective_streams
+from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, same, small_model, tokenizer, weights
 
 EXCEPT = r"regex:My ID is \d+"
@@ -52,7 +52,8 @@ def redacted(secret: str, folder: Path, *, missing: bool) -> dict[str, torch.Ten
         settings=SETTINGS["lstm"],
         tokenizer=tokenizer(),
         privacy=Privacy(epsilon=float("inf"), epochs=2, batch_sizes=(2,)),
-        method=Method("redacted", policy(missing=missing)),
+        method=Redacted(),
+        protection=Protection(policy(missing=missing)),
         seed=5,
     )
     return weights(train(request, notes(secret), RunFolder(folder)).model)
@@ -104,12 +105,8 @@ def test_the_promise_is_about_what_this_policy_finds(tmp_path: Path, method: str
             epsilon=float("inf") if method == "redacted" else 8.0,
             delta=1e-2, epochs=1, batch_sizes=(2,),
         ),
-        method=Method(
-            method,
-            policy(missing=True),
-            PublicCourse(epochs=1, batch_size=2) if method == "selective" else None,
-            Interleaving() if method == "interleaved" else None,
-        ),
+        method=build_method(method),
+        protection=Protection(policy(missing=True)),
     )  # fmt: skip
     sentence = train(request, notes("777"), RunFolder(tmp_path / "run")).guarantee.sentence()
     assert "what the policy digits − regex does not find" in sentence

@@ -22,22 +22,21 @@ from sfumato.models.lstm_network import LstmForCausalLM
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
-from sfumato.training.bounds import Clipping
 from sfumato.training.clipping import row_checks
-from sfumato.training.clipping.clippers import Flat
+from sfumato.training.clipping.clippers import Clipping, Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.course import Course
 from sfumato.training.loop import NOISE
-from sfumato.training.privacy import Privacy
-from sfumato.training.records import Cut, make_language_records
-from sfumato.training.selective.interleaved_plan import (
-    InterleavedPlan,
-    Interleaving,
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved_steps import InterleavedRun, StateRelease
+from sfumato.training.methods.stretch_records import (
     Step,
+    StretchRecords,
     all_steps,
+    stretch_records,
 )
-from sfumato.training.selective.interleaved_steps import InterleavedRun, StateRelease
-from sfumato.training.selective.stretch_records import StretchRecords, stretch_records
+from sfumato.training.records import Cut, make_language_records
+from sfumato.training.settings import Course, Privacy
 from sfumato.training.steps import PrivateStep, make_private
 from unit.training.runs import same, small_model, tokenizer, weights
 
@@ -54,7 +53,7 @@ def plan_for(records: StretchRecords, noise: float = 0.0, state: str = "noise") 
     privacy = Privacy(
         epsilon=8.0, delta=1e-2, epochs=2, batch_sizes=(BATCH,), clipping=Clipping(norm=NORM)
     )
-    plan = InterleavedPlan.of(records, privacy, Interleaving(state=state, state_clip_norm=0.1))
+    plan = InterleavedPlan.of(records, privacy, Interleaved(state=state, state_clip_norm=0.1))
     return replace(plan, noise_multiplier=noise)
 
 
@@ -72,9 +71,9 @@ def begun(
     return InterleavedRun.begun(model, records, plan, course, Randomness.reproducible(3))
 
 
-def still(norm: float) -> Interleaving:
+def still(norm: float) -> Interleaved:
     """Public updates that move nothing."""
-    return Interleaving(state_clip_norm=norm, public_learning_rate=1e-30)
+    return Interleaved(state_clip_norm=norm, public_learning_rate=1e-30)
 
 
 def first_turns(records: StretchRecords, step: int = 0) -> Step:
@@ -280,7 +279,7 @@ def after_an_epoch(texts: list[str], state: str) -> dict[str, Tensor]:
     model = small_model(settings={"context": 64})
     run = begun(records, model=model, state=state)
     run.course = replace(run.course, learning_rate=1e-30)
-    interleaving = Interleaving(state=state, state_clip_norm=0.1, public_learning_rate=RATE)
+    interleaving = Interleaved(state=state, state_clip_norm=0.1, public_learning_rate=RATE)
     run.plan = replace(run.plan, interleaving=interleaving)
     for step in all_steps(records.turns, BATCH, 1, key=1):
         run.take(step)

@@ -1,4 +1,4 @@
-"""Documents as stretches: public and private ones in turn, each tokenized by itself.
+"""Documents as stretches: public and private ones in turn, and who takes which turn when.
 
 A place is where a token is read and the next one predicted. It is private if either of the two
 tokens is. The places of a document are cut into *turns*: a public stretch, which may be empty, and
@@ -14,16 +14,29 @@ Why it holds
     and a private stretch has one token at least, whatever stands in it. Nothing is cut at a number
     of tokens counted over private ones. Documents do not share a row.
 
+Full batches of turns
+    A step takes one turn of each of up to ``batch_size`` documents. Documents have different
+    numbers of turns. Were a batch of documents worked through until its longest one is done, most
+    steps would serve a few documents only, at the price of a full one; so a document that is done
+    makes room for the next. In every epoch each document takes all its turns, in reading order,
+    and at most one in a step. So a record contributes to as many private sums per epoch as it has
+    private stretches, once to each. The steps of an epoch are as few as can be, and their number is
+    the same for every order.
+
+Why every turn is taken once
+    The turns of all documents are laid end to end, in the epoch's order, and the line is cut into
+    lanes of equal length, of which step t takes what stands at t (McNaughton 1959). A lane is at
+    least as long as a document has turns, so a document that is cut in two never meets itself. The
+    order is drawn without looking at private text, and lengths are counted in turns, which are
+    public: nothing rests on the order being secret.
+
 Care
     One space before a private stretch is counted into it: subword tokenizers join a space to the
     word behind it, and a model would else learn to read numbers that never occur in ordinary text.
-
-Stretches as physical batches: padded rows of a bounded number of places.
-
-Care
-    Shapes follow from the lengths of private stretches; do not log them. The order of rows within a
-    step means nothing, since they are summed; so they are grouped by length, and little is wasted
-    on padding. Rows are padded on the right, so the state behind a row is that at its own length.
+    The shapes of physical batches follow from the lengths of private stretches; do not log them.
+    The order of rows within a step means nothing, since they are summed; so they are grouped by
+    length, and little is wasted on padding. Rows are padded on the right, so the state behind a row
+    is that at its own length.
 """
 
 from __future__ import annotations
@@ -38,13 +51,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfumato.core.errors import BadInput
+from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import State, run
 from sfumato.models.lstm_network import LstmForCausalLM
 from sfumato.models.tokenizer import Tokenizer, Tokens
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.training.clipping.losses import IGNORED
-from sfumato.training.selective.splitting import Split, split_each
+from sfumato.training.methods.streams import Split, split_each
 
 _DOCUMENTS_AT_A_TIME = 512
 
@@ -116,14 +130,19 @@ class StretchRecords:
         """A turn of a document."""
         return Turn(*self.cuts[self.first[document] + number].tolist())
 
-    def summary(self) -> str:
-        """In one line, for the owner of the documents."""
+    def lines(self) -> tuple[str, ...]:
+        """What it is, for the owner of the documents."""
         secret = int((self.private > 0).sum())
         empty = f", {self.without_text:,} without text" if self.without_text else ""
         return (
             f"{len(self):,} documents, {secret:,} with something private{empty}; "
-            f"{self.selected:.1%} of all places are private"
+            f"{self.selected:.1%} of all places are private",
         )
+
+    def public_bits(self) -> Sequence[NDArray[np.generic]]:
+        """How much public text stands before each private stretch."""
+        private = (self.cuts[:, 2] > self.cuts[:, 1]).astype(np.int64)
+        return self.first, self.cuts[:, 1] - self.cuts[:, 0], private
 
 
 def stretch_records(
@@ -225,6 +244,66 @@ def _join(
             tokens.insert(place, np.array([edge], dtype=kind))
             bits.insert(place, np.array([False]))
     return np.concatenate(tokens), np.concatenate(bits)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The documents that take a turn, and which one; ``step`` counts from 0 over all epochs."""
+
+    step: int
+    documents: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
+def steps_per_epoch(turns: NDArray[np.int64], batch_size: int) -> int:
+    """As few as can be: enough for all turns, and for the document with the most of them.
+
+    >>> steps_per_epoch(np.array([1, 1, 5, 2]), 2), steps_per_epoch(np.array([1, 7]), 2)
+    (5, 7)
+    """
+    return max(int(turns.max()), -(-int(turns.sum()) // batch_size))
+
+
+def epoch(
+    turns: NDArray[np.int64], batch_size: int, order: NDArray[np.intp]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For every step of an epoch the documents that take a turn, and which turn it is."""
+    length = steps_per_epoch(turns, batch_size)
+    counts = turns[order]
+    owner = np.repeat(order, counts).astype(np.int64)
+    begin = np.repeat(np.cumsum(counts) - counts, counts)
+    place = np.arange(len(owner))
+    # A document that is cut by the end of a lane goes on at the beginning of the next one, which is
+    # earlier: those are its first turns.
+    edge = (place // length) * length
+    ahead = np.repeat(
+        _beyond(begin_of=np.cumsum(counts) - counts, counts=counts, length=length), counts
+    )
+    numbers = np.where(edge > begin, place - edge, place - begin + ahead)
+    for step in range(length):
+        yield owner[step::length], numbers[step::length]
+
+
+def all_steps(
+    turns: NDArray[np.int64], batch_size: int, epochs: int, key: int, *, first: int = 0
+) -> Iterator[Step]:
+    """The steps from ``first`` on, in orders that follow from ``key``."""
+    length, orders = steps_per_epoch(turns, batch_size), Randomness.reproducible(key)
+    for number in range(first // length, epochs):
+        order = orders.stream(number).uniform(len(turns)).argsort(kind="stable")
+        for place, (documents, numbers) in enumerate(epoch(turns, batch_size, order)):
+            step = number * length + place
+            if step >= first:
+                yield Step(step, documents, numbers)
+
+
+def _beyond(
+    *, begin_of: NDArray[np.int64], counts: NDArray[np.int64], length: int
+) -> NDArray[np.int64]:
+    """How many turns of each document stand in the lane behind the one in which it begins."""
+    end_of_lane = (begin_of // length + 1) * length
+    beyond: NDArray[np.int64] = np.maximum(0, begin_of + counts - end_of_lane)
+    return beyond
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,14 @@ from sfumato.core.errors import BadInput
 from sfumato.models.bpe import default_tokenizer
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
-from sfumato.training.selective.interleaved_plan import all_steps, epoch, steps_per_epoch
-from sfumato.training.selective.stretch_records import StretchRecords, stretch_records, turns_of
+from sfumato.training.methods.stretch_records import (
+    StretchRecords,
+    all_steps,
+    epoch,
+    steps_per_epoch,
+    stretch_records,
+    turns_of,
+)
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "", "Room 9"]
 

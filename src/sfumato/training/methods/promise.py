@@ -19,9 +19,12 @@ Reference
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.keys import Key
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.mechanisms.selective import EXPERIMENT_LEAK
 from sfumato.policies.identity import is_keyed, policy_code
 from sfumato.policies.policy import Policy
 
@@ -61,13 +64,66 @@ def not_found(policy: str, misses: Misses | None) -> str:
     return MISSED.format(policy=policy) + ("" if misses is None else str(misses))
 
 
-def under(guarantee: Guarantee, policy: Policy, key: Key | None = None) -> Guarantee:
-    """The promise with what tells its policy apart; a policy that cannot say is known in memory."""
-    code = policy_code(policy, key)
-    if not code:
-        return replace(guarantee, about=(*guarantee.about, policy))
-    stated = replace(guarantee, policy=code)
-    return stated.leaking(LINK_LEAK) if is_keyed(code) else stated
+@dataclass(frozen=True, eq=False)
+class Protection:
+    """A policy that decides what is private, and what is known of it.
+
+    ``misses`` is what it was seen to miss on labeled text. Under ``key`` guarantees of several
+    processes can be told to be about the same policy (``policies.identity``).
+    """
+
+    policy: Policy
+    misses: Misses | None = None
+    key: Key | None = None
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy | None,
+        *,
+        key: str | Path | None = None,
+        gold: str | Path | None = None,
+    ) -> Protection | None:
+        """A policy with the key in a file, and measured on a file of labeled text."""
+        if policy is None:
+            for name, given in (("policy_key", key), ("gold", gold)):
+                if given is not None:
+                    raise InvalidArgument(
+                        f"`{name}=FILE` says more about a policy; give `policy=NAME`, too"
+                    )
+            return None
+        found = cls(policy, key=None if key is None else Key.from_file(Path(key)))
+        return found if gold is None else found.measured_on(Path(gold))
+
+    def measured_on(self, gold: Path) -> Protection:
+        """With what the policy misses on labeled text."""
+        from sfumato.corpora.labeled import read_labeled
+        from sfumato.policies.scoring import compare_with_gold
+
+        recall = compare_with_gold(self.policy, read_labeled(gold)).overall_recall
+        if not recall.gold:
+            raise BadInput(f"{gold} has no labeled span to measure the policy on")
+        return replace(self, misses=Misses(recall.gold - recall.found, recall.gold))
+
+    def selective(self, guarantee: Guarantee) -> Guarantee:
+        """The promise of the private stream, as one about what the policy finds."""
+        return self._known(promise_selective(guarantee, self.policy.name, self.misses))
+
+    def redacted(self, guarantee: Guarantee) -> Guarantee:
+        """No promise, with what is visible and what is not covered."""
+        return self._known(promise_redacted(guarantee, self.policy.name, self.misses))
+
+    def _known(self, guarantee: Guarantee) -> Guarantee:
+        """With what tells the policy apart; a policy that cannot say is known in memory."""
+        code = policy_code(self.policy, self.key)
+        if not code:
+            stated = replace(guarantee, about=(*guarantee.about, self.policy))
+        else:
+            stated = replace(guarantee, policy=code)
+            stated = stated.leaking(LINK_LEAK) if is_keyed(code) else stated
+        if getattr(self.policy, "for_release", True):
+            return stated
+        return replace(stated.leaking(EXPERIMENT_LEAK), for_release=False)
 
 
 def promise_selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:

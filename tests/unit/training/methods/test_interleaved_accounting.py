@@ -11,11 +11,11 @@ from scipy import stats
 
 from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.bounds import Clipping
-from sfumato.training.privacy import Privacy
-from sfumato.training.selective.interleaved_accounting import Visits, paper_epsilon
-from sfumato.training.selective.interleaved_plan import InterleavedPlan, Interleaving
-from sfumato.training.selective.stretch_records import StretchRecords
+from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.interleaved_plan import InterleavedPlan, Visits, paper_epsilon
+from sfumato.training.methods.stretch_records import StretchRecords
+from sfumato.training.settings import Privacy
 
 DELTA = 8e-5
 
@@ -133,14 +133,14 @@ def test_a_plan_pays_for_the_document_with_most_stretches() -> None:
     found = records([0, 1, 4, 2, 0, 1])
     assert found.private.tolist() == [0, 1, 4, 2, 0, 1]
     privacy = Privacy(epsilon=6.0, delta=1e-3, epochs=3, batch_sizes=(2,))
-    plan = InterleavedPlan.of(found, privacy, Interleaving())
+    plan = InterleavedPlan.of(found, privacy, Interleaved())
     assert (plan.documents, plan.units, plan.stretches) == (6, 4, 4)
     assert plan.steps == 3 * 7
     assert 5.99 < plan.epsilon() <= 6.0
     assert plan.epsilon() == Visits(epochs=3, stretches=4).epsilon(
         plan.noise_multiplier, delta=1e-3
     )
-    reset = InterleavedPlan.of(found, privacy, Interleaving(state="reset"))
+    reset = InterleavedPlan.of(found, privacy, Interleaved(state="reset"))
     assert plan.noise_multiplier == pytest.approx(math.sqrt(2) * reset.noise_multiplier, rel=1e-4)
     # An epoch that has begun counts in full.
     assert plan.epsilon(1) == plan.epsilon(7) < plan.epsilon(8) < plan.epsilon()
@@ -162,4 +162,4 @@ def test_what_is_not_accounted_for_is_refused(changes: dict[str, object], words:
     settings: dict[str, object] = {"epsilon": 6.0, "delta": 1e-3, "batch_sizes": (2,)}
     privacy = Privacy(**(settings | changes))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match=words):
-        InterleavedPlan.of(records([1, 2, 0]), privacy, Interleaving())
+        InterleavedPlan.of(records([1, 2, 0]), privacy, Interleaved())

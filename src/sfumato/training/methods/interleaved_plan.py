@@ -1,121 +1,132 @@
-"""A plan for interleaved training: everything that decides its privacy.
+"""A plan for interleaved training: everything that decides its privacy, and what it costs.
 
 Guarantee
     (F, ε, δ)-selective DP for zero-out neighbors: two corpora with the same public tokens and the
     same policy bits, of which one has the private part of one document replaced by null. It covers
-    all weights and all released states together. ``interleaved_accounting`` says why.
+    all weights and all released states together.
+
+What it costs
+    E epochs of at most K private stretches per record are together one Gaussian release with shift
+    μ = (s/σ)·√(E·K·(1 + r)), σ being the noise multiplier of gradients and states alike; s = 1 for
+    zero-out neighbors (a record's private part is null in one corpus: gradient 0, state 0), s = 2
+    for replacement (its private part is another one); r = 0 if states are reset, 1 if hidden and
+    cell state are clipped together, 2 if each has the bound for itself.
+
+Why it holds
+    Fix who is in which step: that is public, see below. In an epoch a record adds to at most K sums
+    of clipped gradients and has at most K states released; each moves by at most s·C against noise
+    of σ·C. All else is computed from what was released and from public text. Releases that may
+    depend on those before them compose as Gaussians do: shifts add up in squares.
+
+Why sampling gains nothing
+    The public stretches of the very same documents take a plain step, without noise. Whoever sees
+    the weights before and after can tell whose public text it was, so a batch is no secret.
+
+As in the paper
+    Shi et al. 2022 count Poisson-sampled gradients alone: no state, and a secret batch. That level
+    is stated beside ours for comparison; it is not proven, and it does not hold.
 
 Care
     K, the most private stretches of any document, decides the noise, and follows from the policy's
     bits, which are public by definition. One document with many stretches makes all others pay.
 
-Who takes which turn when: full batches of stretches, each document once per epoch.
-
-A step takes one turn of each of up to ``batch_size`` documents. Documents have different numbers of
-turns. Were a batch of documents worked through until its longest one is done, most steps would
-serve a few documents only, at the price of a full one; so a document that is done makes room for
-the next.
-
-Guarantee
-    In every epoch each document takes all its turns, in reading order, and at most one in a step.
-    So a record contributes to as many private sums per epoch as it has private stretches, once to
-    each. The steps of an epoch are as few as can be, and their number is the same for every order.
-
-Why it holds
-    The turns of all documents are laid end to end, in the epoch's order, and the line is cut into
-    lanes of equal length, of which step t takes what stands at t (McNaughton 1959). A lane is at
-    least as long as a document has turns, so a document that is cut in two never meets itself. The
-    order is drawn without looking at private text, and lengths are counted in turns, which are
-    public: nothing rests on the order being secret.
+Reference
+    Dong, Roth and Su 2022, "Gaussian differential privacy" (corollary 3.3).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.delta import caution, resolve_delta
-from sfumato.core.checks import at_least, between, one_of, positive
+from sfumato.accounting.events import SampledGaussian, computable_noise
+from sfumato.accounting.gaussian import gaussian_epsilon
+from sfumato.accounting.solving import least, round_up
+from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
-from sfumato.training.bounds import COMPUTABLE_NORM, Clipping
+from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.methods.interleaved import Interleaved
+from sfumato.training.methods.stretch_records import StretchRecords, steps_per_epoch
 from sfumato.training.plan import PrivacyCaution, check_record
-from sfumato.training.privacy import Privacy
-from sfumato.training.sampling import Sampling, Shuffled
-from sfumato.training.selective.interleaved_accounting import Visits, paper_epsilon
-from sfumato.training.selective.stretch_records import StretchRecords
+from sfumato.training.sampling import Shuffled
+from sfumato.training.settings import Privacy
 from sfumato.training.stages import countable
 
-
-@dataclass(frozen=True)
-class Step:
-    """The documents that take a turn, and which one; ``step`` counts from 0 over all epochs."""
-
-    step: int
-    documents: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+# By how much noise multipliers a record's contribution may move between neighbors.
+MOVES = {"zero-out": 1.0, "replacement": 2.0}
+# How many releases of full weight a state is, beside the gradient of its stretch.
+RELEASES = {"reset": 0, "noise": 1, "separate": 2}
 
 
-def steps_per_epoch(turns: NDArray[np.int64], batch_size: int) -> int:
-    """As few as can be: enough for all turns, and for the document with the most of them.
+@dataclass(frozen=True, kw_only=True)
+class Visits:
+    """How often a record is used: ``epochs`` times, in up to ``stretches`` private stretches.
 
-    >>> steps_per_epoch(np.array([1, 1, 5, 2]), 2), steps_per_epoch(np.array([1, 7]), 2)
-    (5, 7)
+    >>> visits = Visits(epochs=50, stretches=1, state="noise")
+    >>> round(visits.epsilon(0.5, delta=8e-5)), round(visits.noise_for(4.91, delta=8e-5), 1)
+    (275, 8.2)
     """
-    return max(int(turns.max()), -(-int(turns.sum()) // batch_size))
+
+    epochs: int
+    stretches: int
+    state: str = "noise"
+    neighbors: str = "zero-out"
+
+    def __post_init__(self) -> None:
+        at_least("epochs", self.epochs, 0, None)
+        at_least("stretches", self.stretches, 1)
+        one_of("state", self.state, RELEASES)
+        one_of("neighbors", self.neighbors, MOVES)
+
+    @property
+    def releases(self) -> int:
+        """How many Gaussian releases a record takes part in, at most."""
+        return self.epochs * self.stretches * (1 + RELEASES[self.state])
+
+    def shift(self, noise_multiplier: float) -> float:
+        """μ of the one Gaussian release that all of them are together."""
+        if not self.releases:
+            return 0.0
+        if not computable_noise("noise_multiplier", noise_multiplier):
+            return math.inf
+        return MOVES[self.neighbors] / noise_multiplier * math.sqrt(self.releases)
+
+    def epsilon(self, noise_multiplier: float, *, delta: float) -> float:
+        """The proven level; infinite without noise."""
+        return gaussian_epsilon(self.shift(noise_multiplier), delta)
+
+    def noise_for(self, epsilon: float, *, delta: float) -> float:
+        """The least noise multiplier that keeps a level; infinity needs none."""
+        if epsilon == math.inf:
+            return 0.0
+        positive("epsilon", epsilon)
+        found = least(
+            lambda noise: self.epsilon(noise, delta=delta), epsilon, math.sqrt(self.releases)
+        )
+        if not 0 < found < math.inf:
+            raise InvalidArgument(f"epsilon={epsilon:g} cannot be planned for; take another level")
+        return round_up(found)
 
 
-def epoch(
-    turns: NDArray[np.int64], batch_size: int, order: NDArray[np.intp]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """For every step of an epoch the documents that take a turn, and which turn it is."""
-    length = steps_per_epoch(turns, batch_size)
-    counts = turns[order]
-    owner = np.repeat(order, counts).astype(np.int64)
-    begin = np.repeat(np.cumsum(counts) - counts, counts)
-    place = np.arange(len(owner))
-    # A document that is cut by the end of a lane goes on at the beginning of the next one, which is
-    # earlier: those are its first turns.
-    edge = (place // length) * length
-    ahead = np.repeat(
-        _beyond(begin_of=np.cumsum(counts) - counts, counts=counts, length=length), counts
-    )
-    numbers = np.where(edge > begin, place - edge, place - begin + ahead)
-    for step in range(length):
-        yield owner[step::length], numbers[step::length]
+def paper_epsilon(*, noise_multiplier: float, rate: float, updates: int, delta: float) -> float:
+    """The level that the paper would state for these private updates; it is not proven.
+
+    Rényi divergences of Poisson-sampled gradients, as its moments accountant adds them up.
+    """
+    if not noise_multiplier:
+        return math.inf
+    event = SampledGaussian(noise_multiplier=noise_multiplier, rate=min(1.0, rate), count=updates)
+    return compute_spending([event], "rdp").epsilon(delta)
 
 
-def all_steps(
-    turns: NDArray[np.int64], batch_size: int, epochs: int, key: int, *, first: int = 0
-) -> Iterator[Step]:
-    """The steps from ``first`` on, in orders that follow from ``key``."""
-    length, orders = steps_per_epoch(turns, batch_size), Randomness.reproducible(key)
-    for number in range(first // length, epochs):
-        order = orders.stream(number).uniform(len(turns)).argsort(kind="stable")
-        for place, (documents, numbers) in enumerate(epoch(turns, batch_size, order)):
-            step = number * length + place
-            if step >= first:
-                yield Step(step, documents, numbers)
-
-
-def _beyond(
-    *, begin_of: NDArray[np.int64], counts: NDArray[np.int64], length: int
-) -> NDArray[np.int64]:
-    """How many turns of each document stand in the lane behind the one in which it begins."""
-    end_of_lane = (begin_of // length + 1) * length
-    beyond: NDArray[np.int64] = np.maximum(0, begin_of + counts - end_of_lane)
-    return beyond
-
-
-STATES = ("noise", "reset")
 _SCOPE = "{what}, over {epochs} with at most {stretches} per document"
 _WHAT = {
     "noise": "the weights of the model after every step and every state that left a private "
@@ -130,29 +141,6 @@ _NOT_PROVEN = {
     "are passed on are left out, and the public steps show who is in a batch",
     "reset": "not proven: it counts on secret batches, and the public steps show who is in a batch",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interleaving:
-    """What becomes of a state that leaves a private stretch, and the step size on public ones.
-
-    Without ``public_learning_rate`` public steps are as large as private ones.
-    """
-
-    state: str = "noise"
-    state_clip_norm: float = 0.01
-    public_learning_rate: float | None = None
-
-    def __post_init__(self) -> None:
-        one_of("state", self.state, STATES)
-        norm = positive("state_clip_norm", self.state_clip_norm)
-        between("state_clip_norm", norm, *COMPUTABLE_NORM)
-        if self.public_learning_rate is not None:
-            positive("public learning rate", self.public_learning_rate)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For a run's settings."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +163,7 @@ class InterleavedPlan:
     noise_multiplier: float
     delta: float
     clipping: Clipping = field(default_factory=Clipping)
-    interleaving: Interleaving = field(default_factory=Interleaving)
+    interleaving: Interleaved = field(default_factory=Interleaved)
     record: str = ""
 
     def __post_init__(self) -> None:
@@ -183,7 +171,7 @@ class InterleavedPlan:
 
     @classmethod
     def of(
-        cls, records: StretchRecords, privacy: Privacy, interleaving: Interleaving
+        cls, records: StretchRecords, privacy: Privacy, interleaving: Interleaved
     ) -> InterleavedPlan:
         """The plan with the least noise that keeps the level that was asked for."""
         epochs = _refuse_what_is_not_planned(privacy)
@@ -234,10 +222,19 @@ class InterleavedPlan:
         """Whether every private step has noise."""
         return self.noise_multiplier > 0
 
-    @property
-    def sampling(self) -> Sampling:
-        """Each document once per epoch; nothing is gained from the order."""
-        return Shuffled()
+    def start(self, randomness: Randomness) -> Mapping[str, int]:
+        """Each document once per epoch, in an order from which nothing is gained."""
+        return Shuffled().start(randomness)
+
+    def so_far(self, steps: int) -> float:
+        """The proven level, which is in closed form."""
+        return self.epsilon(steps)
+
+    def summary(self) -> str:
+        """Steps and noise in a line."""
+        if not self.private:
+            return f"{self.steps:,} steps without noise: nothing will be guaranteed"
+        return f"{self.steps:,} steps with noise multiplier {self.noise_multiplier:.4g}"
 
     def visits(self, after_steps: int | None = None) -> Visits:
         """How often a record was used at most; an epoch that has begun counts in full."""

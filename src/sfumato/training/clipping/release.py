@@ -1,0 +1,180 @@
+"""What one step releases of its batch: how a record is bounded, what noise hides it, what it costs.
+
+A private step is one object around another: ``steps.PrivateStep`` gathers, counts and divides, and
+a ``GradientRelease`` says what each record adds to the sum, which noise the sum gets, and which
+event that is for an accountant. Another kind of release is another object, and no other change.
+
+Gaussian release
+    Every record's gradient is scaled to a norm of at most C by a ``Clipper``, and the sum gets
+    independent noise of standard deviation z·C in every coordinate, once: a Gaussian release with
+    noise multiplier z (``clippers`` and ``rounding`` say why).
+
+Care
+    Noise for millions of parameters takes time, so it is drawn by several threads, each piece of
+    the sum from a stream of its own. With a seed it does not depend on the number of threads.
+    Numbers are drawn and scaled in double precision and rounded to the precision of the parameter
+    when they are added. Floating-point numbers are not real numbers: the lowest bits of a sum can
+    in principle tell which sums were possible. This is true of every implementation of DP-SGD in
+    floating point, and is not covered by the guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sfumato.accounting.events import SampledGaussian
+from sfumato.core.errors import UndefinedGradient
+from sfumato.core.randomness import Randomness
+from sfumato.training.clipping.clippers import Adaptive, Clipper
+from sfumato.training.clipping.recording import Recording
+from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.rounding import bound_formed, together
+
+_NUMBERS_AT_A_TIME = 1 << 17
+
+# For some or all parameters, by name.
+NamedTensors = Iterable[tuple[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class StepNoise:
+    """How much noise this step has, and the stream that all of it comes from."""
+
+    multiplier: float
+    randomness: Randomness
+
+
+class GradientRelease(Protocol):
+    """What a step releases.
+
+    A release may look at a batch through ``Recording``: norms, inner products with a direction, or
+    the gradients of the records themselves. What it returns is added to the sum of the step.
+    Numbers that are not finite are refused (``refuse_undefined``): they have no bound.
+    """
+
+    @property
+    def sensitivity(self) -> float:
+        """How far the sum moves at most when a record is added or removed."""
+
+    @property
+    def saturation(self) -> float:
+        """A gradient of about this length adds as much as any, or half of it."""
+
+    def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:
+        """The sum of what the records of a physical batch add; afterwards it is forgotten."""
+
+    def contribute_whole(self, gradient: Mapping[str, Tensor], noise: StepNoise) -> NamedTensors:
+        """The same of one record, from its gradient, which was summed over several batches."""
+
+    def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
+        """Add noise to the sum of the step, in place, and be ready for the next step.
+
+        ``sums`` has a tensor for every parameter, whether or not anybody in the batch used it;
+        ``size`` is the expected size of the batch, a public number.
+        """
+
+    def deviation(self, noise_multiplier: float) -> float:
+        """Standard deviation of the noise in every coordinate of the sum, for optimizers."""
+
+    def event(self, noise_multiplier: float, *, rate: float = 1.0) -> SampledGaussian:
+        """What an accountant is told of a step; ``rate`` is the chance to be in its batch."""
+
+    def restore(self, sensitivity: float) -> None:
+        """Go on after an interruption, before which the sensitivity was this."""
+
+
+class GaussianRelease:
+    """Clipped gradients, summed, with Gaussian noise; the bound of adaptive clipping moves."""
+
+    def __init__(self, clipper: Clipper) -> None:
+        self.clipper = clipper
+        self._count = 0.0
+
+    @property
+    def sensitivity(self) -> float:
+        """The clipping norm."""
+        return self.clipper.clip_norm
+
+    @property
+    def saturation(self) -> float:
+        """The length from which on gradients are clipped, or half of the clipping norm is used."""
+        return self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
+
+    def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:  # noqa: ARG002  # it comes at the end, once
+        """The clipped gradients of the records, summed."""
+        return recording.weighted_sums(self._scales(recording.measure(records).bounds()), records)
+
+    def contribute_whole(self, gradient: Mapping[str, Tensor], noise: StepNoise) -> NamedTensors:  # noqa: ARG002
+        """The clipped gradient of one record."""
+        whole = together([bound_formed(one[None]) for one in gradient.values()])
+        scale = self._scales(whole.bounds())
+        return ((name, one.mul_(scale)) for name, one in gradient.items())
+
+    def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
+        """Noise on the sum, once; with adaptive clipping, noise on the count and the next bound."""
+        deviation = self.deviation(noise.multiplier)
+        if deviation:
+            add_noise(sums, deviation, noise.randomness.stream(0))
+        if isinstance(self.clipper, Adaptive):
+            drawn = float(noise.randomness.stream(1).normal(1, 1)[0, 0])
+            noisy = self._count + self.clipper.count_noise * drawn
+            self.clipper = self.clipper.updated(noisy, size)
+        self._count = 0.0
+
+    def deviation(self, noise_multiplier: float) -> float:
+        """z·C."""
+        return noise_multiplier * self.clipper.clip_norm
+
+    def event(self, noise_multiplier: float, *, rate: float = 1.0) -> SampledGaussian:
+        """A Gaussian release, of the gradient and of the count if there is one."""
+        return SampledGaussian(noise_multiplier=self.clipper.released(noise_multiplier), rate=rate)
+
+    def restore(self, sensitivity: float) -> None:
+        """Only adaptive clipping has a bound that moves."""
+        if isinstance(self.clipper, Adaptive):
+            self.clipper = replace(self.clipper, initial=sensitivity)
+
+    def _scales(self, bounds: Tensor) -> Tensor:
+        refuse_undefined(bounds)
+        if isinstance(self.clipper, Adaptive):
+            self._count += self.clipper.count(bounds)
+        return self.clipper.scales(bounds)
+
+
+def refuse_undefined(bounds: Tensor) -> None:
+    """Refuse a batch in which a record has no finite bound."""
+    if not bool(bounds.isfinite().all()):
+        # Which record it was, and how many there are, is as secret as the sample.
+        raise UndefinedGradient(
+            "the gradient of a record in this batch is not finite; nothing of the batch was "
+            "used. Lower the learning rate, or look for a division by zero in the loss"
+        )
+
+
+def add_noise(totals: Iterable[Tensor], deviation: float, randomness: Randomness) -> None:
+    """Add independent noise of the given standard deviation to every coordinate, in place.
+
+    ``randomness`` must be a stream that is used for nothing else: pieces take the streams below it.
+    """
+    pieces = [
+        piece for total in totals for piece in torch.split(total.view(-1), _NUMBERS_AT_A_TIME)
+    ]
+
+    def fill(index: int) -> None:
+        drawn = randomness.stream(index).noise(len(pieces[index]))
+        drawn *= deviation
+        if pieces[index].device.type == "cpu":
+            values = pieces[index].numpy()
+            np.add(values, drawn, out=values, casting="same_kind")
+        else:
+            pieces[index].add_(torch.from_numpy(drawn).to(pieces[index]))
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        list(threads.map(fill, range(len(pieces))))

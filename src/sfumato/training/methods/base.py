@@ -1,0 +1,239 @@
+"""What a method of training is: its settings, and how documents become a plan and a trained model.
+
+A method says what it needs and what it does (``needs_policy``, ``adds_noise``, ``kinds``), refuses
+requests that it cannot carry out, prepares training, and words its promise. Nothing outside a
+method's own file knows it by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.catalog import find
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import configure
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.training.methods.promise import Protection
+
+if TYPE_CHECKING:
+    from sfumato.models.load import LoadedModel
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.loop import Between, WatchSteps
+    from sfumato.training.plan import Plan, TrainingPlan
+    from sfumato.training.records import Cut, TokenRecords
+    from sfumato.training.run import Request
+    from sfumato.training.settings import Course, Privacy
+
+# Independent streams of a run's source; the loop has its own below TRAINING.
+INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
+
+Fit = Callable[[Randomness, "RunFolder", "WatchSteps | None"], Guarantee]
+
+
+class Material(Protocol):
+    """What a method trains on."""
+
+    def lines(self) -> tuple[str, ...]:
+        """What it is, a line each, for the owner of the documents."""
+
+    def public_bits(self) -> Sequence[NDArray[np.generic]]:
+        """Where private parts stand, as far as that is public; nothing without a policy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A plan, what it is about, and how to carry it out.
+
+    ``fit`` takes the run's source of randomness, its folder, and who watches the steps. It trains
+    the model, charges every step before its result is saved, and returns the plan's guarantee.
+    """
+
+    plan: TrainingPlan
+    material: Material
+    fit: Fit
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """All that a method may look at. The model is the one that is trained, in place."""
+
+    documents: Sequence[Document]
+    model: LoadedModel
+    privacy: Privacy
+    course: Course
+    kind: str = "causal"
+    long: str = "split"
+    protection: Protection | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """What finds the private parts; only methods that need a policy ask."""
+        if self.protection is None:
+            raise InvalidArgument("there is no policy; a method that asks for one needs it")
+        return self.protection.policy
+
+    @property
+    def cut(self) -> Cut:
+        """How documents are cut into rows of the model's context."""
+        from sfumato.training.records import Cut
+
+        return Cut(context=self.model.context, unit=self.privacy.unit, long=self.long)
+
+    def records(self) -> TokenRecords:
+        """All documents as they are: with their labels for a classifier, else to be predicted."""
+        from sfumato.training.records import make_labeled_records, make_language_records
+
+        tokenizer = self.model.tokenizer
+        if self.kind == "classifier":
+            return make_labeled_records(self.documents, tokenizer, self.cut, self.model.classes)
+        return make_language_records(self.documents, tokenizer, self.cut)
+
+
+@dataclass(frozen=True)
+class TrainingMethod(ABC):
+    """A method of training; the fields of a subclass are its settings.
+
+    ``kinds`` are the kinds of models that it trains. A method without noise keeps no level.
+    """
+
+    name: ClassVar[str]
+    needs_policy: ClassVar[bool] = False
+    adds_noise: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier")
+
+    @abstractmethod
+    def prepare(self, task: Task) -> Prepared:
+        """Plan, material and how to train; whatever is wrong is said here, before training."""
+
+    def check(self, request: Request) -> None:
+        """Refuse what this method cannot do, before anything is read."""
+        if (request.protection is not None) != self.needs_policy:
+            needed = "needs a policy" if self.needs_policy else "has no use for a policy"
+            raise InvalidArgument(f"the method {self.name} {needed}")
+        if request.kind not in self.kinds:
+            raise InvalidArgument(
+                f"the method {self.name} is for language models; a classifier predicts no token"
+            )
+        if not self.adds_noise and request.privacy.epsilon != np.inf:
+            raise InvalidArgument(
+                f"the method {self.name} adds no noise and keeps no epsilon; leave it out"
+            )
+
+    def promise(self, guarantee: Guarantee, protection: Protection | None) -> Guarantee:
+        """The guarantee of the plan, as one about this method."""
+        return guarantee if protection is None else protection.selective(guarantee)
+
+    def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
+        """For a run's settings, which are public: what must be the same on resuming."""
+        return {"method_settings": asdict(self)}
+
+
+def build_method(
+    method: str | TrainingMethod, settings: Mapping[str, object] | None = None
+) -> TrainingMethod:
+    """A method by its name, with its own settings (text or ready values); or as it is given."""
+    if isinstance(method, str):
+        built: TrainingMethod = configure(find("methods", method).load(), settings or {})
+        return built
+    if settings:
+        raise InvalidArgument(
+            f"{', '.join(settings)} would be set on a method that is made already; make it with "
+            "these settings"
+        )
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class TokenMaterial:
+    """What the private steps are taken on, and what the public ones.
+
+    ``selected`` is the share of tokens that are private; it is for the owner's eyes.
+    """
+
+    records: TokenRecords
+    public: TokenRecords | None = None
+    selected: float | None = None
+
+    def lines(self) -> tuple[str, ...]:
+        """What it is, a line each, for the owner of the documents."""
+        if self.public is None or self.selected is None:
+            return (self.records.counts.summary(),)
+        return (
+            f"public stream: {self.public.counts.summary()}",
+            f"private stream: {self.records.counts.summary()}",
+            f"{self.selected:.1%} of all tokens are private",
+        )
+
+    def public_bits(self) -> Sequence[NDArray[np.generic]]:
+        """Where masks stand in the public text."""
+        masked = self.records if self.public is None else self.public
+        if masked.wanted is None:
+            return ()
+        return masked.first, masked.lengths, masked.wanted.astype(np.int64)
+
+
+def prepare_steps(
+    task: Task,
+    material: TokenMaterial,
+    between: Callable[[Randomness], Between] | None = None,
+    *,
+    plan: Plan | None = None,
+) -> Prepared:
+    """Steps on records as a plan says, that of DP-SGD unless another one is given.
+
+    ``between`` makes what is done between the steps.
+    """
+    plan = plan or task.privacy.plan(len(material.records))
+
+    def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
+        from sfumato.training import loop
+
+        return loop.fit(
+            task.model,
+            material.records,
+            plan,
+            task.course,
+            randomness=randomness.stream(TRAINING),
+            folder=folder,
+            watch=watch,
+            between=None if between is None else between(randomness.stream(PUBLIC)),
+        )
+
+    return Prepared(plan, material, fit)
+
+
+def refuse_a_single_unit(task: Task, units: int) -> None:
+    """Noise hides one unit among others."""
+    if units < 2:
+        raise BadInput(
+            f"the policy {task.policy.name} finds something in one {task.privacy.unit} only; noise "
+            "hides one among others, so two are needed at least. The method redacted trains "
+            "without what is found"
+        )
+
+
+def private_places(material: Material) -> dict[str, str]:
+    """Tells apart what policies find, for a run's settings; empty without a policy.
+
+    A policy's name does not say all: a pattern, or a list of names, is not in it. A run that went
+    on with another one would take for public what it had promised to protect. So this is a digest
+    of the policy's bits, which are public: of where masks stand in the public text, or of how much
+    public text stands before each private stretch, and of nothing that is private.
+    """
+    bits = material.public_bits()
+    if not bits:
+        return {}
+    digest = sha256()
+    for one in bits:
+        digest.update(len(one).to_bytes(8, "big") + np.ascontiguousarray(one).tobytes())
+    return {"private_places": digest.hexdigest()[:16]}

@@ -1,0 +1,35 @@
+"""Ordinary steps on text with masks over what a policy finds.
+
+Guarantee
+    None. What the policy misses is trained on in the clear, and nobody knows what it misses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.training.methods.base import Prepared, Task, TokenMaterial, prepare_steps
+from sfumato.training.methods.plain import Plain
+from sfumato.training.methods.promise import Protection
+
+
+@dataclass(frozen=True)
+class Redacted(Plain):
+    """Masks in place of what the policy finds; they are read, and not predicted."""
+
+    name: ClassVar[str] = "redacted"
+    needs_policy: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("causal",)
+
+    def prepare(self, task: Task) -> Prepared:
+        """The public text, one stream."""
+        from sfumato.training.methods.streams import make_redacted_records
+
+        records = make_redacted_records(task.documents, task.policy, task.model.tokenizer, task.cut)
+        return prepare_steps(task, TokenMaterial(records))
+
+    def promise(self, guarantee: Guarantee, protection: Protection | None) -> Guarantee:
+        """Nothing, and what is visible."""
+        return guarantee if protection is None else protection.redacted(guarantee)

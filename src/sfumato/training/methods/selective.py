@@ -1,0 +1,143 @@
+"""Selective-DPSGD with decoupled streams: all noise is spent on what a policy finds.
+
+Guarantee
+    (F, ε, δ)-selective DP for zero-out neighbors, for any architecture (``promise`` says why).
+
+Why it holds
+    A document in which the policy finds nothing never takes a private step. So what a record adds
+    to the private sums vanishes with its private part, and the sensitivity is the clipping norm.
+
+Reference
+    Shi et al. 2022, "Selective differential privacy for language modeling".
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.core.checks import at_least, between, positive
+from sfumato.core.randomness import Randomness
+from sfumato.training.methods.base import (
+    Prepared,
+    Task,
+    TokenMaterial,
+    TrainingMethod,
+    prepare_steps,
+    refuse_a_single_unit,
+)
+from sfumato.training.stages import countable
+
+if TYPE_CHECKING:
+    from sfumato.training.loop import Between
+    from sfumato.training.methods.streams import Streams
+    from sfumato.training.records import TokenRecords
+    from sfumato.training.settings import Course, Privacy
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicCourse:
+    """How much public training there is, and when.
+
+    ``lead`` is the share of public steps taken before the first private one; the rest are spread
+    evenly between the private ones, the last of them before the last private step.
+    """
+
+    epochs: float = 3.0
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    lead: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.epochs:
+            positive("public epochs", self.epochs)
+        at_least("public batch size", self.batch_size, 1)
+        positive("public learning rate", self.learning_rate)
+        between("lead", self.lead, 0.0, 1.0)
+
+    def as_dict(self) -> dict[str, float]:
+        """For a run's settings."""
+        return asdict(self)
+
+    def steps(self, records: int) -> int:
+        """All public steps."""
+        wanted = self.epochs * records / min(self.batch_size, records)
+        countable(wanted)
+        return round(wanted)
+
+    def before(self, step: int, of: int, records: int) -> int:
+        """How many public steps are taken in all before private step ``step`` (from 0).
+
+        >>> course = PublicCourse(epochs=1, batch_size=10, lead=0.5)
+        >>> [course.before(step, 4, 100) for step in range(4)]
+        [5, 7, 8, 10]
+        """
+        whole = self.steps(records)
+        first = round(self.lead * whole)
+        if step == of - 1:
+            return whole  # there is no later one to wait for, even if it is the only one
+        return first + round((whole - first) * step / (of - 1))
+
+
+@dataclass(frozen=True)
+class Selective(TrainingMethod):
+    """DP-SGD at private places, ordinary steps on text with masks before and between.
+
+    ``public_epochs`` are passes over the masked text, twice as many as private ones unless given;
+    ``public_learning_rate`` is the step size on it, that of private steps unless given. ``lead`` is
+    the share of public steps that are taken before the first private one.
+    """
+
+    name: ClassVar[str] = "selective"
+    needs_policy: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("causal",)
+    # Public steps cost no privacy, and a selective model learns the rest from them alone. Found on
+    # generated dialogues, see docs/how-to-train-selectively.md.
+    public_passes: ClassVar[int] = 2
+
+    public_epochs: float | None = None
+    public_learning_rate: float | None = None
+    lead: float = 1.0
+
+    def __post_init__(self) -> None:
+        epochs, rate = self.public_epochs, self.public_learning_rate
+        PublicCourse(
+            epochs=1.0 if epochs is None else epochs,
+            learning_rate=1.0 if rate is None else rate,
+            lead=self.lead,
+        )
+
+    def prepare(self, task: Task) -> Prepared:
+        """Two streams of records, which do not meet."""
+        from sfumato.training.methods.streams import selective_streams
+
+        streams = selective_streams(task.documents, task.policy, task.model.tokenizer, task.cut)
+        material = TokenMaterial(self.private_records(streams), streams.public, streams.selected)
+        refuse_a_single_unit(task, len(material.records))
+        public = self.public_course(task.privacy, task.course)
+        public.steps(len(streams.public))  # too many are refused before anything is begun
+
+        def between(randomness: Randomness) -> Between:
+            from sfumato.training.methods.public_steps import PublicSteps
+
+            return PublicSteps(task.model, streams.public, public, task.course, randomness)
+
+        return prepare_steps(task, material, between)
+
+    def private_records(self, streams: Streams) -> TokenRecords:
+        """Documents with something private in them; only private places are predicted."""
+        return streams.private
+
+    def public_course(self, privacy: Privacy, course: Course) -> PublicCourse:
+        """How much public training there is, and when."""
+        epochs, rate = self.public_epochs, self.public_learning_rate
+        return PublicCourse(
+            epochs=privacy.epochs * self.public_passes if epochs is None else epochs,
+            batch_size=privacy.batch_sizes[0],
+            learning_rate=course.learning_rate if rate is None else rate,
+            lead=self.lead,
+        )
+
+    def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:
+        """The public steps as they will be taken."""
+        return {"public": self.public_course(privacy, course).as_dict()}

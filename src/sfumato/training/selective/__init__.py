@@ -1,1 +1,0 @@
-"""Selective privacy in training: only what a policy finds is paid for."""

@@ -1,0 +1,228 @@
+"""``sfumato.train``: a model with a proven guarantee, or without one for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.progress import progress
+
+if TYPE_CHECKING:
+    from sfumato.files.source import Source
+    from sfumato.models.tokenizer import Tokenizer
+    from sfumato.policies.policy import Policy
+    from sfumato.text.document import Document
+    from sfumato.training.methods.base import TrainingMethod
+    from sfumato.training.run import Announce, Run
+
+
+def train(
+    corpus: str | Path,
+    folder: str | Path,
+    *,
+    method: str | TrainingMethod = "private",
+    epsilon: float | None = None,
+    policy: str | Sequence[str] | Policy | None = None,
+    exclude: Sequence[str] = (),
+    policy_key: str | Path | None = None,
+    gold: str | Path | None = None,
+    delta: float | str = "auto",
+    unit: str = "example",
+    record: str = "",
+    epochs: float = 3.0,
+    batch_size: int | Sequence[int] = 64,
+    noise_schedule: Sequence[float] = (1.0,),
+    clip_norm: float = 1.0,
+    clipping: str = "fixed",
+    sampling: str = "poisson",
+    accountant: str = "pld",
+    model: str | Path = "gpt-small",
+    settings: Mapping[str, object] | None = None,
+    lora_rank: int | None = None,
+    tokenizer: str | Path | Tokenizer | None = None,
+    tokenizer_corpus: str | Path | None = None,
+    classes: Sequence[str] = (),
+    learning_rate: float = 1e-3,
+    optimizer: str = "adam",
+    schedule: str = "constant",
+    field: str = "text",
+    author_field: str | None = None,
+    label_field: str | None = None,
+    format: str | None = None,  # noqa: A002  # as the option is called
+    encoding: str = "utf-8",
+    long: str = "split",
+    valid: str | Path | None = None,
+    resume: bool = False,
+    checkpoint_every: int = 50,
+    tokens_at_once: int = 4096,
+    seed: int | None = None,
+    announce: Announce | None = None,
+) -> Run:
+    """Train a model on private text with a guarantee for every record of it.
+
+    ``folder`` then holds the model in Hugging Face's format, the guarantee, the settings and a
+    ledger of all steps. A run that was stopped, or killed, goes on with ``resume=True`` under the
+    same guarantee. ``method`` is a name of the catalog's ``methods``, or a method that is made
+    already. ``settings`` are those of a built-in model by their names, those of the method by
+    ``METHOD.KEY`` and those of policies by ``POLICY.KEY``. ``announce`` is told plan and material
+    before the first step, and may return a function that is told about every step.
+    """
+    extra("torch", needed_for="training", extra="train")
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.methods.promise import Protection
+    from sfumato.training.run import Request, named_policy
+    from sfumato.training.run import train as run_training
+    from sfumato.training.settings import Training
+
+    _refuse_half_a_request(unit, author_field, classes, label_field)
+    of_model, of_method, of_policies = _split_settings(settings or {}, method)
+    chosen = Training(
+        method=method,
+        method_settings=of_method,
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        record=record,
+        epochs=epochs,
+        batch_size=batch_size if isinstance(batch_size, int) else tuple(batch_size),
+        noise_schedule=tuple(noise_schedule),
+        clip_norm=clip_norm,
+        clipping=clipping,
+        sampling=sampling,
+        accountant=accountant,
+        learning_rate=learning_rate,
+        optimizer=optimizer,
+        schedule=schedule,
+        tokens_at_once=tokens_at_once,
+        checkpoint_every=checkpoint_every,
+    )
+    privacy, course = chosen.privacy(), chosen.course()
+    found = named_policy(policy, exclude, of_policies)
+    protection = Protection.of(found, key=policy_key, gold=gold)
+    into = RunFolder(Path(folder))
+    into.refuse(resume=resume)
+    layout = Layout(
+        field=field, encoding=encoding, author_field=author_field, label_field=label_field
+    )
+    source = Source.of(str(corpus), layout, file_format=format)
+    # Whatever is wrong with the other files is said before hours of training, not after.
+    checked = [] if valid is None else _valid_documents(str(valid), source, format, classes)
+    documents = _read_documents(source)
+    request = Request(
+        model=str(model),
+        privacy=privacy,
+        method=chosen.built_method(),
+        protection=protection,
+        course=course,
+        kind="classifier" if classes else "causal",
+        classes=tuple(classes),
+        long=long,
+        lora_rank=lora_rank,
+        tokenizer=_choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
+        settings=of_model,
+        corpus=source.settings() | source.claims(),
+        seed=seed,
+    )
+    done = run_training(request, documents, into, resume=resume, announce=announce)
+    return _measure(done, checked) if checked else done
+
+
+def _refuse_half_a_request(
+    unit: str, author_field: str | None, classes: Sequence[str], label_field: str | None
+) -> None:
+    if unit == "author" and author_field is None:
+        raise InvalidArgument(
+            "`unit='author'` needs `author_field=NAME`, the field that names them"
+        )
+    if classes and label_field is None:
+        raise InvalidArgument(
+            "`classes=...` needs `label_field=NAME`, the field that holds the label"
+        )
+    if not classes and label_field is not None:
+        raise InvalidArgument(
+            f"`label_field={label_field!r}` needs `classes=...`, the labels to tell apart; they "
+            "are public, so they are not taken from the data"
+        )
+
+
+def _split_settings(
+    settings: Mapping[str, object], method: str | TrainingMethod
+) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
+    """Settings of the model, of the method and of policies."""
+    own = (method if isinstance(method, str) else method.name) + "."
+    of_model = {key: value for key, value in settings.items() if "." not in key}
+    of_method = {
+        key.removeprefix(own): value for key, value in settings.items() if key.startswith(own)
+    }
+    of_policies = {
+        key: value for key, value in settings.items() if "." in key and not key.startswith(own)
+    }
+    return of_model, of_method, of_policies
+
+
+def _read_documents(source: Source) -> list[Document]:
+    """All documents of a file, with a bar."""
+    with progress("reading", source.size) as advance, source.opened() as (chunks, place):
+        documents = []
+        for chunk in chunks:
+            documents += chunk.documents()
+            advance(place())
+    return documents
+
+
+def _valid_documents(
+    path: str, private: Source, file_format: str | None, classes: Sequence[str]
+) -> list[Document]:
+    """What is measured on at the end; not the private corpus, for the figures are written down."""
+    from sfumato.files.source import Source
+
+    source = Source.of(path, replace(private.layout, author_field=None), file_format=file_format)
+    paths = [one.path for one in (source, private) if one.path is not None and one.path.exists()]
+    if len(paths) == 2 and paths[0].samefile(paths[1]):
+        raise InvalidArgument(
+            f"`valid={path!r}` is the private corpus itself, and what is measured is written to "
+            "the folder of the run; `sfumato.evaluate(RUN, ...)` shows it to you alone"
+        )
+    documents = _read_documents(source)
+    if not any(document.text for document in documents):
+        raise BadInput(f"`valid={path!r}` holds no text")
+    for number, document in enumerate(documents, start=1):
+        if classes and (not document.labels or document.labels[0] not in classes):
+            raise BadInput(f"document {number} of `valid={path!r}` has none of the classes")
+    return documents
+
+
+def _choose_tokenizer(
+    given: str | Path | Tokenizer | None,
+    public: str | Path | None,
+    private: Source,
+    documents: list[Document],
+) -> str | Tokenizer | None:
+    """A tokenizer, its folder, or one learned from public text, if any of it is asked for."""
+    from sfumato.files.source import Source
+    from sfumato.models.public_text import refuse_same_file, train_on_public
+
+    if public is None:
+        return str(given) if isinstance(given, Path) else given
+    if given is not None:
+        raise InvalidArgument("give `tokenizer=FOLDER` or `tokenizer_corpus=FILE`, not both")
+    layout = replace(private.layout, author_field=None, label_field=None)
+    source = Source.of(str(public), layout)
+    if source.path is not None and private.path is not None:
+        refuse_same_file(source.path, private.path)
+    return train_on_public(source.documents(), private=documents)
+
+
+def _measure(run: Run, documents: list[Document]) -> Run:
+    from sfumato.core.randomness import Randomness
+    from sfumato.training.evaluation import measure_predictions
+
+    found = measure_predictions(run.model, documents, Randomness.secure())
+    run.files.add_results([asdict(one) | {"corpus": "valid"} for one in found])
+    return replace(run, measured=tuple(found))

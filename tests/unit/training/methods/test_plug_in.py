@@ -1,0 +1,132 @@
+"""A method of another package: one file and one entry, for Python, the command and studies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato import catalog
+from sfumato.cli.main import main
+from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.json import read_json
+from sfumato.studies import cell as cells
+from sfumato.studies.folder import StudyFolder
+from sfumato.studies.grid import grid
+from sfumato.studies.runner import run_study
+from sfumato.training.folder import RunFolder
+from sfumato.training.methods.base import TrainingMethod, build_method
+from sfumato.training.run import Run
+from sfumato.verbs.train import train
+from small_study import small_study
+from unit.training.methods.own_method import Beginnings
+
+SETTINGS: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
+STUDY = """
+anchors = false
+[corpus]
+kind = "customersim"
+count = 6
+seed = 3
+[model]
+name = "lstm"
+settings = {hidden = 4, embedding = 4, context = 32}
+epochs = 1
+batch_size = 3
+delta = 0.01
+accountant = "rdp"
+lead = 0.5
+[[methods]]
+name = "beginnings"
+training = "beginnings"
+epsilon = [8]
+characters = [5, 9]
+"""
+
+
+@pytest.fixture(autouse=True)
+def entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def found(group: str) -> list[EntryPoint]:
+        place = f"{Beginnings.__module__}:{Beginnings.__name__}"
+        return [EntryPoint("beginnings", place, group)] if group == "sfumato.methods" else []
+
+    monkeypatch.setattr(catalog, "entry_points", found)
+    catalog.entries.cache_clear()
+    yield
+    catalog.entries.cache_clear()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.txt"
+    path.write_text("".join(f"note {number} about nothing at all\n" for number in range(6)))
+    return path
+
+
+def trained(corpus: Path, folder: str, method: str | TrainingMethod, **more: Any) -> Run:
+    common: dict[str, Any] = {"epsilon": 8, "delta": 0.01, "epochs": 1, "batch_size": 3}
+    options = common | {"model": "lstm", "accountant": "rdp"} | more
+    return train(corpus, corpus.parent / folder, method=method, **options)
+
+
+def method_of(folder: RunFolder) -> tuple[object, object]:
+    settings = folder.settings()
+    return settings["method"], settings["method_settings"]
+
+
+def test_python_takes_a_name_with_settings_or_the_method_itself(corpus: Path) -> None:
+    own = {"beginnings.characters": 5}
+    named = trained(corpus, "named", "beginnings", settings=SETTINGS | own)
+    given = trained(corpus, "given", Beginnings(characters=5), settings=SETTINGS)
+    assert method_of(named.files) == method_of(given.files) == ("beginnings", {"characters": 5})
+    assert 7 < named.guarantee.epsilon <= 8
+    assert named.plan.as_dict() == given.plan.as_dict()
+    with pytest.raises(UnknownName, match="did you mean 'characters'"):
+        trained(corpus, "other", "beginnings", settings={"beginnings.character": 5})
+    with pytest.raises(InvalidArgument, match="has no use for a policy"):
+        trained(corpus, "other", "beginnings", policy="digits")
+
+
+def test_the_command_lists_shows_and_trains(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = corpus.parent / "run"
+    sizes = [f"--set={key}={value}" for key, value in SETTINGS.items()]
+    given = "--method beginnings --set beginnings.characters=7 --epsilon 8 --delta 0.01 --epochs 1"
+    more = "--batch-size 3 --accountant rdp --model lstm"
+    assert main(["train", str(corpus), "-o", str(run), *sizes, *given.split(), *more.split()]) == 0
+    assert method_of(RunFolder(run)) == ("beginnings", {"characters": 7})
+    capsys.readouterr()
+    assert main(["list", "methods", "--json"]) == 0
+    assert "beginnings" in [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert main(["show", "methods/beginnings", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"][0]["name"] == "characters"
+    # An option that belongs to other methods is refused, like a setting that nobody has.
+    assert main(["train", str(corpus), "-o", "x", *given.split(), "--lead", "0.5"]) == 2
+    assert "setting of beginnings 'lead'" in capsys.readouterr().err
+
+
+def test_a_study_has_its_settings_as_axes(tmp_path: Path) -> None:
+    study = small_study(tmp_path, STUDY)
+    runs = [one for one in grid(study).cells if one.kind == cells.RUN]
+    assert [one.settings["training"]["characters"] for one in runs] == [5, 9]
+    # What [model] says of methods that have a lead does not concern this one.
+    assert all("lead" not in one.settings["training"] for one in runs)
+    assert run_study(study, tmp_path / "s", workers=0).complete
+    folder = StudyFolder(tmp_path / "s")
+    stated = [read_json(folder.record(one.key))["guarantee"]["epsilon"] for one in runs]
+    assert all(7 < one <= 8 for one in stated)
+    with pytest.raises(UnknownName, match="did you mean 'characters'"):
+        grid(small_study(tmp_path, STUDY.replace("characters", "charakters")))
+
+
+def test_a_name_of_ours_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = f"{Beginnings.__module__}:{Beginnings.__name__}"
+    taking = [EntryPoint("selective", place, "sfumato.methods")]
+    monkeypatch.setattr(catalog, "entry_points", lambda **_: taking)
+    catalog.entries.cache_clear()
+    assert not isinstance(build_method("selective"), Beginnings)
