@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
     [
         ('training = "private"\nepsilon = 1\nepoch = 2', "unknown key in the method M 'epoch'"),
         ('training = "selectiv"\nepsilon = 1', "selective"),
-        ('training = "private"', "epsilon .* is missing"),
+        ('training = "private"', "epsilon.* is missing"),
         ('training = "private"\nepsilon = -1', "epsilon"),
         ('training = "private"\nepsilon = 1\nsampling = "poison"', "poisson"),
     ],
