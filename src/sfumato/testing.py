@@ -42,6 +42,8 @@ from sfumato.text.document import Document
 from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
+__all__ = ["check_attack", "check_mechanism", "check_policy"]
+
 TEXTS = ("", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50)
 LEVELS = (1e-6, 1.0, 1e6)
 NO_LEVELS: tuple[object, ...] = (0, -1, math.inf, math.nan, "much")
