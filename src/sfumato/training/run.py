@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 from sfumato.core.checks import at_least, extra, one_of
 from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.json import read_object
-from sfumato.core.json import write_number
+from sfumato.core.json import read_object, write_number
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source

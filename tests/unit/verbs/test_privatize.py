@@ -61,10 +61,9 @@ def read(path: Path) -> list[dict[str, str | None]]:
 
         return list(parquet.read_table(path).to_pylist())
     with path.open(newline="") as stream:
-        separator = "," if path.suffix == ".csv" else "\t"
-        if separator == "\t":
-            return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-        return list(csv.DictReader(stream))
+        if path.suffix == ".csv":
+            return list(csv.DictReader(stream))
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def hides_all_named(path: Path, before: Path, fields: list[str]) -> bool:
