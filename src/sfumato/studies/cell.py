@@ -27,7 +27,7 @@ from sfumato.attacks.text_target import policy_with_files
 from sfumato.core.errors import StorageFailed
 from sfumato.core.settings import NAMES_POLICY, READS, purposes
 from sfumato.guarantees.bound import write_number
-from sfumato.studies.spec import CorpusSettings, Study
+from sfumato.studies.spec import CorpusSettings, StudySpec
 
 # Raised when a computation here changes what it gives for the same settings.
 SCHEMA = 3
@@ -99,7 +99,7 @@ class Cell:
 _DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
 
 
-def file_identity(study: Study, written: str) -> dict[str, Any]:
+def file_identity(study: StudySpec, written: str) -> dict[str, Any]:
     """A file, or a folder with a model in it, as it stands now."""
     path = study.path(written)
     if not path.exists():
@@ -110,7 +110,7 @@ def file_identity(study: Study, written: str) -> dict[str, Any]:
 
 
 def place_files(
-    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+    study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, Any]:
     """Settings of a component, with everything that they name where the study may use it."""
     known = purposes(component)
@@ -127,7 +127,7 @@ def place_files(
 
 
 def find_named_files(
-    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+    study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, dict[str, Any]]:
     """The settings of a component that name a file; others are names of something else."""
     there = place_files(study, component, settings)
@@ -138,7 +138,7 @@ def find_named_files(
     }
 
 
-def corpus_settings(study: Study) -> dict[str, Any]:
+def corpus_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that decides what the cells read."""
     return {
         "corpus": _corpus(study, study.corpus),
@@ -149,12 +149,12 @@ def corpus_settings(study: Study) -> dict[str, Any]:
     }
 
 
-def _corpus(study: Study, corpus: CorpusSettings) -> dict[str, Any]:
+def _corpus(study: StudySpec, corpus: CorpusSettings) -> dict[str, Any]:
     file = {} if corpus.path is None else {"file": file_identity(study, corpus.path)}
     return asdict(corpus) | file
 
 
-def _manifest(study: Study) -> dict[str, Any] | None:
+def _manifest(study: StudySpec) -> dict[str, Any] | None:
     if study.canaries is None or study.canaries.manifest is None:
         return None
     return file_identity(study, study.canaries.manifest)

@@ -35,6 +35,7 @@ from typing import Any, get_args, get_type_hints
 from sfumato.core.errors import BadInput, SfumatoError, StorageFailed
 from sfumato.core.files import read_object, reading, write_whole
 from sfumato.results.row import COST, LOWER, Row
+from sfumato.studies.cell import Cell
 from sfumato.studies.locks import hold_lock
 
 SCHEMA = 1
@@ -69,6 +70,24 @@ class CellRecord:
     seconds: float | None = None
     cpu_seconds: float | None = None
     peak_memory: int | None = None
+
+    @property
+    def title(self) -> str:
+        """For people, as the cell of the grid is called."""
+        return Cell(
+            kind=self.kind,
+            method=self.method,
+            parameter=self.parameter,
+            level=self.level,
+            seed=self.seed,
+            name=self.name,
+        ).title
+
+    @property
+    def why(self) -> str:
+        """Why it failed."""
+        error = self.error or {}
+        return f"{error.get('type')}: {error.get('message')}"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from sfumato.studies.resolve import (
     resolve_policy,
     text_settings,
 )
-from sfumato.studies.spec import OF_TEXT, Study
+from sfumato.studies.spec import OF_TEXT, StudySpec
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Grid:
         return list({cell.key: cell for cell in self.cells}.values())
 
 
-def grid(study: Study) -> Grid:
+def grid(study: StudySpec) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
     found = tuple(_Builder(study).all())
     if len(found) == 1:  # the corpus
@@ -54,7 +54,7 @@ def grid(study: Study) -> Grid:
 
 
 class _Builder:
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: StudySpec) -> None:
         self.study = study
         self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
         self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
@@ -191,7 +191,7 @@ class _Builder:
         )
 
 
-def _refuse_too_many(study: Study, found: list[GridPoint]) -> None:
+def _refuse_too_many(study: StudySpec, found: list[GridPoint]) -> None:
     wanted = sum(len(point.seeds or study.seeds) for point in found)
     if wanted > MOST_POINTS:
         raise InvalidArgument(
@@ -200,7 +200,7 @@ def _refuse_too_many(study: Study, found: list[GridPoint]) -> None:
         )
 
 
-def _refuse_two_in_one_place(study: Study, found: list[GridPoint]) -> None:
+def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
     """Methods may share a name, and are one curve; but not at the same level and seed."""
     places: set[tuple[str, float | None, int]] = set()
     for point in found:
@@ -227,7 +227,9 @@ def _is_text(point: GridPoint) -> bool:
     return "mechanism" in point.settings
 
 
-def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+def _run_settings(
+    study: StudySpec, training: Mapping[str, Any] | None, name: str
+) -> dict[str, Any]:
     """What training is told: the study's model and its usual settings, then the method's own."""
     from sfumato.studies.resolve import model_settings, training_settings
 

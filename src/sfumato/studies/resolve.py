@@ -36,7 +36,7 @@ from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.cell import file_identity, place_files
-from sfumato.studies.spec import MethodSettings, Study, check_seeds
+from sfumato.studies.spec import MethodSettings, StudySpec, check_seeds
 from sfumato.studies.tables import check_table, fitting, table
 from sfumato.training.records import LONG
 from sfumato.training.settings import Training
@@ -57,7 +57,7 @@ class Model:
         one_of("long", self.long, LONG)
 
 
-def model_settings(study: Study) -> dict[str, Any]:
+def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that decides the model before training."""
     model = _model(study)
     found = asdict(model)
@@ -73,7 +73,7 @@ def model_settings(study: Study) -> dict[str, Any]:
     return found
 
 
-def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+def training_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The settings of training that differ from sfumato's: the study's first, then the method's."""
     if study.model is None:
         raise InvalidArgument(f"{name} trains a model, and there is no [model]")
@@ -87,7 +87,7 @@ def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[s
     return values
 
 
-def _model(study: Study) -> Model:
+def _model(study: StudySpec) -> Model:
     given = study.model or {}
     own = {field.name for field in fields(Model)}
     known = own | {field.name for field in fields(Training)}
@@ -107,7 +107,7 @@ WORD_LIST, WORD_LIST_SETTING = "lexicon:", "lexicon.path"
 _KEYS = {"find", "except", "settings"}
 
 
-def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_policy(study: StudySpec, own: Mapping[str, Any]) -> dict[str, Any]:
     """What to find and what to leave out, as it is written, and the files that it names."""
     given = own.get("policy", "everything")
     if isinstance(given, str) and given in study.policies:
@@ -131,13 +131,13 @@ def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
     return resolved | ({"files": files} if files else {})
 
 
-def policy_of(study: Study, resolved: Mapping[str, Any]) -> Policy:
+def policy_of(study: StudySpec, resolved: Mapping[str, Any]) -> Policy:
     """The policy itself."""
     there = locate_files(study, resolved)
     return combine_policies(there["find"], there["except"], there["settings"])
 
 
-def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
+def locate_files(study: StudySpec, resolved: Mapping[str, Any]) -> dict[str, Any]:
     """The same with files where they are, whatever folder the process works in."""
     return {
         "find": [with_files(spec, study.place) for spec in resolved["find"]],
@@ -146,7 +146,7 @@ def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def measured_by(study: Study, settings: Any) -> Policy | None:
+def measured_by(study: StudySpec, settings: Any) -> Policy | None:
     """The policy that a measure tells private tokens from others by, if it has one."""
     given = getattr(settings, "policy", ())
     if not given:
@@ -296,7 +296,7 @@ LINKED = "linked"
 _CHOICES = {"unknown": UNKNOWN, "case": CASE, "search": SEARCHES}
 
 
-def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+def text_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What a privatizer is told, the policy resolved; what is wrong is said with the method."""
     settings = {
         key: own[key] for key in own if key in TEXT_KEYS and key not in ("policy", "except")
@@ -330,7 +330,7 @@ def anchor_settings(texts: Iterable[GridPoint]) -> dict[str, Any] | None:
     return None
 
 
-def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
+def _check_mechanism(study: StudySpec, settings: Mapping[str, Any]) -> None:
     """All that can be told without loading word vectors."""
     mechanism = settings["mechanism"]
     if not isinstance(mechanism, str):

@@ -35,12 +35,12 @@ from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, grid
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.resolve import points
-from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, Study
+from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.studies.worker import Work, forget_failures, work_on
 from sfumato.training.folder import versions
 
 
-def describe_study(study: Study, wanted: Grid, command: list[str]) -> dict[str, Any]:
+def describe_study(study: StudySpec, wanted: Grid, command: list[str]) -> dict[str, Any]:
     """For ``study.json``; figures and texts are not in it."""
     return {
         "schema": SCHEMA,
@@ -61,7 +61,7 @@ def describe_study(study: Study, wanted: Grid, command: list[str]) -> dict[str, 
     }
 
 
-def _methods(study: Study) -> list[dict[str, Any]]:
+def _methods(study: StudySpec) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for point in (point for method in study.methods for point in points(method)):
         entry = found.setdefault(
@@ -81,7 +81,7 @@ def _methods(study: Study) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _corpus(study: Study) -> str:
+def _corpus(study: StudySpec) -> str:
     said = [_of(study.corpus)]
     if study.canaries is not None and study.canaries.manifest is None:
         times = ", ".join(map(str, study.canaries.repetitions))
@@ -126,7 +126,7 @@ WatchWork = Callable[[Work], None]
 
 
 def run_study(
-    study: Study,
+    study: StudySpec,
     output: Path,
     *,
     workers: int = 1,
@@ -149,7 +149,7 @@ def run_study(
     return outcome(work, lost)
 
 
-def open_study(study: Study, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
+def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
     """The folder of a study, described; everything that can be wrong in the file is said here."""
     wanted: Grid = grid(study)
     folder = StudyFolder(output)
@@ -253,7 +253,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         cast("IO[bytes]", process.stdin).close()
 
 
-def passages(study: Study, output: Path) -> list[Passage]:
+def passages(study: StudySpec, output: Path) -> list[Passage]:
     """Everything that a study with listing doors asks for, what it reads first."""
     grid(study)
     study.doors.pass_through(output.resolve().parent, output, WRITES)

@@ -14,7 +14,7 @@ from sfumato.studies.cell import CORPUS, RELEASE
 from sfumato.studies.folder import DONE, StudyFolder
 from sfumato.studies.kinds.corpus import RELEASED, TRAIN
 from sfumato.studies.resolve import GridPoint, points, policy_of, resolve_policy
-from sfumato.studies.spec import Study, study_from
+from sfumato.studies.spec import StudySpec, parse_spec
 from sfumato.text.document import Document
 
 Marked = tuple[int, int, str]
@@ -51,7 +51,7 @@ def sample_texts(folder: StudyFolder, count: int) -> list[TextSample]:
     if corpus is None:
         return []
     before = _first(folder.cell(corpus.key) / TRAIN, count)
-    policies = _policies(study_from(described["file"], folder.path, described["name"]))
+    policies = _policies(parse_spec(described["file"], folder.path, described["name"]))
     found = []
     for cell in cells:
         if cell.kind != RELEASE or cell.state != DONE or cell.method not in policies:
@@ -78,7 +78,7 @@ def _first(path: Path, count: int) -> list[Document]:
     return list(islice(Source.of(path, Layout()).documents(), count))
 
 
-def _policies(study: Study) -> dict[str, Policy | None]:
+def _policies(study: StudySpec) -> dict[str, Policy | None]:
     return {
         point.method: _policy(study, point)
         for method in study.methods
@@ -87,7 +87,7 @@ def _policies(study: Study) -> dict[str, Policy | None]:
     }
 
 
-def _policy(study: Study, point: GridPoint) -> Policy | None:
+def _policy(study: StudySpec, point: GridPoint) -> Policy | None:
     """None if a word list is not to be had: the study's folder does not hold it."""
     try:
         return policy_of(study, resolve_policy(study, point.settings))

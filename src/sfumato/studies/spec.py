@@ -136,7 +136,7 @@ class MethodSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class StudySpec:
     """All of it."""
 
     name: str
@@ -260,7 +260,7 @@ _TABLES = {
 }
 
 
-def read_study(path: Path, doors: Doors | None = None) -> Study:
+def read_spec(path: Path, doors: Doors | None = None) -> StudySpec:
     """The study that a file describes; without ``doors`` it keeps to the folder of the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark before the text
@@ -268,10 +268,10 @@ def read_study(path: Path, doors: Doors | None = None) -> Study:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    return study_from(text, path.resolve().parent, path.stem, doors)
+    return parse_spec(text, path.resolve().parent, path.stem, doors)
 
 
-def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -> Study:
+def parse_spec(text: str, folder: Path, name: str, doors: Doors | None = None) -> StudySpec:
     """The study that a text describes; its paths are relative to ``folder``."""
     try:
         given = tomllib.loads(text)
@@ -294,11 +294,11 @@ def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -
     if not isinstance(methods, list):
         raise InvalidArgument("methods must be a list of tables: [[methods]], with two brackets")
     read["methods"] = tuple(_method(one, number) for number, one in enumerate(methods, start=1))
-    return table(Study, read, "the study")
+    return table(StudySpec, read, "the study")
 
 
 def _keys() -> list[str]:
-    return sorted(set(Study.__dataclass_fields__) - set(_NOT_WRITTEN))
+    return sorted(set(StudySpec.__dataclass_fields__) - set(_NOT_WRITTEN))
 
 
 def _refuse_dates(given: object, where: str, depth: int = 0) -> None:

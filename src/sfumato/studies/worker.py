@@ -38,7 +38,7 @@ from sfumato.studies.folder import DONE, FAILED, StudyFolder
 from sfumato.studies.grid import Grid
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -109,7 +109,7 @@ Told = Callable[[Cell, str, float], None]
 class Work:
     """A study, its grid and its folder."""
 
-    study: Study
+    study: StudySpec
     grid: Grid
     folder: StudyFolder
 
@@ -194,7 +194,7 @@ def compute(context: Context) -> CellResult:
     """What the cell is about."""
     cell = context.cell
     module = cell.name if cell.kind == cells.MEASURE else _MODULES[cell.kind]
-    found: CellResult = import_module(f"sfumato.studies.computing.{module}").compute(context)
+    found: CellResult = import_module(f"sfumato.studies.kinds.{module}").compute(context)
     return found
 
 

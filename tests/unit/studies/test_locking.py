@@ -12,7 +12,7 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from sfumato.studies.locks import hold_lock
-with held(Path(sys.argv[1])) as mine:
+with hold_lock(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
     time.sleep(60)
 """
