@@ -38,6 +38,10 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
         str | None,
         typer.Option("--utility", metavar="METRIC", help="[default: perplexity, else the first]"),
     ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option("--corpus", metavar="NAME", help="The corpus, if the study has several."),
+    ] = None,
     public_proxy: Annotated[
         str | None,
         typer.Option(
@@ -74,7 +78,7 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
         from sfumato.charts.chart import ready_for
 
         ready_for(output, overwrite=overwrite)
-    selected = select(folder.rows(), attack=attack, metric=metric, utility=utility)
+    selected = select(folder.rows(), attack=attack, metric=metric, utility=utility, corpus=corpus)
     randomness = Randomness.secure() if seed is None else Randomness.reproducible(seed)
     found = calibrated(selected, targets, basis=allowed, randomness=randomness)
     if output is not None:

@@ -183,12 +183,15 @@ def _visible(status: dict[str, Any]) -> dict[str, Any]:
 def _print(found: StudyComparison) -> None:
     from rich.table import Table
 
-    table = Table("method", "level", "by", "figure", "group", box=None)
+    several = any(one.figure.corpus for one in found)
+    first = ("corpus",) if several else ()
+    table = Table(*first, "method", "level", "by", "figure", "group", box=None)
     for title in (found.first, found.second, "clear"):
         table.add_column(shown(title), justify="right", no_wrap=True)
     for one in found:
         figure = one.figure
         table.add_row(
+            *((shown(figure.corpus or ""),) if several else ()),
             shown(figure.method),
             "" if figure.level is None else f"{figure.level:g}",
             shown(figure.by),

@@ -43,9 +43,14 @@ CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
-    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture."""
+    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture.
+
+    ``corpus`` names one of several corpora. It is a name, too: what decides is the corpus itself,
+    which is among the inputs.
+    """
 
     kind: str
+    corpus: str = ""
     method: str = ""
     parameter: str | None = None
     level: float | None = None
@@ -78,15 +83,17 @@ class Cell:
         'SMDP, epsilon 8, seed 1: exposure'
         """
         if self.kind == CORPUS:
-            return "the corpus"
+            return f"the corpus {self.corpus}".rstrip()
+        on = f" on {self.corpus}" if self.corpus else ""
         at = "" if self.level is None else f", {self.parameter} {self.level:g}"
-        return f"{self.method}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
+        return f"{self.method}{on}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
 
     def entry(self) -> dict[str, Any]:
         """For the description of the study."""
         return {
             "key": self.key,
             "kind": self.kind,
+            "corpus": self.corpus or None,
             "method": self.method,
             "parameter": self.parameter,
             "level": None if self.level is None else write_number(self.level),

@@ -1,8 +1,8 @@
 """Two studies side by side: the same figures of the same methods, and by how much they differ.
 
-Figures belong together that have the same method, level, attack or measure, metric and group; over
-seeds the mean is taken. A difference counts as clear when the intervals do not meet, where both
-studies have one: an interval over seeds if there are several, else the figure's own.
+Figures belong together that have the same corpus, method, level, attack or measure, metric and
+group; over seeds the mean is taken. A difference counts as clear when the intervals do not meet,
+where both studies have one: an interval over seeds if there are several, else the figure's own.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class ComparedFigure(NamedTuple):
     by: str
     metric: str
     group: str | None
+    corpus: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +130,7 @@ def _values(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
     for row in rows:
         if row.role != COST and row.value is not None:
             key = ComparedFigure(
-                row.method, row.parameter, row.level, row.by, row.metric, row.group
+                row.method, row.parameter, row.level, row.by, row.metric, row.group, row.corpus
             )
             together[key].append(row)
     return {key: _value(some) for key, some in together.items()}

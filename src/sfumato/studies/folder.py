@@ -54,6 +54,7 @@ class CellRecord:
 
     key: str
     kind: str
+    corpus: str | None = None
     method: str
     parameter: str | None = None
     level: float | None = None
@@ -76,6 +77,7 @@ class CellRecord:
         """For people, as the cell of the grid is called."""
         return Cell(
             kind=self.kind,
+            corpus=self.corpus or "",
             method=self.method,
             parameter=self.parameter,
             level=self.level,
@@ -174,6 +176,7 @@ def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
     level = known.get("level")
     place = {
         "cell": known["key"],
+        "corpus": known.get("corpus"),
         "method": known["method"],
         "parameter": known.get("parameter"),
         "level": level,
@@ -191,6 +194,7 @@ def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
     return CellRecord(
         key=known["key"],
         kind=known["kind"],
+        corpus=known.get("corpus"),
         method=known["method"],
         parameter=known.get("parameter"),
         level=None if level is None else float(level),

@@ -1,5 +1,7 @@
 """From a study to its cells: what is computed, from what, and in which order.
 
+Everything is computed on each corpus, and nothing of one corpus from another.
+
 A text method gives a privatized text; with a model, a plain training run on it; then everything
 that attacks or measures either. A training method gives a run on the originals. The two anchors
 between which every method lies come first. A cell that two methods share is in the grid twice and
@@ -25,8 +27,9 @@ from sfumato.studies.resolve import (
     TEXT_ANCHORS,
     GridPoint,
     anchor_settings,
+    meaning_of,
     measured_by,
-    points,
+    points_of,
     resolve_policy,
     text_settings,
 )
@@ -47,19 +50,25 @@ class Grid:
 
 def grid(study: StudySpec) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
-    found = tuple(_Builder(study).all())
-    if len(found) == 1:  # the corpus
+    points = points_of(study)
+    _refuse_too_many(study, [point for some in points.values() for point in some])
+    each = study.each
+    builders = [_Builder(each[name], name, some) for name, some in points.items()]
+    found = tuple(cell for builder in builders for cell in builder.all())
+    if all(cell.kind == cells.CORPUS for cell in found):
         raise InvalidArgument("the study has nothing to compute: it has no [[methods]], no [model]")
     return Grid(found)
 
 
 class _Builder:
-    def __init__(self, study: StudySpec) -> None:
+    """The cells of a study on one corpus, which is ``called`` something if there are several."""
+
+    def __init__(self, study: StudySpec, called: str, points: list[GridPoint]) -> None:
         self.study = study
-        self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
-        self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
-        _refuse_too_many(study, [point for point, _ in self.points])
-        _refuse_two_in_one_place(study, [point for point, _ in self.points])
+        self.called = called
+        self.corpus = Cell(kind=cells.CORPUS, corpus=called, settings=corpus_settings(study))
+        self.points = [(point, _is_text(point)) for point in points]
+        _refuse_two_in_one_place(study, points)
         self.attacks = {
             name: (configure(find("attacks", name).load(), settings), dict(settings))
             for name, settings in study.attacks.items()
@@ -125,7 +134,7 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": dict(given)} | groups,
+                    settings={"settings": dict(given)} | groups | meaning_of(self.study, given),
                     inputs=(self.corpus, target),
                 )
         for name, (attack, given) in self.attacks.items():
@@ -181,6 +190,7 @@ class _Builder:
     ) -> Cell:
         return Cell(
             kind=kind,
+            corpus=self.called,
             method=point.method,
             parameter=point.parameter,
             level=point.level,

@@ -155,6 +155,14 @@ def measured_by(study: StudySpec, settings: Any) -> Policy | None:
     return policy_of(study, resolve_policy(study, named))
 
 
+def meaning_of(study: StudySpec, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a measure's policy stands for, if it is one of the study's: a name does not say it."""
+    given = settings.get("policy")
+    if not isinstance(given, str) or given not in study.policies:
+        return {}
+    return {"policy": resolve_policy(study, {"policy": given})}
+
+
 def _files(resolved: Mapping[str, Any]) -> list[str]:
     specs = [*resolved["find"], *resolved["except"]]
     named = [spec.partition(WORD_LIST)[2] for spec in specs if _names_file(spec)]
@@ -182,7 +190,11 @@ def _list(given: object) -> list[str]:
 
 
 # Keys whose value may be a list without being a grid.
-LISTS = frozenset({"policy", "except", "seeds", "batch_size", "noise_schedule", "levels"})
+LISTS = frozenset(
+    {"policy", "except", "seeds", "corpora", "batch_size", "noise_schedule", "levels"}
+)
+# Keys of a method that say where it is computed, and are no settings of it.
+_WHERE = ("seeds", "corpora")
 
 
 # More would not be computed in anybody's lifetime, and their names alone fill the memory.
@@ -191,13 +203,14 @@ MOST_POINTS = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint:
-    """A method at one place of its grid; ``seeds`` are its own, if it has any."""
+    """A method at one place of its grid; ``seeds`` and ``corpora`` are its own, if it has any."""
 
     method: str
     parameter: str | None
     level: float | None
     settings: Mapping[str, Any]
     seeds: tuple[int, ...] | None = None
+    corpora: tuple[str, ...] | None = None
 
 
 def points(method: MethodSettings) -> list[GridPoint]:
@@ -228,8 +241,9 @@ def points(method: MethodSettings) -> list[GridPoint]:
                 level=None
                 if level is None
                 else fitting(f"{method.name}.{parameter}", level, float),
-                settings={key: value for key, value in settings.items() if key != "seeds"},
+                settings={key: value for key, value in settings.items() if key not in _WHERE},
                 seeds=_seeds(method.name, settings),
+                corpora=_corpora(method.name, settings),
             )
         )
     return found
@@ -275,6 +289,35 @@ def _seeds(name: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
         return None
     seeds: tuple[int, ...] = fitting(f"{name}.seeds", given, tuple[int, ...])
     return check_seeds(f"{name}.seeds", seeds)
+
+
+def _corpora(name: str, settings: Mapping[str, Any]) -> tuple[str, ...] | None:
+    given = settings.get("corpora")
+    if given is None:
+        return None
+    listed = [given] if isinstance(given, str) else given
+    found: tuple[str, ...] = fitting(f"{name}.corpora", listed, tuple[str, ...])
+    if not found:
+        raise InvalidArgument(f"{name}.corpora is an empty list: name at least one corpus")
+    return found
+
+
+def points_of(study: StudySpec) -> dict[str, list[GridPoint]]:
+    """The points of all methods on each corpus, by its name."""
+    every = [point for method in study.methods for point in points(method)]
+    for point in every:
+        for name in point.corpora or ():
+            if not study.corpora:
+                raise InvalidArgument(
+                    f"{point.method}.corpora names a corpus, and this study has one without a "
+                    "name: write it as [corpora.NAME]"
+                )
+            if name not in study.corpora:
+                raise UnknownName(f"corpus of {point.method}", name, study.corpora)
+    return {
+        name: [point for point in every if point.corpora is None or name in point.corpora]
+        for name in study.corpora or ("",)
+    }
 
 
 def _short(value: object) -> str:

@@ -53,8 +53,10 @@ def describe_study(study: StudySpec, wanted: Grid, command: list[str]) -> dict[s
             "system": f"{platform.system()} {platform.machine()}",
             "processors": os.cpu_count(),
         },
-        "public": study.corpus.copied,
-        "corpus": _corpus(study),
+        "public": all(one.corpus.copied for one in study.each.values()),
+        "corpus": "; ".join(
+            f"{name}: {_corpus(one)}" if name else _corpus(one) for name, one in study.each.items()
+        ),
         "groups": study.groups,
         "methods": _methods(study),
         "cells": [cell.entry() for cell in wanted.cells],
@@ -76,8 +78,9 @@ def _methods(study: StudySpec) -> list[dict[str, Any]]:
                 },
             },
         )
-        if point.level is not None:
-            entry["levels"].append(write_number(point.level))
+        level = None if point.level is None else write_number(point.level)
+        if level is not None and level not in entry["levels"]:
+            entry["levels"].append(level)
     return list(found.values())
 
 

@@ -182,7 +182,7 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
         error: dict[str, str] | None = None
         with measure_cost() as cost:
             try:
-                found = compute(Context(work.study, work.folder, cell))
+                found = compute(Context(work.study.of_corpus(cell.corpus), work.folder, cell))
             except Exception as caught:
                 error = _say(caught)
         _write(work, cell, found, error, cost)
