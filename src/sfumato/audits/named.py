@@ -9,16 +9,16 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any
 
 from sfumato.audits.colors import color_space
 from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
-from sfumato.core.settings import configure, read
+from sfumato.core.settings import configure
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.build import build, is_baseline
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -113,10 +113,7 @@ def _from_file(path: Path) -> ModuleType:
 def _make(component: type[Any], settings: Settings, space: Space, epsilon: float) -> PointMechanism:
     who = component.__name__
     try:
-        if is_dataclass(component):
-            mechanism = configure(component, settings, space=space, epsilon=epsilon)
-        else:
-            mechanism = component(space=space, epsilon=epsilon, **_read(component, settings))
+        mechanism = configure(component, settings, space=space, epsilon=epsilon)
         missing = [what for part, what in NEEDED.items() if not hasattr(mechanism, part)]
         claimed = None if missing else mechanism.guarantee()
     except SfumatoError:
@@ -130,18 +127,3 @@ def _make(component: type[Any], settings: Settings, space: Space, epsilon: float
     if not isinstance(claimed, Guarantee):
         raise InvalidArgument(f"{who}.guarantee() must give a Guarantee, not {claimed!r}")
     return mechanism  # type: ignore[no-any-return]  # all parts are there
-
-
-def _read(component: type[Any], settings: Settings) -> dict[str, object]:
-    """Settings of a class that is no dataclass, as the types of its parameters say."""
-    parameters = inspect.signature(component).parameters
-    hints = get_type_hints(component.__init__)
-    values: dict[str, object] = {}
-    for key, value in settings.items():
-        if key not in parameters or key in ("space", "epsilon"):
-            allowed = set(parameters) - {"space", "epsilon"}
-            raise UnknownName(f"setting of {component.__name__}", key, allowed)
-        values[key] = (
-            read(key, value, hints[key]) if isinstance(value, str) and key in hints else value
-        )
-    return values

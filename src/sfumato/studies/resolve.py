@@ -27,7 +27,7 @@ from typing import Any
 from sfumato.catalog import entries, find
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.settings import settings_of
+from sfumato.core.settings import check_table, read, read_table, settings_of
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
@@ -37,7 +37,6 @@ from sfumato.releases.privatizer import Privatizer
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.cell import file_identity, place_files
 from sfumato.studies.spec import MethodSettings, StudySpec, check_seeds
-from sfumato.studies.tables import check_table, fitting, table
 from sfumato.training.records import LONG
 from sfumato.training.settings import Training
 from sfumato.vectors.space import SEARCHES
@@ -94,7 +93,7 @@ def _model(study: StudySpec) -> Model:
     for key in given:
         if key not in known:
             raise UnknownName("key in [model]", key, known)
-    return table(Model, {key: given[key] for key in given if key in own}, "[model]")
+    return read_table(Model, {key: given[key] for key in given if key in own}, "[model]")
 
 
 def _of_training(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,7 +239,7 @@ def points(method: MethodSettings) -> list[GridPoint]:
                 parameter=parameter,
                 level=None
                 if level is None
-                else fitting(f"{method.name}.{parameter}", level, float),
+                else read(f"{method.name}.{parameter}", level, float, typed=True),
                 settings={key: value for key, value in settings.items() if key not in _WHERE},
                 seeds=_seeds(method.name, settings),
                 corpora=_corpora(method.name, settings),
@@ -287,7 +286,7 @@ def _seeds(name: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
     given = settings.get("seeds")
     if given is None:
         return None
-    seeds: tuple[int, ...] = fitting(f"{name}.seeds", given, tuple[int, ...])
+    seeds: tuple[int, ...] = read(f"{name}.seeds", given, tuple[int, ...], typed=True)
     return check_seeds(f"{name}.seeds", seeds)
 
 
@@ -296,7 +295,7 @@ def _corpora(name: str, settings: Mapping[str, Any]) -> tuple[str, ...] | None:
     if given is None:
         return None
     listed = [given] if isinstance(given, str) else given
-    found: tuple[str, ...] = fitting(f"{name}.corpora", listed, tuple[str, ...])
+    found: tuple[str, ...] = read(f"{name}.corpora", listed, tuple[str, ...], typed=True)
     if not found:
         raise InvalidArgument(f"{name}.corpora is an empty list: name at least one corpus")
     return found

@@ -23,13 +23,12 @@ from sfumato.catalog import entries
 from sfumato.core.checks import MOST_DOCUMENTS, at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
 from sfumato.core.files import from_home, refuse_existing, write_whole
-from sfumato.core.settings import READS, WRITES
+from sfumato.core.settings import READS, WRITES, read_table
 from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.models.name import HUB_NAME
 from sfumato.results.row import ANCHORS
 from sfumato.studies.doors import Doors
-from sfumato.studies.tables import table
 
 GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
 CORPORA = (GENERATED, WIKITEXT, FILE)
@@ -337,7 +336,7 @@ def parse_spec(text: str, folder: Path, name: str, doors: Doors | None = None) -
     read: dict[str, Any] = {"name": name, **given, **own}
     for key, kind in _TABLES.items():
         if key in given:
-            read[key] = table(kind, given[key], f"[{key}]")
+            read[key] = read_table(kind, given[key], f"[{key}]")
     if "corpora" in given:
         if "corpus" in given:
             raise InvalidArgument("a study has [corpus], or several as [corpora.NAME], not both")
@@ -347,7 +346,7 @@ def parse_spec(text: str, folder: Path, name: str, doors: Doors | None = None) -
     if not isinstance(methods, list):
         raise InvalidArgument("methods must be a list of tables: [[methods]], with two brackets")
     read["methods"] = tuple(_method(one, number) for number, one in enumerate(methods, start=1))
-    return table(StudySpec, read, "the study")
+    return read_table(StudySpec, read, "the study")
 
 
 def _keys() -> list[str]:
@@ -380,9 +379,9 @@ def _corpora(given: object) -> dict[str, OneOfSeveral]:
         values = {key: own[key] for key in _OWN if key in own}
         of_corpus = {key: value for key, value in own.items() if key not in _OWN}
         for key in values.keys() & _TABLES.keys():
-            values[key] = table(_TABLES[key], values[key], f"[corpora.{name}.{key}]")
-        values["corpus"] = table(CorpusSettings, of_corpus, where)
-        found[name] = table(OneOfSeveral, values, where)
+            values[key] = read_table(_TABLES[key], values[key], f"[corpora.{name}.{key}]")
+        values["corpus"] = read_table(CorpusSettings, of_corpus, where)
+        found[name] = read_table(OneOfSeveral, values, where)
     return found
 
 
