@@ -215,7 +215,7 @@ def _number(value: object, kind: type[int | float]) -> Any:
     if not isinstance(value, Integral if kind is int else Real):
         return _NO
     try:
-        return kind(value)  # type: ignore[arg-type]  # of either kind
+        return kind(value)  # type: ignore[call-overload]  # of either kind
     except OverflowError:  # a whole number beyond all others
         return _NO
 

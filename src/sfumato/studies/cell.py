@@ -2,14 +2,13 @@
 
 Its key is a digest of its settings, its seed, the keys of the cells it is computed from, and the
 version of sfumato. So two methods that share a computation share the cell, a changed setting makes
-a new one and leaves the others alone, and a name is only a name: renaming a method computes
-nothing again.
+a new one and leaves the others alone, and a name is only a name: renaming a method or a corpus
+computes nothing again.
 
-What tells one input file from another, for the keys of cells: its name and its last change.
-
-A digest of the content would let whoever finds a study's folder test guesses about a private text,
-and a key is such a digest; so content never goes into one. A file that was written again counts as
-another file, even with the same content.
+An input file is told from another by its name and its last change. A digest of its content would
+let whoever finds a study's folder test guesses about a private text, and a key is such a digest; so
+content never goes into one. A file that was written again counts as another file, even with the
+same content.
 """
 
 from __future__ import annotations

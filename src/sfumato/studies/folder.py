@@ -18,8 +18,6 @@ Care
     Rows name groups as the data do, which may be names of people. The figures were measured on
     private text, no guarantee covers them, and neither does one cover how long a cell took. So a
     study's folder is for its owner, and as private as the corpus.
-
-The figures of a study as flat files, for whatever reads JSON lines or Parquet.
 """
 
 from __future__ import annotations

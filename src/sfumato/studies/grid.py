@@ -29,9 +29,11 @@ from sfumato.studies.resolve import (
     anchor_settings,
     meaning_of,
     measured_by,
+    model_settings,
     points_of,
     resolve_policy,
     text_settings,
+    training_settings,
 )
 from sfumato.studies.spec import OF_TEXT, StudySpec
 
@@ -241,8 +243,6 @@ def _run_settings(
     study: StudySpec, training: Mapping[str, Any] | None, name: str
 ) -> dict[str, Any]:
     """What training is told: the study's model and its usual settings, then the method's own."""
-    from sfumato.studies.resolve import model_settings, training_settings
-
     model = model_settings(study)
     if training is None:
         return {"model": model, "training": None, "policy": None}

@@ -1,18 +1,16 @@
-"""The model of a study and how it is trained, from flat settings to a request.
+"""From what a study's file says to what each computation is told, checked before any begins.
 
-Policies of a study: by a name of the study, or written out.
-
-A word list is a file like any other that a study names: it is looked for from where the study
-stands, and one that was written again makes new cells.
-
-The points of a method's grid: one for each combination of the values it lists.
-
-A list in place of a single value is an axis of the grid. Where a setting is a list by nature (a
-policy of several parts, batch sizes in stages), its axis is written under ``grid``. One axis is the
-parameter that curves are drawn against: epsilon if it is one, else the first of numbers; of the
-others each value is a method of its own.
-
-Methods that privatize text: what a privatizer is told, checked before anything is computed.
+The points of a method's grid
+    A list in place of a single value is an axis of the grid. Where a setting is a list by nature (a
+    policy of several parts, batch sizes in stages), its axis is written under ``grid``. One axis is
+    the parameter that curves are drawn against: epsilon if it is one, else the first of numbers; of
+    the others each value is a method of its own.
+Policies
+    By a name of the study, or written out. A word list is a file like any other that a study names:
+    it is looked for from where the study stands, and one that was written again makes new cells.
+What methods are told
+    What a privatizer is told for those that privatize text; the model and its training for those
+    that train.
 """
 
 from __future__ import annotations
@@ -345,7 +343,7 @@ def text_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> dict[s
     }
     for key in own:
         if key not in (*TEXT_KEYS, "settings", "training"):
-            known = (*TEXT_KEYS, "settings", "seeds", "training", "grid")
+            known = (*TEXT_KEYS, "settings", *_WHERE, "training", "grid")
             raise UnknownName(f"key of the text method {name}", key, known)
     found: dict[str, Any] = settings | {"policy": resolve_policy(study, own)}
     if "settings" in own:

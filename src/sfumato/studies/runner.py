@@ -1,12 +1,10 @@
 """Running a study: describe it, start workers, watch them, collect what they found.
 
-What a study's folder says of the study itself: the file, the grid, the versions, the machine.
-
-What a study will read and write, told before it does.
-
-The list is made by looking through the whole grid with doors that note what is asked for in place
-of refusing it. Whatever a cell uses is asked for by the same function when it is computed, so a
-path that is not in the list is one that the study cannot use.
+``describe_study`` is what the study's folder says of it: the file, the grid, the versions, the
+machine. ``passages`` is what the study will read and write, told before it does: the whole grid is
+looked through with doors that note what is asked for in place of refusing it. Whatever a cell uses
+is asked for by the same function when it is computed, so a path that is not in the list is one that
+the study cannot use.
 """
 
 from __future__ import annotations

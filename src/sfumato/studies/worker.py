@@ -1,15 +1,13 @@
-"""A worker as a process: ``python -m sfumato.studies.worker``, told what to do by a pipe.
-
-Started by the command that runs a study; it ends with it.
-
-What computing a cell took: time, processor time, and memory at its highest.
-
-Computing cells: take one that nobody has, compute it, write it down, until none is left.
+"""A worker: take a cell that nobody has, compute it, write it down, until none is left.
 
 Any number of workers do this on one folder at once, in one command or in several. Who holds a
 cell's lock computes it, and looks again whether it is finished before beginning; a worker that is
 killed loses its locks, and the next one computes the cell anew. The record of a cell is written
-last and whole, so a cell is either finished or not begun.
+last and whole, so a cell is either finished or not begun; it says what computing took: time,
+processor time, and memory at its highest.
+
+As a process (``python -m sfumato.studies.worker``) it is started by the command that runs a study,
+is told what to do by a pipe, and ends with that command.
 """
 
 from __future__ import annotations

@@ -27,10 +27,27 @@ def test_the_template_is_a_study(tmp_path: Path) -> None:
 
 
 def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
-    study = parse_spec(_uncommented(template()), tmp_path, "template")
+    without = template().replace(_several(), "")
+    study = parse_spec(_uncommented(without), tmp_path, "template")
     assert study.model is not None
     assert study.test is not None
     assert {cell.kind for cell in grid(study).cells} >= {"run", "release", "attack", "measure"}
+
+
+def test_the_template_with_several_corpora_is_one_too(tmp_path: Path) -> None:
+    for name in ("tickets", "later-tickets"):
+        (tmp_path / f"{name}.jsonl").write_text('{"text": "a 1", "label": "x"}\n')
+    several = template().replace("[corpus]", "[corpora.dialogues]")
+    study = parse_spec(several.replace(_several(), _uncommented(_several())), tmp_path, "template")
+    assert list(study.each) == ["dialogues", "tickets"]
+    policies = {name: one.policies["numbers-and-names"] for name, one in study.each.items()}
+    assert policies["dialogues"] != policies["tickets"]
+    assert {cell.corpus for cell in grid(study).cells} == {"dialogues", "tickets"}
+
+
+def _several() -> str:
+    """The tables of a second corpus."""
+    return template().partition("coins and policies:\n")[2].partition("\n\n")[0]
 
 
 def _uncommented(text: str) -> str:
