@@ -20,7 +20,7 @@ from sfumato.policies.parsing import parse_policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.doors import Doors
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import read_study
+from sfumato.studies.spec import read_spec
 from sfumato.testing import check_mechanism, check_policy
 from sfumato.verbs.privatize import privatize
 
@@ -93,7 +93,7 @@ def uses_it(folder: Path, mechanism: str, policy: str) -> None:
     assert main(["compare", mechanism, "--epsilon", "2", *few]) == 0
     text = STUDY.replace("MECHANISM", mechanism).replace("POLICY", policy)
     (folder / "study.toml").write_text(text)
-    study = read_study(folder / "study.toml", Doors((folder / "shy.py",)))
+    study = read_spec(folder / "study.toml", Doors((folder / "shy.py",)))
     run = run_study(study, folder / "out", workers=0)
     assert run.complete
     released = [path.read_text() for path in (folder / "out").rglob("*.jsonl") if "dear" in

@@ -22,7 +22,7 @@ from sfumato.studies.cell import CODE, Cell, place_files
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts
 from sfumato.studies.resolve import LINKED, policy_of
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 
 def compute(context: Context) -> CellResult:
@@ -51,7 +51,7 @@ def compute(context: Context) -> CellResult:
     )
 
 
-def privatizer(study: Study, cell: Cell) -> Privatizer:
+def privatizer(study: StudySpec, cell: Cell) -> Privatizer:
     """The privatizer of a cell that privatizes."""
     settings = {key: value for key, value in cell.settings.items() if key not in (LINKED, CODE)}
     path = vectors_path(study, settings.pop("vectors", None))
@@ -84,6 +84,6 @@ def _lasting(value: Any) -> Any:
     return [_lasting(one) for one in value] if isinstance(value, list) else value
 
 
-def vectors_path(study: Study, vectors: dict[str, Any] | None) -> Path | None:
+def vectors_path(study: StudySpec, vectors: dict[str, Any] | None) -> Path | None:
     """Where the word vectors of a cell stand, if they are not those of the package."""
     return None if vectors is None else study.path(str(vectors["path"]))
