@@ -69,7 +69,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
 
 
 # Of these the module's own page says most.
-_TOLD_BY_MODULE = ("attacks", "mechanisms")
+_TOLD_BY_MODULE = ("attacks", "measures", "mechanisms")
 # Given by --vectors, --epsilon, --policy and --level, not by --set.
 _GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 
@@ -80,7 +80,7 @@ def _settings(component: Any, given: tuple[str, ...]) -> list[dict[str, Any]]:
     return [
         {
             "name": field.name.removesuffix("_"),
-            "type": str(field.type),
+            "type": field.type if isinstance(field.type, str) else field.type.__name__,
             "default": None if field.default is MISSING else field.default,
         }
         for field in fields(component)

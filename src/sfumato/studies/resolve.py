@@ -18,7 +18,7 @@ Methods that privatize text: what a privatizer is told, checked before anything 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any
 from sfumato.catalog import entries, find
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.settings import settings_of
+from sfumato.core.settings import NAMES_POLICY, purposes, settings_of
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
@@ -36,6 +36,7 @@ from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.cell import file_identity, place_files
+from sfumato.studies.measures.measure import Measure, configure_measure
 from sfumato.studies.spec import MethodSettings, Study, check_seeds
 from sfumato.studies.tables import check_table, fitting, table
 from sfumato.training.records import LONG
@@ -146,13 +147,23 @@ def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def measured_by(study: Study, settings: Any) -> Policy | None:
-    """The policy that a measure tells private tokens from others by, if it has one."""
-    given = getattr(settings, "policy", ())
-    if not given:
-        return None
-    named = {"policy": given if isinstance(given, str) else list(given)}
-    return policy_of(study, resolve_policy(study, named))
+def resolve_measure(study: Study, name: str, given: Mapping[str, object]) -> Measure:
+    """A measure with the study's settings: files where they are, policies as the study has them."""
+    component = find("measures", name).load()
+    named = {key for key, use in purposes(component).items() if use == NAMES_POLICY}
+    others = {key: value for key, value in given.items() if key not in named}
+    made = configure_measure(name, dict(given) | place_files(study, component, others))
+    policies = {
+        key: policy_of(study, resolve_policy(study, {"policy": _listed(getattr(made, key))}))
+        for key in named & set(given)
+        if getattr(made, key)
+    }
+    resolved: Measure = replace(made, **policies)  # type: ignore[type-var]  # it is a dataclass
+    return resolved
+
+
+def _listed(given: str | tuple[str, ...]) -> str | list[str]:
+    return given if isinstance(given, str) else list(given)
 
 
 def _files(resolved: Mapping[str, Any]) -> list[str]:

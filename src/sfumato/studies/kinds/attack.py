@@ -13,9 +13,10 @@ from sfumato.mechanisms.build import is_baseline
 from sfumato.results.row import Row
 from sfumato.results.scores import Scores
 from sfumato.studies.cell import RELEASE, place_files
-from sfumato.studies.kinds.context import CellResult, Context, Meaning, rows
+from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import groups_of, texts
 from sfumato.studies.kinds.release import vectors_path
+from sfumato.studies.measures.measure import Meaning, rows
 from sfumato.studies.resolve import locate_files
 
 # Attacks that look at planted sentences only, which belong to no group.
