@@ -53,13 +53,20 @@ def show(
         for setting in one["settings"]:
             default = "" if setting["default"] is None else f" = {setting['default']}"
             console.print(f"  {setting['name']}: {setting['type']}{default}", markup=False)
+        if "inputs" in one:
+            console.print(f"  takes: {', '.join(one['inputs'])}", markup=False)
         console.print("\n" + one["description"] + "\n", markup=False)
 
 
 def _describe(entry: Entry) -> dict[str, Any]:
     component = entry.load()
     module = sys.modules[component.__module__]
-    return {
+    takes = {}
+    if entry.kind == "attacks":
+        from sfumato.attacks.attack import needs_of
+
+        takes = {"inputs": list(needs_of(component).inputs)}
+    return takes | {
         "kind": entry.kind,
         "name": entry.name,
         "summary": entry.summary,

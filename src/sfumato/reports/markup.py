@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sfumato.reports.numbers import number
+from sfumato.charts.numbers import number
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"meta", "br", "hr"})

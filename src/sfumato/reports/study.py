@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from sfumato.charts.numbers import count_things
 from sfumato.core.errors import InvalidArgument
-from sfumato.reports.numbers import count_things
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
 from sfumato.reports.parts import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT, Section
-from sfumato.reports.sections.attackers import attackers
+from sfumato.reports.sections.attacks import attackers, chapters
 from sfumato.reports.sections.claims import claims
 from sfumato.reports.sections.groups import groups
-from sfumato.reports.sections.hiding import hiding
 from sfumato.reports.sections.limits import study_limits
-from sfumato.reports.sections.recognition import recognition
 from sfumato.reports.sections.record import all_figures, cost, missing, missing_notice, provenance
-from sfumato.reports.sections.secrets import secrets
 from sfumato.reports.sections.summary import summary
 from sfumato.reports.sections.texts import texts
 from sfumato.reports.sections.tradeoff import tradeoff
@@ -25,13 +22,8 @@ from sfumato.reports.studied import Studied
 from sfumato.reports.study_samples import study_samples
 from sfumato.studies.folder import StudyFolder
 
-_SECTIONS: tuple[Callable[[Studied], Section | None], ...] = (
-    summary,
-    missing,
-    tradeoff,
-    recognition,
-    secrets,
-    hiding,
+_FIRST: tuple[Callable[[Studied], Section | None], ...] = (summary, missing, tradeoff)
+_THEN: tuple[Callable[[Studied], Section | None], ...] = (
     claims,
     groups,
     cost,
@@ -61,7 +53,9 @@ def study_page(path: Path, showing: Showing) -> Page:
     lacking = missing_notice(study)
     if lacking is not None:
         notices.append(lacking)
-    sections = [section(study) for section in _SECTIONS]
+    sections = [section(study) for section in _FIRST]
+    sections += chapters(study)
+    sections += [section(study) for section in _THEN]
     parameters = {cell.method: cell.parameter for cell in study.cells}
     sections.append(texts(samples, why_none, parameters))
     sections += [section(study) for section in _LAST]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins import install
+from plugins import installed
 from sfumato.catalog import entries
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
@@ -73,8 +73,9 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def loudness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    yield from install(monkeypatch, tmp_path, "measures", "loudness = loud:Loudness", LOUD)
+def loudness(tmp_path: Path) -> Iterator[None]:
+    with installed(tmp_path, "measures", "loudness = loud:Loudness", LOUD):
+        yield
 
 
 @pytest.mark.parametrize("name", entries("measures"))

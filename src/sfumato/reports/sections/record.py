@@ -16,8 +16,8 @@ from hashlib import sha256
 from statistics import fmean
 from typing import Any
 
+from sfumato.charts.numbers import count_things, interval, level_of, memory, plain
 from sfumato.reports.markup import CellValue, Html, Table, fold_table, properties, tag
-from sfumato.reports.numbers import count_things, interval, level_of, memory, plain
 from sfumato.reports.parts import Notice, Section, paragraph
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.results.row import COST, Row

@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 import regex
 
+from sfumato.charts.numbers import level_of
 from sfumato.reports.markup import Html, join, tag
-from sfumato.reports.numbers import level_of
 from sfumato.reports.parts import Section, paragraph
 from sfumato.studies.samples import TextSample
 

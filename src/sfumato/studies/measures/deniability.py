@@ -6,20 +6,25 @@ Figures
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from sfumato.charts.chapter import Chapter, Drawing, Listing
+from sfumato.charts.deniability import HIDING, LevelLabels, LevelRow, deniability_chart
+from sfumato.charts.numbers import as_number, plain
 from sfumato.core.checks import at_least, between
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.vocabulary import OverVocabulary
-from sfumato.metrics.deniability import DrawEffort
+from sfumato.metrics.deniability import DrawEffort, most_shown
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched, protection
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, LOWER
-from sfumato.studies.measures.measure import MECHANISM, Reading, Specimen
+from sfumato.studies.measures.measure import MECHANISM, Reading, Specimen, Taken
 
+_SPREAD = ("low", "median", "high")
 NOT_BY_WORDS = "this method does not replace words by words"
 
 
@@ -66,3 +71,76 @@ class DeniabilityMeasure:
                 "space": points.space.name,
             },
         )
+
+    @classmethod
+    def chapter(cls, taken: Sequence[Taken]) -> Chapter | None:
+        """For each method, the chance to stay and the number of words at every level."""
+        by_method: dict[str, dict[float, Taken]] = {}
+        for one in taken:
+            if one.level is not None and _readable(one.measurement.details):
+                by_method.setdefault(one.method, {}).setdefault(one.level, one)
+        drawings = [_drawing(method, found) for method, found in by_method.items()]
+        return Chapter(topic=HIDING, parts=drawings) if drawings else None
+
+
+def _readable(details: Mapping[str, Any]) -> bool:
+    spreads = [details.get("keep"), details.get("outputs")]
+    numbers = [details.get(name) for name in ("keep_worst", "outputs_worst", "draws", "eta")]
+    numbers += [one.get(key) for one in spreads if isinstance(one, dict) for key in _SPREAD]
+    return len(numbers) == 4 + 2 * len(_SPREAD) and None not in map(as_number, numbers)
+
+
+def _drawing(method: str, found: Mapping[float, Taken]) -> Drawing:
+    levels = [_level(level, one.measurement.details) for level, one in sorted(found.items())]
+    some = next(iter(found.values())).measurement
+    draws, eta = int(some.details["draws"]), float(some.details["eta"])
+    words = max((row.n for row in some.rows), default=0)
+    how = f"{draws:,} draws per word" if draws else "exact"
+    held = f"fewest words that hold {1 - eta:.4g} of the probability (S)"
+    labels = LevelLabels(
+        title=method,
+        subtitle=f"{words:,} frequent public words; {how}",
+        outputs_title=f"{held}, at least" if draws else held,
+        ceiling=(most_shown(draws, eta), "most that draws can show") if draws else None,
+    )
+    drawable = [one for one in levels if 0 < one.epsilon < math.inf and one.outputs_low > 0]
+    return Drawing(
+        title=f"Deniability under {method}.",
+        description=f"Over {words:,} frequent public words, {how}: the median word, the middle "
+        "80 %, and the word that is protected least.",
+        listing=_list_levels(method, levels),
+        draw=(lambda: deniability_chart(drawable, labels)) if drawable else None,
+    )
+
+
+def _level(level: float, details: Mapping[str, Any]) -> LevelRow:
+    keep, outputs = details["keep"], details["outputs"]
+    return LevelRow(
+        epsilon=level,
+        keep_low=keep["low"],
+        keep_median=keep["median"],
+        keep_high=keep["high"],
+        keep_worst=details["keep_worst"],
+        outputs_worst=details["outputs_worst"],
+        outputs_low=outputs["low"],
+        outputs_median=outputs["median"],
+        outputs_high=outputs["high"],
+    )
+
+
+def _list_levels(method: str, levels: Sequence[LevelRow]) -> Listing:
+    rows = [
+        (
+            plain(one.epsilon),
+            one.keep_median,
+            one.keep_high,
+            one.keep_worst,
+            one.outputs_median,
+            one.outputs_low,
+            one.outputs_worst,
+        )
+        for one in levels
+    ]
+    head = ("level", "N, median", "N, 90 % below", "N, worst", "S, median", "S, 10 % below")
+    caption = f"Deniability under {method}"
+    return Listing(caption=caption, head=(*head, "S, worst"), rows=rows)

@@ -4,7 +4,8 @@ A measure is a frozen dataclass; its fields are its settings. It says what it lo
 privatized text, a model or a mechanism), whether its figures are about leakage or use (``role``),
 and for each figure which way is better (``better``), so that studies, curves and pages can show
 figures that they have never heard of. Groups of documents are looked at by calling it once more
-with a part of the specimen.
+with a part of the specimen. A measure that has something to draw has a class method
+``chapter(taken)``, which gives what a report shows of it.
 
 Care
     Figures that were measured on private text are a release of their own, which no guarantee
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sfumato.catalog import find
+from sfumato.charts.chapter import Against
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import Measured
@@ -224,6 +226,13 @@ class Measurement:
         )
         caption = f"<caption>{escape(self.measure)} {escape(self.none)}</caption>"
         return f"<table>{caption}<tr>{head}</tr>{body}</table>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken(Against):
+    """One measurement in a study, for the ``chapter`` that a measure may have in its report."""
+
+    measurement: Measurement
 
 
 HEAD = ("figure", "value", "95 % interval", "n", "better")
