@@ -1,6 +1,7 @@
-"""Samples of text before and after, and why there are none.
+"""Samples of text before and after, side by side, or why there are none.
 
-Texts before and after, side by side: what is sensitive is marked, and what came in its place.
+What the policy found is marked in the original; in the privatized text, what came in its place and
+what was sensitive and stayed.
 
 Care
     A text before is private text, unless it is generated or declared public. It is read only where
