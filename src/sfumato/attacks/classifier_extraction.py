@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.model_target import ModelTarget, make_untrained_twin, not_a_model, open_model
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import BadInput, InvalidArgument
@@ -52,6 +52,7 @@ class ClassifierExtraction:
 
     name: ClassVar[str] = "classifier-extraction"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(inputs=("canaries",), by_group=False)
 
     beam: int = 100
     lambda_: float = 0.01

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.attacks.attack import Inputs
+from sfumato.attacks.attack import Inputs, needs_of
+from sfumato.catalog import entries
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import read_coins
 from sfumato.results.measured import Measured
@@ -205,7 +206,10 @@ def test_what_the_texts_show_by_themselves_is_no_leakage_of_a_method() -> None:
     from sfumato.attacks.membership.attack import ALONE
     from sfumato.attacks.membership.without_model import METRIC
 
-    assert {METRIC, ALONE} < attack.ABOUT_THE_DATA
-    assert attack.about_the_data("chance of the largest (at most)")
-    names = ("auc loss", "adaptive", "static", "top-1", "unchanged", "largest exposure")
-    assert not any(map(attack.about_the_data, names))
+    declared = {name: needs_of(entry.load()) for name, entry in entries("attacks").items()}
+    assert declared["membership"].about_the_data == (METRIC, ALONE)
+    assert declared["exposure"].about_the_data == ("chance of the largest (at most)",)
+    assert declared["authorship"].about_the_data == ("originals",)
+    assert declared["token-inference"].about_the_data == ("unknown words",)
+    names = {"auc loss", "adaptive", "static", "top-1", "unchanged", "largest exposure"}
+    assert names.isdisjoint(one for needs in declared.values() for one in needs.about_the_data)

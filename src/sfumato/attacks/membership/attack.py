@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Attempt, Done, Inputs, Needs
+from sfumato.attacks.membership import figures
 from sfumato.attacks.membership import signals as reference_signals
 from sfumato.attacks.membership.candidates import (
     FEWEST,
@@ -35,6 +36,7 @@ from sfumato.attacks.membership.gathering import (
     usable,
 )
 from sfumato.attacks.membership.signals import OUTSIDE, SHADOWS, SIGNALS, Knobs, score_signal
+from sfumato.attacks.membership.without_model import METRIC as WITHOUT_MODEL
 from sfumato.attacks.membership.without_model import auc_without_model
 from sfumato.attacks.model_target import ModelTarget, is_model, is_run, not_a_model, open_model
 from sfumato.attacks.token_scores import ScoreStore
@@ -50,6 +52,7 @@ from sfumato.statistics.ranking import measure_auc
 from sfumato.text.document import Document
 
 if TYPE_CHECKING:
+    from sfumato.charts.chapter import Chapter
     from sfumato.charts.chart import Chart
 
 
@@ -155,6 +158,11 @@ class Membership:
 
     name: ClassVar[str] = "membership"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(
+        inputs=("members", "others", "canaries", "references"),
+        compares=True,
+        about_the_data=(WITHOUT_MODEL, ALONE),
+    )
 
     signals: tuple[str, ...] = ()
     most: int = 5000
@@ -271,6 +279,11 @@ class Membership:
         curves: dict[str, Any] = scores.details["roc"]
         areas = {name: scores.figure(f"auc {name}").value for name in curves}
         return roc_chart(curves, areas)
+
+    @classmethod
+    def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
+        """ROC curves of one signal against every method, and the areas of all signals."""
+        return figures.chapter(attempts)
 
     def _judge(
         self, candidates: Candidates, evidence: Evidence, names: list[str], findings: Findings

@@ -9,9 +9,9 @@ from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.permission import basis
 from sfumato.calibration.select import select
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
+from sfumato.charts.numbers import interval
 from sfumato.core.randomness import Randomness
 from sfumato.reports.markup import CellValue, Html, Table
-from sfumato.reports.numbers import interval
 from sfumato.reports.parts import Figure, Section, bullets, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
 from sfumato.reports.studied import Studied
