@@ -266,3 +266,22 @@ def test_the_commands_name_corpora(two: Study, capsys: pytest.CaptureFixture[str
     assert "corpus" in capsys.readouterr().out.splitlines()[0]
     assert main(["calibrate", str(two.folder), "--corpus", "short"]) == 3
     assert "no figure of leakage" in capsys.readouterr().err
+
+
+def test_a_private_corpus_among_others_is_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"text": "Zyxwv 1"}\n{"text": "Zyxwv 2"}\n')
+    notes = '[corpora.notes]\npath = "notes.jsonl"\n\n[policies.private]\nfind = "everything"\n'
+    text = TWO.replace('[policies.private]\nfind = "digits"\n', notes)
+    text = text.replace('name = "SMDP"', 'name = "SMDP"\ncorpora = ["short", "long"]')
+    text = text.replace('corpora = "long"', 'corpora = "notes"')
+    study = Study.parse(text, folder=tmp_path, name="mixed").run(workers=0)
+    assert study.outcome.complete, study.status()
+    holding = [
+        path.name
+        for path in study.folder.rglob("*")
+        if path.is_file() and b"Zyxwv" in path.read_bytes()
+    ]
+    links = [path.name for path in study.folder.rglob("*") if path.is_symlink()]
+    # "No privacy" is a link to the originals, and "random output" may draw any word but this one.
+    assert holding == links == ["text.jsonl"]
+    assert main(["calibrate", str(study.folder), "--corpus", "short"]) == 2  # none is chosen by
