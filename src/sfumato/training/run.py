@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 from sfumato.core.checks import at_least, extra, one_of
 from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.core.json import read_object
-from sfumato.core.json import write_number
+from sfumato.core.json import read_object, write_number
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
@@ -362,8 +361,8 @@ def named_policy(
     """The policy that was asked for, if one was; settings need policies by their names."""
     if (not policy or isinstance(policy, Policy)) and (exclude or settings):
         raise InvalidArgument(
-            "settings of a policy, and what it leaves out, need a policy by its name; give "
-            "`policy=NAME`"
+            "settings of a policy, and what it leaves out, speak of a policy by its name; give "
+            "`policy=NAME`, too"
         )
     if policy is None or isinstance(policy, Policy):
         return policy
