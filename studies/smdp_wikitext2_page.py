@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from selective_dp_report import commit
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
@@ -228,6 +228,27 @@ def _where(folder: StudyFolder, described: dict[str, object]) -> str:
         f"{spoken(seconds)} of computing in all, on {machine['system']} with "
         f"{machine['processors']} processors; {said}. Printed at commit {commit()}."
     )
+
+
+def commit() -> str:
+    """The commit of the clone that this file is in, marked if it was changed; "" without one."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return ""
+    asked = [
+        ["rev-parse", "--short=12", "HEAD"],
+        ["status", "--porcelain", "-uno", "src", "studies"],
+    ]
+    try:
+        said = [
+            subprocess.run(
+                ["git", "-C", str(root), *one], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for one in asked
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return said[0] + (" with changes" if said[1] else "")
 
 
 if __name__ == "__main__":

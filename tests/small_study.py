@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.studies.spec import Study, study_from
+from sfumato.studies.spec import StudySpec, parse_spec
 
 SMALL = """
 title = "Small"
@@ -30,5 +30,5 @@ policy = "digits"
 """
 
 
-def small_study(folder: Path, text: str = SMALL) -> Study:
-    return study_from(text, folder, "small")
+def small_study(folder: Path, text: str = SMALL) -> StudySpec:
+    return parse_spec(text, folder, "small")

@@ -1,7 +1,8 @@
 """The list of components: kind and name to the place where the class lives.
 
 Nothing is imported until a component is asked for. Other packages add theirs through the entry
-point groups ``sfumato.mechanisms``, ``sfumato.policies`` and so on, one group per kind.
+point groups ``sfumato.mechanisms``, ``sfumato.policies`` and so on, one group per kind. A class in
+a file needs no entry: ``file.py:Class`` is found wherever a name is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from sfumato.core.errors import UnknownName
+from sfumato.core.own_code import OwnClass
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,10 @@ class Entry:
     summary: str
 
     def load(self) -> Any:
-        """Import the component."""
+        """Import the component; of a class in somebody's own file, this runs the file."""
+        own = OwnClass.read(self.target)
+        if own is not None:
+            return own.load()
         module, _, attribute = self.target.partition(":")
         return getattr(import_module(module), attribute)
 
@@ -201,8 +206,14 @@ def entries(kind: str) -> dict[str, Entry]:
 
 
 def find(kind: str, name: str) -> Entry:
-    """The component of that kind and name, or the nearest name in an error."""
+    """The component of that kind and name, or the nearest name in an error.
+
+    ``file.py:Class`` is a component, too. A name that does not come from a user but from a file is
+    looked up in ``entries``, which knows no such names.
+    """
     known = entries(kind)
+    if OwnClass.read(name) is not None:
+        return Entry(kind, name, name, "a class of your own")
     if name not in known:
         raise UnknownName(_SINGULAR.get(kind, kind.removesuffix("s")), name, known)
     return known[name]

@@ -53,9 +53,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(privatize.split(" ")) == 0
         Path("study.toml").write_text(STUDY)
         from sfumato.studies.runner import run_study
-        from sfumato.studies.spec import read_study
+        from sfumato.studies.spec import read_spec
 
-        assert run_study(read_study(Path("study.toml")), Path("study"), workers=0).complete
+        assert run_study(read_spec(Path("study.toml")), Path("study"), workers=0).complete
         Path("run/model").mkdir(parents=True)
         settings = {"kind": "causal", "model": "lstm", "policy": None}
         written = {"schema": 1, "settings": settings, "versions": {"python": "3"}}

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from sfumato.core.errors import BadInput
-from sfumato.studies import worker as working
+from sfumato.studies import worker
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.runner import open_study, run_study
-from sfumato.studies.spec import read_study
+from sfumato.studies.spec import read_spec
 from small_study import SMALL
 
 KILLS = 20
@@ -32,13 +32,12 @@ RUN = """
 import sys
 from pathlib import Path
 from sfumato.core.errors import BadInput
-from sfumato.studies import working
 from sfumato.studies.kinds.context import Context, CellResult
-from sfumato.studies.spec import read_study
+from sfumato.studies.spec import read_spec
 from sfumato.studies.runner import open_study
 from sfumato.studies.worker import work_on
 from sfumato.studies.folder import collect
-work = opened(read_study(Path(sys.argv[1])), Path(sys.argv[2]), resume=True, command=[])
+work = open_study(read_spec(Path(sys.argv[1])), Path(sys.argv[2]), resume=True, command=[])
 print("begun", flush=True)
 work_on(work, told=lambda cell, state, seconds: print(cell.key, state, flush=True))
 collect(work.folder)
@@ -57,7 +56,7 @@ def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(study_file: Path) -> dict[str, Any]:
     """The values of a run that nobody disturbed."""
     folder = study_file.parent / "whole"
-    assert run_study(read_study(study_file), folder, workers=0).complete
+    assert run_study(read_spec(study_file), folder, workers=0).complete
     return _values(folder)
 
 
@@ -129,7 +128,7 @@ def test_without_locks_a_cell_is_computed_twice_and_the_test_sees_it(
     study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locked: bool, times: int
 ) -> None:
     """Two workers meet in the first cell if nothing keeps one of them out."""
-    work = open_study(read_study(study_file), tmp_path / "met", resume=True, command=[])
+    work = open_study(read_spec(study_file), tmp_path / "met", resume=True, command=[])
     settled, computed = threading.Event(), []
 
     @contextlib.contextmanager
@@ -147,18 +146,18 @@ def test_without_locks_a_cell_is_computed_twice_and_the_test_sees_it(
         assert settled.wait(timeout=1200)
         raise BadInput("this is as far as it goes")
 
-    monkeypatch.setattr(working, "compute", met)
-    monkeypatch.setattr(working, "held", watched)
+    monkeypatch.setattr(worker, "compute", met)
+    monkeypatch.setattr(worker, "hold_lock", watched)
 
     def work_on() -> None:
         with contextlib.suppress(OSError):  # without locks they also write over each other
-            working.work_on(work)
+            worker.work_on(work)
 
-    workers = [threading.Thread(target=work_on) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    both = [threading.Thread(target=work_on) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
     assert computed == ["corpus"] * times
 
 

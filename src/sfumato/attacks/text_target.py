@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError, UnknownName
+from sfumato.catalog import entries
+from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError
 from sfumato.core.files import reading
 from sfumato.core.json import read_object
+from sfumato.core.own_code import names_code
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
@@ -103,14 +105,13 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     """A privatized file and, from its side file, the release that made it."""
     settings, content = _read(side_path(path))
     name = str(settings.get("mechanism"))
-    try:
-        baseline = is_baseline(name)
-    except UnknownName:
+    # A side file may come from anybody: what it names is looked up, and no code of it is run.
+    if name not in entries("mechanisms"):
         raise MissingInput(
             f"{side_path(path)} names the mechanism {name!r}, which is none of the catalog; build "
             "a TextTarget in Python, with the mechanism itself"
-        ) from None
-    if baseline:
+        )
+    if is_baseline(name):
         raise MissingInput(
             f"{path} was made by {name!r}, which puts one mask in the place of a whole stretch: "
             "there is no replacement for each word. Privatize with a word mechanism: "
@@ -130,12 +131,16 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     )
 
 
-def policy_of(written: str) -> Policy:
+def policy_of(written: str, *, typed: bool = False) -> Policy:
     """A policy from its spec, or from the name that a side file shows.
+
+    A side file may come from anybody: only what a user has ``typed`` may name code to be run.
 
     >>> policy_of("digits + pii − everything").name
     '(digits + pii) − everything'
     """
+    if names_code(written) and not typed:
+        raise InvalidArgument("a side file names a policy; it cannot bring one along")
     chosen, *without = _sides(written)
     if len(without) > 1:
         raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
@@ -187,7 +192,8 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     if levels:
         levels = [(epsilon, _read_stated(str(policy))) for epsilon, policy in levels]
     else:
-        chosen = {"policy": _read_stated(recorded), "epsilon": settings.get("epsilon")}
+        policy = _read_stated(recorded, typed=bool(known.policy))
+        chosen = {"policy": policy, "epsilon": settings.get("epsilon")}
     return Privatizer(
         mechanism=name,
         levels=levels,
@@ -200,9 +206,9 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     )
 
 
-def _read_stated(written: str) -> Policy:
+def _read_stated(written: str, *, typed: bool = False) -> Policy:
     try:
-        return policy_of(written)
+        return policy_of(written, typed=typed)
     except SfumatoError:
         # What was written may hold a pattern: it is not repeated.
         pass

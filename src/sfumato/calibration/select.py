@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sfumato.calibration.curves import usable
-from sfumato.core.errors import BadInput, UnknownName
+from sfumato.core.errors import BadInput, InvalidArgument, UnknownName
 from sfumato.results.row import HIGHER, LEAKAGE, LOWER, UTILITY, Row
 
 PREFERRED_UTILITY = "perplexity"
@@ -43,13 +43,15 @@ def select(
     attack: str | None = None,
     metric: str | None = None,
     utility: str | None = None,
+    corpus: str | None = None,
 ) -> Selected:
     """The rows to calibrate by; without names, the first attack and its first figure.
 
-    Of figures by repetitions the first is that of the most, where leakage is seen best. Utility is
-    perplexity if there is any, else the first figure of use.
+    Rows of several corpora are never one curve: ``corpus`` names the one to look at. Of figures by
+    repetitions the first is that of the most, where leakage is seen best. Utility is perplexity if
+    there is any, else the first figure of use.
     """
-    every = list(rows)
+    every = _of_corpus(list(rows), corpus)
     about_leakage = [row for row in every if row.role == LEAKAGE]
     if not about_leakage:
         raise BadInput("there is no figure of leakage among these rows: run an attack in the study")
@@ -65,6 +67,20 @@ def select(
         raise BadInput(f"{by} has no finite figure {name!r} in this study")
     useful = _figure(using, counts) if using else None
     return Selected(leakage=leakage, utility=useful, left_out=counts)
+
+
+def _of_corpus(rows: list[Row], wanted: str | None) -> list[Row]:
+    names = list(dict.fromkeys(row.corpus for row in rows))
+    if wanted is not None:
+        if wanted not in names:
+            raise UnknownName("corpus", wanted, [name for name in names if name is not None])
+        return [row for row in rows if row.corpus == wanted]
+    if len(names) > 1:
+        listed = ", ".join(str(name) for name in names)
+        raise InvalidArgument(
+            f"these rows are of several corpora, which are calibrated apart: name one ({listed})"
+        )
+    return rows
 
 
 def _repetitions(metric: str) -> int:

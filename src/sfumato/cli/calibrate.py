@@ -37,6 +37,10 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
         str | None,
         typer.Option("--utility", metavar="METRIC", help="[default: perplexity, else the first]"),
     ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option("--corpus", metavar="NAME", help="The corpus, if the study has several."),
+    ] = None,
     public_proxy: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +76,7 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
         metric=metric,
         target=targets,
         utility=utility,
+        corpus=corpus,
         public_proxy=public_proxy,
         seed=seed,
     )

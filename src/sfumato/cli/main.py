@@ -48,6 +48,7 @@ from sfumato.core.errors import (
     SfumatoError,
     StorageFailed,
 )
+from sfumato.core.own_code import blame
 
 # What a command returns for an error; one that is not named here has the code of its kind.
 EXIT_CODES: dict[type[SfumatoError], int] = {
@@ -231,10 +232,13 @@ def _unexpected(error: Exception) -> int:
     if type(error).__name__ == "Abort":
         return _say("interrupted", INTERRUPTED)
     # The message of an unforeseen error may hold private text, so only its place is shown.
-    frames = traceback.extract_tb(error.__traceback__)
-    places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exc()
+    theirs = blame(error)
+    if theirs is not None:
+        return _say(in_options(str(theirs)), exit_code(type(theirs)))
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     return _say(
         f"internal error: {type(error).__name__} at {places}; set SFUMATO_DEBUG=1 to see all "
         "of it (that may print private text)",

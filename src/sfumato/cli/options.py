@@ -104,6 +104,13 @@ MOST = 10**9
 FieldOption = Annotated[
     str, typer.Option("--field", help="The field that holds the text (jsonl, csv, tsv, parquet).")
 ]
+FieldsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--field",
+        help="The field that holds the text (jsonl, csv, tsv, parquet); repeat for several.",
+    ),
+]
 AuthorFieldOption = Annotated[
     str | None, typer.Option("--author-field", help="The field that names the author.")
 ]
@@ -167,21 +174,24 @@ def selection_from(
     settings: dict[str, object],
 ) -> dict[str, Any]:
     """What a privatizer is told of policies and levels; the two ways do not mix."""
-    if not levels:
+    pairs = levels_from(policies, epsilon, levels)
+    if not pairs:
         return {"policy": policy_from(policies, excepts, settings), "epsilon": epsilon}
-    if policies or epsilon is not None:
+    from sfumato.policies.parsing import level_policies
+
+    return {"levels": level_policies(pairs, excepts, settings)}
+
+
+def levels_from(
+    policies: Sequence[str], epsilon: float | None, levels: Sequence[str]
+) -> list[tuple[float, str]]:
+    """``--level`` values as pairs."""
+    if levels and (policies or epsilon is not None):
         raise InvalidArgument(
             "--level EPSILON=POLICY says both what is selected and how strongly: leave out "
             "--policy and --epsilon"
         )
-    from sfumato.policies.parsing import level_policies
-
-    return {"levels": level_policies([read_level(given) for given in levels], excepts, settings)}
-
-
-def policy_of_level(given: str) -> str:
-    """What stands behind the level: the policy as it was typed."""
-    return given.partition("=")[2]
+    return [read_level(given) for given in levels]
 
 
 def read_level(given: str) -> tuple[float, str]:

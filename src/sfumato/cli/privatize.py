@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import note, print_json
 
-# Policies whose name says all there is to say about them.
-_PUBLIC = re.compile(r"[\w-]+|pii:[\w, -]+")
+if TYPE_CHECKING:
+    from sfumato.releases.release import Release
 
 
 def privatize(  # noqa: PLR0913  # a command's options are its parameters
@@ -29,7 +28,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
     search: options.SearchOption = "exact",
-    field: options.FieldOption = "text",
+    field: options.FieldsOption = ["text"],  # noqa: B006
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     whole_file: options.WholeFileOption = False,
@@ -50,103 +49,65 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     Reads and writes txt, jsonl, csv, tsv and parquet, also .gz and .zst. Beside OUT stands
     OUT.guarantee.json, which says what is guaranteed and what is not.
 
-    Without --policy it is pii that is selected.
+    Without --policy it is pii that is selected. Repeat --field to privatize several columns.
 
     Example: sfumato privatize notes.jsonl -o soft.jsonl --policy pii --epsilon 5
     """
-    from sfumato.files.layout import Layout
-    from sfumato.files.source import Source
-    from sfumato.releases.job import Job, run
-    from sfumato.releases.privatizer import Privatizer
+    from sfumato.files.output import is_stream
+    from sfumato.verbs.privatize import privatize as privatized
 
-    own, of_policies = options.settings_from(settings)
-    policies = policy if policy or level else ["pii"]
-    privatizer = Privatizer(
-        **options.selection_from(policies, epsilon, level, exclude, of_policies),
-        mechanism=mechanism,
-        vectors=vectors,
-        unknown=unknown,
-        case=case,
-        search=search,
-        seed=seed,
-        settings=own,
-    )
-    layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
-    job = Job(
-        source=Source.of(source, layout, file_format=file_format, like=output),
-        target=output,
-        guarantee=guarantee,
-        workers=workers,
-        resume=resume,
-        overwrite=overwrite,
-        private=_private(
-            [*policy, *exclude, *map(options.policy_of_level, level)], settings, vectors, seed
-        ),
-    )
-    _check_formats(job.source.format.name, output, file_format)
     try:
-        summary = run(job, privatizer)
-    except KeyboardInterrupt:
-        if not job.streams and privatizer.resumable:
-            note("finished parts are kept; --resume goes on from there")
-        raise
-    _report(summary, job.streams, json)
-
-
-def _private(
-    policies: list[str], settings: list[str], vectors: str | None, seed: int | None
-) -> str:
-    """What must not change on resuming but may not be written down; empty if there is nothing."""
-    arguments = [spec for spec in policies if not _PUBLIC.fullmatch(spec)]
-    files = [spec.partition(":")[2] for spec in arguments if spec.startswith("lexicon:")]
-    files += [given.partition("=")[2] for given in settings if given.startswith("key_file=")]
-    stamps = []
-    for path in (Path(name) for name in (*files, *([vectors] if vectors else []))):
-        status = path.stat() if path.exists() else None
-        stamps.append((str(path), status and status.st_size, status and status.st_mtime_ns))
-    kept = (arguments, settings, stamps, seed)
-    return repr(kept) if arguments or settings or stamps or seed is not None else ""
-
-
-def _check_formats(name: str, output: Path, file_format: str | None) -> None:
-    from sfumato.core.errors import InvalidArgument
-    from sfumato.files.formats import of_path
-
-    wanted = of_path(output)
-    if output.suffix.lower() in (".bz2", ".xz", ".zip", ".7z", ".lz4"):
-        raise InvalidArgument(f"{output.suffix} is not written; .gz and .zst are")
-    if file_format is None and wanted is not None and wanted.name != name:
-        raise InvalidArgument(
-            f"the input is {name} but {output.name} looks like {wanted.name}; "
-            "privatize keeps the format (compression may change)"
+        release = privatized(
+            source,
+            output,
+            field=field,
+            policy=policy,
+            level=options.levels_from(policy, epsilon, level),
+            exclude=exclude,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            settings=options.read_settings(settings),
+            vectors=vectors,
+            unknown=unknown,
+            case=case,
+            search=search,
+            file_format=file_format,
+            encoding=encoding,
+            whole_file=whole_file,
+            guarantee=guarantee,
+            workers=workers,
+            resume=resume,
+            overwrite=overwrite,
+            seed=seed,
         )
+    except KeyboardInterrupt:
+        _say_what_is_kept(output)
+        raise
+    _report(release, is_stream(output), json)
 
 
-def _report(summary: dict[str, Any], streams: bool, as_json: bool) -> None:
+def _say_what_is_kept(output: Path) -> None:
+    from sfumato.files.output import is_stream
+    from sfumato.releases.parts import Parts
+
+    if not is_stream(output) and Parts.beside(output.resolve()).count():
+        note("finished parts are kept; --resume goes on from there")
+
+
+def _report(release: Release, streams: bool, as_json: bool) -> None:
+    told = dict(release.summary) | ({"already_finished": True} if release.already_finished else {})
     if as_json and not streams:
-        print_json(summary)
+        print_json(told)
         return
-    if summary.get("already_finished"):
+    if release.already_finished:
         note("finished already: nothing was done")
-    counts = summary["counts"]
-    by_words = counts["privatized_words"] is not None
-    if counts["privatized_words" if by_words else "replaced_stretches"] == 0:
+    if release.privatized == 0:
         note("warning: no word was privatized; the output equals the input")
-    lines = [
-        f"{counts['documents']:,} documents, "
-        + (
-            f"{counts['words']:,} words, {counts['privatized_words']:,} privatized"
-            if by_words
-            else f"{counts['replaced_stretches']:,} stretches replaced"
-        ),
-        summary["sentence"],
-    ]
-    if summary["settings"]["reproducible"]:
-        lines.append("REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)")
+    lines = release.lines
     if as_json:
         import json
 
-        lines = [json.dumps(summary, ensure_ascii=False)]
+        lines = [json.dumps(told, ensure_ascii=False)]
     text = "\n".join(lines)
     # With -o - the data own stdout.
     note(text) if streams else sys.stdout.write(text + "\n")

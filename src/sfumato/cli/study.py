@@ -15,8 +15,7 @@ from sfumato.cli.output import cell as shown
 from sfumato.cli.output import in_options, note, print_json, stdout, visible
 
 if TYPE_CHECKING:
-    from sfumato.studies.compare import Difference
-    from sfumato.studies.folder import CellRecord
+    from sfumato.studies.compare import StudyComparison
     from sfumato.studies.worker import Work
 
 app = typer.Typer(
@@ -30,7 +29,8 @@ AllowOption = Annotated[
     typer.Option(
         "--allow-path",
         metavar="PATH",
-        help="A file or folder outside the study's own that it may use; repeat for several.",
+        help="A file or folder outside the study's own that it may use, or a file of code that it "
+        "may run (named itself, wherever it stands); repeat for several.",
     ),
 ]
 SOME_FAILED = 1
@@ -45,9 +45,9 @@ def init(
 
     Example: sfumato study init names.toml; sfumato study run names.toml
     """
-    from sfumato.studies.spec import write_template
+    from sfumato.studies.study import Study
 
-    write_template(path, overwrite=overwrite)
+    Study.init(path, overwrite=overwrite)
     note(f"{path} is written; sfumato study run {path} computes it")
 
 
@@ -77,21 +77,13 @@ def run(
     """
     from dataclasses import asdict
 
-    from sfumato.studies.doors import Doors
-    from sfumato.studies.runner import run_study
-    from sfumato.studies.spec import read_study
+    from sfumato.studies.study import Study
 
-    study = read_study(file, Doors(tuple(allow)))
-    folder = _default_folder(file) if output is None else output
     with _watching(workers) as watch:
-        found = run_study(
-            study,
-            folder,
-            workers=workers,
-            resume=resume,
-            command=["sfumato", "study", "run", file.name, "--workers", str(workers)],
-            watch=watch,
+        study = Study.read(file).run(
+            output, workers=workers, resume=resume, allow_path=allow, watch=watch
         )
+    found, folder = study.outcome, study.folder
     missing = found.cells - found.done - found.failed
     if json:
         print_json({"study": str(folder), **asdict(found), "missing": missing})
@@ -123,11 +115,10 @@ def check(
 
     Example: sfumato study check names.toml
     """
-    from sfumato.studies.doors import OUTSIDE, Doors
-    from sfumato.studies.runner import passages
-    from sfumato.studies.spec import read_study
+    from sfumato.studies.doors import CODE, OUTSIDE
+    from sfumato.studies.study import Study
 
-    found = passages(read_study(file, Doors(tuple(allow), listing=True)), _default_folder(file))
+    found = Study.read(file).check(allow_path=allow)
     if json:
         print_json([one.as_dict() for one in found], indent=2)
     else:
@@ -137,6 +128,12 @@ def check(
                 markup=False,
                 soft_wrap=True,
             )
+    if any(one.where == CODE for one in found):
+        note(
+            "the study runs code of its own, and nothing was looked at beyond it: read that file, "
+            "then check again with --allow-path and the file itself"
+        )
+        raise typer.Exit(SOME_FAILED)
     if any(one.where == OUTSIDE for one in found):
         note("the study runs with --allow-path for what is outside, if you want it to")
         raise typer.Exit(SOME_FAILED)
@@ -148,40 +145,18 @@ def status(folder: FolderArgument, json: options.JsonOption = False) -> None:
 
     Example: sfumato study status names
     """
-    from sfumato.studies.folder import StudyFolder
-    from sfumato.studies.locks import holder_since
+    from sfumato.studies.study import Study
 
-    opened = StudyFolder(folder)
-    cells = list({cell.key: cell for cell in opened.cells()}.values())
-    running = {cell.key for cell in cells if holder_since(opened.lock(cell.key)) is not None}
-    states = {cell.key: _state(cell, running) for cell in cells}
-    counts = {name: list(states.values()).count(name) for name in _STATES}
-    failed = [cell for cell in cells if cell.error is not None]
+    found = Study.open(folder).status()
     if json:
-        print_json(
-            {
-                "study": str(folder),
-                "cells": len(cells),
-                **counts,
-                "errors": [
-                    {"cell": cell.key, "what": _title(cell), **dict(cell.error or {})}
-                    for cell in failed
-                ],
-                "running_now": [_title(cell) for cell in cells if cell.key in running],
-            },
-            indent=2,
-        )
+        print_json({"study": str(folder), **_visible(found.as_dict())}, indent=2)
         return
     console = stdout()
-    said = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    console.print(f"{len(cells):,} cells: {said}", markup=False)
-    for cell in cells:
-        if states[cell.key] == "running":
-            console.print(f"running: {_title(cell)}", markup=False)
-    for cell in failed:
-        error = cell.error or {}
-        why = in_options(f"{error.get('type')}: {error.get('message')}")
-        console.print(f"failed: {_title(cell)}: {why}", markup=False)
+    console.print(found.sentence(), markup=False)
+    for cell in found.running:
+        console.print(f"running: {visible(cell.title)}", markup=False)
+    for cell in found.failed:
+        console.print(f"failed: {visible(cell.title)}: {in_options(cell.why)}", markup=False)
 
 
 @app.command("compare")
@@ -197,62 +172,33 @@ def compare(
 
     Example: sfumato study compare before after
     """
-    from sfumato.studies.compare import compare as compared
-    from sfumato.studies.folder import StudyFolder
+    from sfumato.studies.study import Study
 
-    found = compared(StudyFolder(first).rows(), StudyFolder(second).rows())
+    found = Study.open(first).compare(second)
     if json:
         print_json([one.as_dict() for one in found], indent=2)
     else:
-        _print(found, first.name, second.name)
+        _print(found)
 
 
-def _default_folder(file: Path) -> Path:
-    from sfumato.core.errors import InvalidArgument
-
-    if file.suffix != ".toml" or not file.stem:
-        raise InvalidArgument(
-            f"the folder of the study is called like its file, without .toml, and {file} does not "
-            "end in that: name a folder with -o"
-        )
-    folder = file.with_suffix("")
-    if folder.is_symlink():
-        raise InvalidArgument(f"{folder} is a link to another place: name a folder with -o")
-    return folder
+def _visible(status: dict[str, Any]) -> dict[str, Any]:
+    """Titles of cells hold names of methods, and those may hold anything."""
+    errors = [one | {"what": visible(one["what"])} for one in status["errors"]]
+    return status | {"errors": errors, "running_now": [*map(visible, status["running_now"])]}
 
 
-_STATES = ("done", "failed", "running", "left")
-
-
-def _state(cell: CellRecord, running: set[str]) -> str:
-    if cell.state != "missing":
-        return cell.state
-    return "running" if cell.key in running else "left"
-
-
-def _title(cell: CellRecord) -> str:
-    from sfumato.studies.cell import Cell
-
-    found = Cell(
-        kind=cell.kind,
-        method=cell.method,
-        parameter=cell.parameter,
-        level=cell.level,
-        seed=cell.seed,
-        name=cell.name,
-    )
-    return visible(found.title)
-
-
-def _print(found: list[Difference], first: str, second: str) -> None:
+def _print(found: StudyComparison) -> None:
     from rich.table import Table
 
-    table = Table("method", "level", "by", "figure", "group", box=None)
-    for title in (first, second, "clear"):
+    several = any(one.figure.corpus for one in found)
+    first = ("corpus",) if several else ()
+    table = Table(*first, "method", "level", "by", "figure", "group", box=None)
+    for title in (found.first, found.second, "clear"):
         table.add_column(shown(title), justify="right", no_wrap=True)
     for one in found:
         figure = one.figure
         table.add_row(
+            *((shown(figure.corpus or ""),) if several else ()),
             shown(figure.method),
             "" if figure.level is None else f"{figure.level:g}",
             shown(figure.by),

@@ -1,21 +1,33 @@
-"""Building a component from settings that arrive as text.
+"""Settings from outside, read strictly: every key is known, every value of its type.
 
-A component is a frozen dataclass, and its fields are its settings. A key that is not a field is
-an error with the nearest field named; a value is read as the field's type says.
+They come as text from a command line (``"7"`` is read as the whole number that a setting asks for)
+or as values of a TOML or JSON file or of Python (``"7"`` is a text, and refused). Whatever takes
+them says what it takes by the types of its fields or parameters: a dataclass, any other class, a
+function. A key that is none of those is an error with the nearest one named, because a misspelt
+setting that is silently left out would measure something else.
+
+``configure`` builds a component, ``read_table`` a dataclass from a table of a file,
+``read_settings`` gives the values to whoever builds by themselves, and ``read`` reads one value.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+
+TableT = TypeVar("TableT")
 
 # What a setting is for, beside its type: code that takes settings from a stranger's file looks
 # here.
 READS, WRITES, NAMES_POLICY = "reads", "writes", "names a policy"
+RUNS = "runs"  # a file with code
 FileToRead = Annotated[str, READS]
 """A file or folder that is read, or a name that may be one."""
 FolderToFill = Annotated[str, WRITES]
@@ -26,32 +38,91 @@ PolicyText = Annotated[str, NAMES_POLICY]
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True} | {
     "false": False, "no": False, "off": False, "0": False,
 }  # fmt: skip
+_SAID = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    dict: "a table",
+    Mapping: "a table",
+}
+# What a value is that is not of the type.
+_NO = object()
 
 
-def configure(component: type[Any], settings: Mapping[str, object], **given: object) -> Any:
+def configure(
+    component: Callable[..., Any], settings: Mapping[str, object], **given: object
+) -> Any:
     """Make a component of the objects ``given`` and of ``settings`` (text or ready values)."""
+    name = getattr(component, "__name__", str(component)).lower()
+    values = read_settings(component, settings, unknown=f"setting of {name}", given=given)
+    return component(**given, **values)
+
+
+def read_table(kind: type[TableT], given: object, where: str) -> TableT:
+    """The table at ``where`` of a file as a dataclass."""
+    values = check_table(kind, given, where)
+    missing = [
+        field.name
+        for field in fields(kind)  # type: ignore[arg-type]  # it is a dataclass
+        if field.name not in values
+        and field.default is MISSING
+        and field.default_factory is MISSING
+    ]
+    if missing:
+        raise InvalidArgument(f"{where} needs the key {missing[0]!r}")
+    return kind(**values)
+
+
+def check_table(kind: type[Any], given: object, where: str) -> dict[str, Any]:
+    """The values of a table by field, each of the field's type; defaults are left out."""
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(f"{where} must be a table")
+    return read_settings(kind, given, unknown=f"key in {where}", prefix=f"{where}.", typed=True)
+
+
+def read_settings(
+    component: Callable[..., Any],
+    settings: Mapping[str, object],
+    *,
+    unknown: str,
+    prefix: str = "",
+    given: Collection[str] = (),
+    typed: bool = False,
+) -> dict[str, Any]:
+    """The values of settings by field or parameter of ``component``.
+
+    ``unknown`` is what a key is called that is none, ``prefix`` stands before one whose value is
+    wrong. What is ``given`` by whoever builds is no setting. Text is read as the type says, unless
+    values are ``typed`` already.
+    """
     allowed = settings_of(component, given)
     values = {}
     for key, value in settings.items():
         if key.removesuffix("_") not in allowed:
-            raise UnknownName(f"setting of {component.__name__.lower()}", key, allowed)
+            raise UnknownName(unknown, key, allowed)
         field, kind = allowed[key.removesuffix("_")]
-        values[field] = read(key, value, kind) if isinstance(value, str) else value
-    return component(**given, **values)
+        values[field] = read(f"{prefix}{key}", value, kind, typed=typed)
+    return values
 
 
 def settings_of(
-    component: type[Any], given: Mapping[str, object] | None = None
+    component: Callable[..., Any], given: Collection[str] = ()
 ) -> dict[str, tuple[str, Any]]:
-    """Each setting by the name a user types, with its field and type.
+    """Each setting by the name a user types, with its field or parameter and its type.
 
     A field called ``lambda_`` because Python needs the word is the setting ``lambda``.
     """
-    hints = get_type_hints(component)
+    if is_dataclass(component):
+        hints = get_type_hints(component)
+        names = [field.name for field in fields(component) if field.init]
+    else:
+        hints = get_type_hints(component.__init__ if inspect.isclass(component) else component)
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        parameters = inspect.signature(component).parameters.values()
+        names = [one.name for one in parameters if one.kind in named]
     return {
-        field.name.removesuffix("_"): (field.name, hints[field.name])
-        for field in fields(component)
-        if field.init and field.name not in (given or {})
+        name.removesuffix("_"): (name, hints.get(name, Any)) for name in names if name not in given
     }
 
 
@@ -67,21 +138,93 @@ def purposes(component: Callable[..., Any]) -> dict[str, str]:
     return found
 
 
-def read(key: str, text: str, kind: Any) -> Any:
-    """Text as a value of a simple type.
+def read(name: str, value: object, kind: Any, *, typed: bool = False) -> Any:
+    """A value as its type asks for it; text is read, unless values are ``typed`` already.
 
     >>> read("regions", "DE,FR", tuple[str, ...]), read("limit", "7", int | None)
     (('DE', 'FR'), 7)
+    >>> read("seeds", [1, 2], tuple[int, ...]), read("epsilon", "inf", float | None, typed=True)
+    ((1, 2), inf)
+    >>> read("count", "7", int, typed=True)
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: count='7' must be a whole number
     """
+    options = get_args(kind) if get_origin(kind) in (UnionType, Union) else (kind,)
+    for option in options:
+        found = _of_text(value, option) if isinstance(value, str) and not typed else _NO
+        if found is _NO:
+            found = _as(value, option)
+        if found is not _NO:
+            return found
+    wanted = " or ".join(_say(option) for option in options if option is not NoneType)
+    raise InvalidArgument(f"{name}={value!r} must be {wanted}")
+
+
+def _of_text(text: str, kind: Any) -> Any:
+    """What a text of a command line stands for, if that is of this type."""
     if get_origin(kind) is tuple:
-        parts = (part.strip() for part in text.split(","))
-        return tuple(read(key, part, get_args(kind)[0]) for part in parts if part)
-    kinds = [option for option in get_args(kind) or (kind,) if option is not type(None)]
+        parts = [part.strip() for part in text.split(",")]
+        found = tuple(_of_text(part, get_args(kind)[0]) for part in parts if part)
+        return _NO if _NO in found else found
+    if kind is bool:
+        return _TRUTH.get(text.lower(), _NO)
+    if not isinstance(kind, type) or kind in (NoneType, object):
+        return _NO
     try:
-        if kinds[0] is bool:
-            return _TRUTH[text.lower()]
-        return kinds[0](text)
-    except (KeyError, TypeError, ValueError):
-        name = getattr(kinds[0], "__name__", str(kinds[0]))
-        wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}
-        raise InvalidArgument(f"{key}={text!r} must be {wanted.get(name, name)}") from None
+        return kind(text)
+    except (TypeError, ValueError):
+        return _NO
+
+
+def _as(value: object, kind: Any) -> Any:
+    """The value as this type, if it is one; what no type says is for whoever takes it."""
+    origin = get_origin(kind)
+    if origin is tuple:
+        return _tuple(value, get_args(kind)[0])
+    if origin in (dict, Mapping):
+        return _mapping(value, get_args(kind)[1])
+    if kind in (int, float):
+        return _number(value, kind)
+    if not isinstance(kind, type):
+        return value
+    try:
+        return value if isinstance(value, kind) else _NO
+    except TypeError:  # a protocol that cannot be asked
+        return value
+
+
+def _tuple(value: object, kind: Any) -> Any:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return _NO
+    found = tuple(_as(one, kind) for one in value)
+    return _NO if any(one is _NO for one in found) else found
+
+
+def _mapping(value: object, kind: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return _NO
+    found = {key: _as(value[key], kind) for key in value}
+    return _NO if any(one is _NO for one in found.values()) else found
+
+
+def _number(value: object, kind: type[int | float]) -> Any:
+    """A whole number is a number, and truth is none; the word for infinity is one."""
+    if isinstance(value, bool):
+        return _NO
+    if kind is float and isinstance(value, str):
+        return math.inf if value == "inf" else _NO
+    if not isinstance(value, Integral if kind is int else Real):
+        return _NO
+    try:
+        return kind(value)  # type: ignore[call-overload]  # of either kind
+    except OverflowError:  # a whole number beyond all others
+        return _NO
+
+
+def _say(kind: Any) -> str:
+    if get_origin(kind) is tuple:
+        return f"a list, each {_say(get_args(kind)[0])}"
+    if get_origin(kind) is Mapping and get_origin(get_args(kind)[1]) is Mapping:
+        return "a table of tables"
+    return _SAID.get(get_origin(kind) or kind, getattr(kind, "__name__", "something else"))

@@ -125,7 +125,7 @@ def _line(document: Document, source: Source) -> bytes:
     if source.format.name == "txt":
         return f"{document.text}\n".encode()
     layout = source.layout
-    record = {layout.field: document.text}
+    record = {layout.fields[0]: document.text}
     if layout.author_field is not None and document.author is not None:
         record[layout.author_field] = document.author
     if layout.label_field is not None and document.labels:

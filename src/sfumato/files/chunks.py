@@ -7,7 +7,7 @@ travel to worker processes, so they are plain data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sfumato.core.errors import MalformedRecord, UndecodableText
@@ -27,6 +27,10 @@ class Chunk(Protocol):
         """The documents, in order; records without text have none."""
         ...
 
+    def texts_per_record(self) -> list[int]:
+        """How many of these documents, one after the other, are texts of one record."""
+        ...
+
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """The chunk with edited texts, one per document, all else as it was read."""
         ...
@@ -37,7 +41,8 @@ class Record:
     """One record as it stands in a file: what is before the text, the text, what is after.
 
     ``literal`` is the text as the file spells it (quoted, escaped); without a text the record is
-    copied as it is.
+    copied as it is. Of a record with several texts there is one of these for each text; all but the
+    last say that there is ``more``.
     """
 
     before: str
@@ -48,6 +53,22 @@ class Record:
     line: int = 0
     author: str | None = None
     labels: tuple[str, ...] = ()
+    more: bool = False
+
+    def with_texts(self, places: Iterable[tuple[int, int, str]]) -> Iterator[Record]:
+        """The record, whose ``before`` is all of it, with each text (start, end, text) apart."""
+        whole, reached, left = self.before, 0, sorted(places)
+        while left:
+            start, end, text = left.pop(0)
+            yield replace(
+                self,
+                before=whole[reached:start],
+                literal=whole[start:end],
+                after="" if left else whole[end:],
+                text=text,
+                more=bool(left),
+            )
+            reached = end
 
     def __repr__(self) -> str:
         return f"Record(line {self.line})"
@@ -73,6 +94,17 @@ class TextChunk:
                     )
                 except UndecodableText as error:
                     raise MalformedRecord(f"{place}: {error}") from None
+        return found
+
+    def texts_per_record(self) -> list[int]:
+        """How many texts each record has that has any."""
+        found, count = [], 0
+        for record in self.records:
+            if record.text is not None:
+                count += 1
+                if not record.more:
+                    found.append(count)
+                    count = 0
         return found
 
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
@@ -102,7 +134,7 @@ def chunk_records(records: Iterable[Record], spell: Spell, encoding: str) -> Ite
     for record in records:
         group.append(record)
         size += len(record.before) + len(record.literal) + len(record.after)
-        if size >= CHARACTERS or len(group) >= RECORDS:
+        if not record.more and (size >= CHARACTERS or len(group) >= RECORDS):
             yield TextChunk(tuple(group), spell, encoding)
             group, size = [], 0
     if group:

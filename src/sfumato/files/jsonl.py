@@ -65,22 +65,23 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             continue
         count += 1
         members = _members(line, number)
-        member = _single(members, layout.field, number)
-        if member.value is None:
+        places = []
+        for name in layout.fields:
+            member = _single(members, name, number)
+            if member.value is not None and type(member.value) is not str:
+                raise MalformedRecord(f"line {number}: the field {name!r} is not text")
+            if member.value is not None:
+                places.append((member.start, member.end, member.value))
+        if not places:
             yield Record(line, line=number)
             continue
-        if type(member.value) is not str:
-            raise MalformedRecord(f"line {number}: the field {layout.field!r} is not text")
-        yield Record(
-            line[: member.start],
-            line[member.start : member.end],
-            line[member.end :],
-            member.value,
-            _identity(members, layout, count),
-            number,
+        yield from Record(
+            line,
+            id=_identity(members, layout, count),
+            line=number,
             author=_name(members, "author_field", layout.author_field, number),
             labels=labels_of(_name(members, "label_field", layout.label_field, number)),
-        )
+        ).with_texts(places)
 
 
 def _single(

@@ -23,11 +23,12 @@ _COMMON = (
 class Layout:
     """Fields are columns or keys; plain text has none.
 
+    ``field`` names the one that holds the text, or several that hold the texts of a record.
     ``author_field`` and ``label_field`` are looked for only if they are given; every record must
     have them then.
     """
 
-    field: str = "text"
+    field: str | tuple[str, ...] = "text"
     id_field: str = "id"
     encoding: str = "utf-8"
     whole_file: bool = False
@@ -36,15 +37,32 @@ class Layout:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "encoding", _usable(self.encoding))
-        for name in ("field", "author_field", "label_field"):
-            if getattr(self, name) == "":
+        fields = (self.field,) if isinstance(self.field, str) else tuple(self.field)
+        # One of them is one, however it was given: what is written down must be the same.
+        object.__setattr__(self, "field", fields[0] if len(fields) == 1 else fields)
+        if not fields or len(set(fields)) < len(fields):
+            raise InvalidArgument("field must name a column or key, or several different ones")
+        for name, given in (
+            *(("field", one) for one in fields),
+            ("author_field", self.author_field),
+            ("label_field", self.label_field),
+        ):
+            if given == "":
                 raise InvalidArgument(f"{name}='' must be the name of a column or key")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that hold text."""
+        return (self.field,) if isinstance(self.field, str) else self.field
 
     @property
     def wanted(self) -> Iterator[tuple[str, str]]:
         """The fields that every record must have, each with the setting that names it."""
-        for setting in ("field", "author_field", "label_field"):
-            name = getattr(self, setting)
+        for setting, name in (
+            *(("field", one) for one in self.fields),
+            ("author_field", self.author_field),
+            ("label_field", self.label_field),
+        ):
             if name is not None:
                 yield setting, name
 

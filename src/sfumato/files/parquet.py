@@ -1,4 +1,4 @@
-"""Parquet, through pyarrow (the extra ``parquet``): one column is exchanged, the rest stays."""
+"""Parquet, through pyarrow (extra ``parquet``): columns of text are exchanged, all else stays."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class TableChunk:
     first: int
 
     def documents(self) -> list[Document]:
-        """One per row that has a text."""
+        """One for each text of each row."""
         table = _table(self.content)
         layout = self.layout
-        texts = _values(table.column(layout.field))
+        texts = self._texts(table)
         has_id = table.column_names.count(layout.id_field) == 1
         ids, authors, labels = (
             _values(table.column(name)) if name is not None else [None] * len(texts)
@@ -39,11 +39,11 @@ class TableChunk:
             )
         )
         found = []
-        for number, (text, name, author, label) in enumerate(
+        for number, (own, name, author, label) in enumerate(
             zip(texts, ids, authors, labels, strict=True), start=self.first
         ):
-            if text is not None:
-                known, place = str(number if name is None else name), f"row {number}"
+            known, place = str(number if name is None else name), f"row {number}"
+            for text in own:
                 try:
                     found.append(
                         Document(text, known, _spell(author), labels_of(_spell(label)), place)
@@ -52,18 +52,28 @@ class TableChunk:
                     raise MalformedRecord(f"{place}: {error}") from None
         return found
 
+    def texts_per_record(self) -> list[int]:
+        """How many texts each row has that has any."""
+        return [len(own) for own in self._texts(_table(self.content)) if own]
+
+    def _texts(self, table: Any) -> list[list[str]]:
+        """The texts of each row, in the order in which the fields were named."""
+        columns = (_values(table.column(field)) for field in self.layout.fields)
+        return [[text for text in row if text is not None] for row in zip(*columns, strict=True)]
+
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """The rows with new texts; nulls stay nulls, the schema stays the schema."""
         arrow = _arrow()
         table = _table(self.content)
-        place = table.column_names.index(self.layout.field)
+        places = [table.column_names.index(field) for field in self.layout.fields]
         remaining = iter(edited)
-        values = [
-            None if old is None else next(remaining).text for old in table.column(place).to_pylist()
-        ]
-        column = arrow.array(values, type=_plain(table.schema.field(place).type))
-        kind = table.schema.field(place)
-        return _content(table.set_column(place, kind, column.cast(kind.type)))
+        rows = zip(*(table.column(place).to_pylist() for place in places), strict=True)
+        changed = [[None if old is None else next(remaining).text for old in row] for row in rows]
+        for number, place in enumerate(places):
+            kind = table.schema.field(place)
+            column = arrow.array([row[number] for row in changed], type=_plain(kind.type))
+            table = table.set_column(place, kind, column.cast(kind.type))
+        return _content(table)
 
 
 def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
@@ -79,10 +89,12 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
             raise missing_field(name, schema.names, where="the table", setting=setting)
         if schema.names.count(name) > 1:
             raise BadInput(f"the table has the column {name!r} twice")
-    if not _is_text(schema.field(layout.field).type):
-        raise BadInput(f"the column {layout.field!r} is not text")
+    told = schema
+    for name in layout.fields:
+        if not _is_text(schema.field(name).type):
+            raise BadInput(f"the column {name!r} is not text")
+        told = _telling_nothing(told, name)
     first = 1
-    told = _telling_nothing(schema, layout.field)
     for batch in _batches(source):
         table = arrow.Table.from_batches([batch], schema).cast(told)
         yield TableChunk(_content(table), layout, first)

@@ -70,7 +70,7 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
             raise missing_field(name, names, where=where, setting=setting, quotable=False)
         if names.count(name) > 1:
             raise MalformedRecord(f"the first row names the column {name!r} twice")
-    column = names.index(layout.field)
+    columns = [names.index(field) for field in layout.fields]
     identity = names.index(layout.id_field) if layout.id_field in names else None
     author, label = (_column(names, one) for one in (layout.author_field, layout.label_field))
     yield Record(header.text, line=header.line)
@@ -82,18 +82,13 @@ def _records(rows: Iterator[_Row], layout: Layout) -> Iterator[Record]:
             raise MalformedRecord(
                 f"line {row.line} has {len(row.fields)} fields, the first row has {len(names)}"
             )
-        start, end = row.fields[column]
-        name = str(count) if identity is None else row.value(identity)
-        yield Record(
-            row.text[:start],
-            row.text[start:end],
-            row.text[end:],
-            row.value(column),
-            name,
-            row.line,
+        yield from Record(
+            row.text,
+            id=str(count) if identity is None else row.value(identity),
+            line=row.line,
             author=None if author is None else row.value(author) or None,
             labels=labels_of(None if label is None else row.value(label) or None),
-        )
+        ).with_texts((*row.fields[column], row.value(column)) for column in columns)
 
 
 def _column(names: list[str], field: str | None) -> int | None:

@@ -48,6 +48,12 @@ class Source:
     format: Format
     layout: Layout
 
+    def __post_init__(self) -> None:
+        if len(self.layout.fields) > 1 and not self.format.has_fields:
+            raise InvalidArgument(
+                f"{self.format.name} has no fields: leave out {', '.join(self.layout.fields)}"
+            )
+
     @classmethod
     def of(
         cls,
@@ -88,7 +94,10 @@ class Source:
 
     def settings(self) -> dict[str, Any]:
         """How the file is read; nothing here depends on what it holds."""
-        return {"format": self.format.name} | asdict(self.layout)
+        own = asdict(self.layout)
+        # As JSON gives it back, so that the two can be compared.
+        own["field"] = self.layout.fields[0] if len(self.layout.fields) == 1 else [*own["field"]]
+        return {"format": self.format.name} | own
 
     def claims(self) -> dict[str, Any]:
         """What must be the same for two readings to give the same chunks.

@@ -1,17 +1,28 @@
-"""A mechanism from its name and settings."""
+"""A mechanism from its name and settings: one of the catalog, or a class of somebody's own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import is_dataclass
+from typing import Any, cast, get_type_hints
 
 from sfumato.catalog import entries, find
-from sfumato.core.errors import InvalidArgument
-from sfumato.core.settings import configure
+from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
+from sfumato.core.own_code import say_where
+from sfumato.core.settings import configure, read
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.vectors.space import Space
+
+NEEDED = {
+    "space": "the public space it works on",
+    "guarantee": "guarantee(), what is claimed",
+    "privatize": "privatize(points, randomness), one output point per input point",
+}
 
 
 def build(
@@ -24,14 +35,64 @@ def build(
             "level is proven for it"
         )
     component = find("mechanisms", name).load()
-    return cast(
-        "PointMechanism", configure(component, settings or {}, space=space, epsilon=epsilon)
-    )
+    return make(component, settings or {}, space=space, epsilon=epsilon)
 
 
 def build_baseline(name: str, settings: Mapping[str, object] | None = None) -> StretchMechanism:
     """The baseline called ``name``; it needs neither a space nor a level."""
-    return cast("StretchMechanism", configure(find("mechanisms", name).load(), settings or {}))
+    component = find("mechanisms", name).load()
+    with _blaming(f"{component.__name__}()", component):
+        return cast("StretchMechanism", _configure(component, settings or {}))
+
+
+def make(
+    component: type[Any], settings: Mapping[str, object], *, space: Space, epsilon: float
+) -> PointMechanism:
+    """A word mechanism of a class; what somebody's own lacks is said."""
+    who = component.__name__
+    with _blaming(f"{who}(space=…, epsilon=…)", component):
+        made = _configure(component, settings, space=space, epsilon=epsilon)
+        missing = [what for part, what in NEEDED.items() if not hasattr(made, part)]
+        claimed = made.guarantee() if not missing and not _is_ours(component) else None
+    if missing:
+        raise InvalidArgument(f"{who} is no mechanism on points; it lacks {' and '.join(missing)}")
+    if claimed is not None and not isinstance(claimed, Guarantee):
+        kind = type(claimed).__name__
+        raise InvalidArgument(f"{who}.guarantee() must give a Guarantee, not {kind}")
+    return cast("PointMechanism", made)
+
+
+def _configure(component: type[Any], settings: Mapping[str, object], **given: object) -> Any:
+    if is_dataclass(component):
+        return configure(component, settings, **given)
+    # The settings of a class that is no dataclass are the parameters that it is made with.
+    hints = get_type_hints(component.__init__)
+    allowed = set(inspect.signature(component).parameters) - set(given)
+    values: dict[str, object] = {}
+    for key, value in settings.items():
+        if key not in allowed:
+            raise UnknownName(f"setting of {component.__name__}", key, allowed)
+        typed = isinstance(value, str) and key in hints
+        values[key] = read(key, str(value), hints[key]) if typed else value
+    return component(**given, **values)
+
+
+@contextmanager
+def _blaming(what: str, component: type[Any]) -> Iterator[None]:
+    """What fails in a class of somebody's own is said as theirs; ours is told as ours."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except (Exception, SystemExit) as error:
+        if _is_ours(component):
+            raise
+        where = say_where(error) or type(error).__name__
+        raise InvalidArgument(f"{what} could not be made: {where}") from error
+
+
+def _is_ours(component: type[Any]) -> bool:
+    return component.__module__.partition(".")[0] == "sfumato"
 
 
 def is_baseline(name: str) -> bool:

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sfumato.catalog import find
+from sfumato.catalog import entries
 from sfumato.core.arrays import Points
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.build import build, is_baseline, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
 from sfumato.metrics.population import Population
@@ -174,8 +174,8 @@ def at_keep(
 
 def _unfit(name: str, space: Space) -> Skipped | None:
     """Why a mechanism has no place in a comparison of word mechanisms, if it has none."""
-    find("mechanisms", name)
-    if name in word_mechanisms():
+    own = name not in entries("mechanisms")
+    if name in word_mechanisms() or (own and not is_baseline(name)):
         return None
     try:
         build(name, space=space, epsilon=1.0)

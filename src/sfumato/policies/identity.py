@@ -23,6 +23,9 @@ Why it holds
     are those of a policy that does not say what it is: guarantees then do not add up, which is the
     safe side.
 
+    Of a class that is not ours, the file it stands in counts as well: a class may inherit what
+    another says of itself, and a new version of a plug-in may find something else.
+
 What does not hold
     Equal codes show that runs had the same policy, also to those who lack the key. Whoever has the
     key can test guesses; keep it with the word list, never with a model. A pipeline is told by its
@@ -31,12 +34,15 @@ What does not hold
 
 from __future__ import annotations
 
+import inspect
 import json
+import sys
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from sfumato.core.keys import Key
@@ -47,7 +53,7 @@ _PUBLIC = "public"
 
 @dataclass(frozen=True)
 class Identity:
-    """All that decides what a policy finds; ``private`` if some of it may not be guessed at."""
+    """All that decides what a component does; ``private`` if some of it may not be guessed at."""
 
     parts: tuple[object, ...] = field(repr=False)
     private: bool = False
@@ -56,6 +62,13 @@ class Identity:
     def spelled(self) -> str:
         """The same text for the same parts only: each stands in quotes or brackets of its own."""
         return json.dumps(self.parts)
+
+    @property
+    def public_code(self) -> str | None:
+        """A hash that is the same everywhere; none where a guess could be tested with it."""
+        if self.private:
+            return None
+        return f"{_PUBLIC}:{sha256(self.spelled.encode()).hexdigest()}"
 
 
 @runtime_checkable
@@ -69,7 +82,22 @@ class Identified(Policy, Protocol):
 
 def identity_of(policy: Policy) -> Identity | None:
     """What decides what a policy finds; nothing if it cannot say."""
-    return policy.identity() if isinstance(policy, Identified) else None
+    return with_code(type(policy), policy.identity()) if isinstance(policy, Identified) else None
+
+
+def with_code(kind: type, found: Identity | None) -> Identity | None:
+    """An identity that also tells the code of classes that are not ours; none if that is unknown.
+
+    >>> with_code(Identity, Identity(("ours",)))
+    Identity(private=False)
+    """
+    if found is None:
+        return None
+    try:
+        codes = tuple(_code(one) for one in kind.__mro__ if not _is_ours(one))
+    except (OSError, TypeError, AttributeError):
+        return None  # typed by hand, say: nobody can tell whether it is the same next time
+    return replace(found, parts=(*codes, found.parts)) if codes else found
 
 
 def identity_around(
@@ -98,11 +126,11 @@ def policy_code(policy: Policy, key: Key | None = None) -> str:
     found = identity_of(policy)
     if found is None:
         return ""
-    spelled = Identity((found.parts, _versions())).spelled
-    if not found.private:
-        return f"{_PUBLIC}:{sha256(spelled.encode()).hexdigest()}"
+    found = replace(found, parts=(found.parts, versions()))
+    if found.public_code is not None:
+        return found.public_code
     key = _key_of_this_process() if key is None else key
-    return f"{key.origin}:{key.code('policy', spelled)}"
+    return f"{key.origin}:{key.code('policy', found.spelled)}"
 
 
 def is_keyed(code: str) -> bool:
@@ -120,5 +148,23 @@ def _key_of_this_process() -> Key:
 
 
 @cache
-def _versions() -> tuple[str, ...]:
+def versions() -> tuple[str, ...]:
+    """What decides beside every setting: of this package, of its patterns and of Unicode."""
     return version("sfumato"), version("regex"), unicodedata.unidata_version
+
+
+def _is_ours(kind: type) -> bool:
+    package = kind.__module__.partition(".")[0]
+    return package == "sfumato" or package in sys.stdlib_module_names
+
+
+def _code(kind: type) -> tuple[str, str]:
+    """The name of a class and a hash of the file that it stands in.
+
+    Of a script that is run only the class counts: whoever asks it to resume edits the rest.
+    """
+    if kind.__module__ == "__main__":
+        source = inspect.getsource(kind).encode()
+    else:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    return kind.__qualname__, sha256(source).hexdigest()

@@ -39,6 +39,7 @@ class Imperfect:
         at_least("seed", self.seed, 0, most=None)
 
     for_release: ClassVar[bool] = False
+    argument: ClassVar[str] = "policy"
 
     @property
     def name(self) -> str:

@@ -40,6 +40,7 @@ class Lexicon:
     case_sensitive: bool = False
 
     name: ClassVar[str] = "lexicon"
+    argument: ClassVar[str] = "path"
 
     def __post_init__(self) -> None:
         if not self.entries:
@@ -71,6 +72,8 @@ class Lexicon:
                     f"line {number} of the lexicon {path} must have 1 to {LONGEST_PHRASE} words"
                 )
         return cls(tuple(line for line in lines if line), case_sensitive)
+
+    from_settings = from_file
 
     def find(self, document: Document) -> Spans:
         """At every word the longest entry that starts there."""

@@ -88,6 +88,7 @@ class Regex:
     seconds: float = field(default=SECONDS_PER_DOCUMENT, compare=False, repr=False)
 
     name: ClassVar[str] = "regex"
+    argument: ClassVar[str] = "pattern"
 
     def __post_init__(self) -> None:
         positive("seconds", self.seconds)

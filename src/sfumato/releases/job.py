@@ -40,10 +40,7 @@ from sfumato.text.words import Words
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to read, where to write, and how.
-
-    ``private`` names settings that must be the same on resuming but may not be written down.
-    """
+    """What to read, where to write, and how."""
 
     source: Source
     target: Path
@@ -51,7 +48,6 @@ class Job:
     workers: int = 1
     resume: bool = False
     overwrite: bool = False
-    private: str = ""
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
@@ -114,12 +110,8 @@ def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
     try:
         _refuse(job)
-        if job.resume and not privatizer.resumable:
-            raise CannotResume(
-                "the key of a run is forgotten when it ends, so the rest would have other "
-                "surrogates; with `settings={'key_file': FILE}` runs can be resumed, "
-                "`overwrite=True` starts again"
-            )
+        if job.resume:
+            _refuse_resuming(privatizer)
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         return _stream(job, privatizer) if job.streams else _in_parts(job, privatizer)
@@ -141,7 +133,7 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         for part in finished:
             output.write(part.content)
             tally.add(part.tally)
-    summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+    summary = _summary(job, privatizer, tally, input_)
     _write_side(job, summary)
     return summary
 
@@ -149,8 +141,9 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts, input_ = Parts.beside(job.target), Input.of(job.source)
     claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
-    private = {"policy or settings": job.private}
-    with parts.opened(claims, private, afresh=not job.resume):
+    # Without an identity the parts are of no use later, and are removed when the run stops.
+    identity = privatizer.identity.spelled if privatizer.identity is not None else ""
+    with parts.opened(claims, {"policy or settings": identity}, afresh=not job.resume):
         if parts.completed:
             _put_in_place(job, parts)
             return (read_json(job.side) if job.side else {}) | {"already_finished": True}
@@ -165,7 +158,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
-        summary = _summary(job, privatizer, tally) | {"input": input_.changed}
+        summary = _summary(job, privatizer, tally, input_)
         _put_together(job, parts, count, summary)
         _put_in_place(job, parts)
     return summary
@@ -175,9 +168,33 @@ def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     return privatizer.public_settings() | job.source.settings()
 
 
-def _summary(job: Job, privatizer: Privatizer, tally: Tally) -> dict[str, Any]:
+def _public_code(privatizer: Privatizer) -> str | None:
+    """What a side file may tell of the identity: nothing if any of it is private."""
+    return None if privatizer.identity is None else privatizer.identity.public_code
+
+
+def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> dict[str, Any]:
     summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
-    return summary | {"settings": _settings(job, privatizer)}
+    return summary | {
+        "settings": _settings(job, privatizer),
+        "identity": _public_code(privatizer),
+        "input": input_.changed,
+    }
+
+
+def _refuse_resuming(privatizer: Privatizer) -> None:
+    if privatizer.unidentified is not None:
+        raise CannotResume(
+            f"{privatizer.unidentified} does not say what it is, so nobody can tell whether it is "
+            "the one that the run began with; give it a method identity() (a mechanism can also be "
+            "a frozen dataclass), or start again with `overwrite=True`"
+        )
+    if not privatizer.resumable:
+        raise CannotResume(
+            "the key of a run is forgotten when it ends, so the rest would have other "
+            "surrogates; with `settings={'key_file': FILE}` runs can be resumed, "
+            "`overwrite=True` starts again"
+        )
 
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -186,12 +203,13 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         summary = read_object(job.side, "a side file") if job.side else {}
     except SfumatoError:
         summary = {}
-    if job.private:
+    code = _public_code(privatizer)
+    if code is None:
         raise CannotResume(
             f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
             "key or seed cannot be told; `overwrite=True` starts again"
         )
-    if summary.get("settings") != _settings(job, privatizer):
+    if (summary.get("settings"), summary.get("identity")) != (_settings(job, privatizer), code):
         raise CannotResume(
             f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
         )
@@ -232,9 +250,8 @@ def _finish_parts(
 
 def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
     """A chunk of as many documents and words as its part came of is taken for the same."""
-    documents = chunk.documents()
-    words = sum(len(Words.of(one.text)) for one in documents) if finished.words else 0
-    if (len(documents), words) != (finished.documents, finished.words):
+    words = sum(len(Words.of(one.text)) for one in chunk.documents()) if finished.words else 0
+    if (len(chunk.texts_per_record()), words) != (finished.documents, finished.words):
         raise CannotResume(
             "cannot resume: input changed since the run began; `overwrite=True` starts again"
         )
@@ -256,7 +273,8 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
     randomness = shared.privatizer.randomness.stream(index)
     results = shared.selective.privatize(chunk.documents(), randomness)
-    tally = Tally.of(results)
+    # A record is a document, however many texts it has: what it costs is the sum over all of them.
+    tally = Tally.of(results, chunk.texts_per_record())
     if not replaces_words(shared.privatizer):
         # Parts stay on disk when a run is killed: how many words a mask hides must not be there.
         tally = tally.of_places()

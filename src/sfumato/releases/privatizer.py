@@ -6,23 +6,27 @@ What a side file may show of a privatizer: names and numbers, never a pattern, l
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from sfumato.catalog import entries
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.keys import Key
+from sfumato.core.own_code import OwnClass
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.build import build, build_baseline, is_baseline
+from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.levels import Level, Levels
 from sfumato.mechanisms.mechanism import Keyed, Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Union
+from sfumato.policies.identity import Identity, identity_of, versions
 from sfumato.policies.policy import Policy
 from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
@@ -57,8 +61,14 @@ def public_settings(privatizer: Privatizer) -> dict[str, Any]:
 
 
 def name_of(mechanism: object) -> str:
-    """How a mechanism is called, given as a name or as an object."""
-    return mechanism if isinstance(mechanism, str) else type(mechanism).__name__.lower()
+    """How a mechanism is called, given as a name or as an object: by the catalog, or its class."""
+    if isinstance(mechanism, str):
+        own = OwnClass.read(mechanism)
+        return mechanism if own is None else own.name.lower()
+    kind = type(mechanism.points if isinstance(mechanism, OverVocabulary) else mechanism)
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    named = (name for name, entry in entries("mechanisms").items() if entry.target == place)
+    return next(named, kind.__name__.lower())
 
 
 def _own_settings(mechanism: object) -> dict[str, Any]:
@@ -77,7 +87,7 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
     }
 
 
-PolicyLike = str | Sequence[str] | Policy
+PolicyLike = str | Policy | Sequence[str | Policy]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -157,10 +167,28 @@ class Privatizer:
         mechanism = self.selective.mechanism if isinstance(self.selective, Selective) else None
         return mechanism.key if isinstance(mechanism, Keyed) else None
 
+    @cached_property
+    def identity(self) -> Identity | None:
+        """All that decides what comes out, to be digested and never shown; none if it is unknown.
+
+        Names and objects with the same settings have the same one.
+        """
+        found = [one for _, one in self._identities()]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        parts = (versions(), self.seed, *(one.parts for one in known))
+        return Identity(parts, self.seed is not None or any(one.private for one in known))
+
+    @property
+    def unidentified(self) -> str | None:
+        """What does not say what it is, so that nobody could tell whether it is the same."""
+        return next((who for who, found in self._identities() if found is None), None)
+
     @property
     def resumable(self) -> bool:
-        """Whether another run could go on where this one stops, with the same surrogates."""
-        return self.key is None or self.key.lasts
+        """Whether another run could go on where this one stops, and be known to be the same."""
+        return (self.key is None or self.key.lasts) and self.identity is not None
 
     @cached_property
     def randomness(self) -> Randomness:
@@ -212,6 +240,13 @@ class Privatizer:
     def __getstate__(self) -> dict[str, Any]:
         # What was built is built anew where it arrives; a stream of noise must not be copied.
         return self.get_params()
+
+    def _identities(self) -> Iterator[tuple[str, Identity | None]]:
+        """Each policy and mechanism, how it is called and what it is."""
+        chosen = self.selective
+        for one in chosen.levels if isinstance(chosen, Levels) else [chosen]:
+            yield f"the policy {one.policy.name!r}", identity_of(one.policy)
+            yield f"the mechanism {name_of(self.mechanism)!r}", mechanism_identity(one.mechanism)
 
     def _next_stream(self) -> Randomness:
         self._calls = getattr(self, "_calls", -1) + 1
@@ -299,11 +334,9 @@ class Privatizer:
 def _policy(policy: object) -> Policy:
     from sfumato.policies.parsing import combine_policies
 
-    if isinstance(policy, str):
+    if isinstance(policy, (str, Policy)):
         return combine_policies([policy])
-    if isinstance(policy, Policy):
-        return policy
-    if isinstance(policy, (list, tuple)) and all(isinstance(one, str) for one in policy):
+    if isinstance(policy, (list, tuple)) and all(isinstance(o, (str, Policy)) for o in policy):
         return combine_policies(policy)
     raise InvalidArgument("policy must be a name, several names, or a policy")
 

@@ -28,15 +28,22 @@ class Tally:
     places: int = 0
 
     @classmethod
-    def of(cls, privatized: Iterable[Privatized]) -> Tally:
-        """Count some documents."""
+    def of(cls, privatized: Iterable[Privatized], together: Iterable[int] | None = None) -> Tally:
+        """Count some documents; ``together`` says how many texts each of them is made of."""
         tally = cls()
-        for one in privatized:
+        remaining = iter(privatized)
+        texts = list(remaining) if together is None else None
+        groups = (
+            [[one] for one in texts]
+            if texts is not None
+            else [[next(remaining) for _ in range(count)] for count in together or ()]
+        )
+        for group in groups:
             tally.documents += 1
-            tally.words += one.words
-            tally.uncovered += one.uncovered
-            tally.per_document[one.selected] += 1
-            tally.places += one.places
+            tally.words += sum(one.words for one in group)
+            tally.uncovered += sum(one.uncovered for one in group)
+            tally.per_document[sum(one.selected for one in group)] += 1
+            tally.places += sum(one.places for one in group)
         return tally
 
     def add(self, other: Tally) -> None:

@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 
 from sfumato.core.errors import StorageFailed
 from sfumato.core.keys import Key
+from sfumato.core.own_code import blame, files_of, load_again
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import Keyed
 from sfumato.mechanisms.selective import Selective
@@ -88,6 +89,7 @@ def in_order(
         task = ForkingPickler.dumps((work, shared))
         for one in crew:
             with _death_named():
+                one.pipe.send(files_of(bytes(task)))
                 one.pipe.send_bytes(task)
         yield from _bound(crew, iter(items), 2 * workers)
 
@@ -214,20 +216,28 @@ def _serve(pipe: Connection[Any, Any]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        task = _try_item(ForkingPickler.loads, pipe.recv_bytes())
+        task = _try_item(_unpack, pipe.recv(), pipe.recv_bytes())
         pipe.send_bytes(_pack(task if isinstance(task, _Failed) else None))
         while not isinstance(task, _Failed):
             work, shared = task
             pipe.send_bytes(_pack(_try_item(work, shared, pipe.recv())))
 
 
+def _unpack(files: tuple[tuple[str, str], ...], task: bytes) -> Any:
+    """The work and what is shared; classes of somebody's own files arrive after those files."""
+    load_again(files)
+    return ForkingPickler.loads(task)
+
+
 def _try_item(work: Callable[..., Any], *given: Any) -> Any:
     try:
         return work(*given)
     except Exception as error:
+        # What failed in somebody's own code is said here, where it can be seen.
+        told = blame(error) or error
         # For whoever asks to see all of it: where it happened over there.
-        error.add_note(traceback.format_exc())
-        return _Failed(error)
+        told.add_note(traceback.format_exc())
+        return _Failed(told)
 
 
 def _pack(found: Any) -> Any:

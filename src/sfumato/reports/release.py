@@ -89,8 +89,9 @@ def _guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:
 
 def open_privatized(path: Path, settings: Mapping[str, Any]) -> Source:
     """How to read a privatized file, as its side file says."""
+    field = settings.get("field", "text")
     layout = Layout(
-        field=str(settings.get("field", "text")),
+        field=tuple(map(str, field)) if isinstance(field, list) else str(field),
         encoding=str(settings.get("encoding", "utf-8")),
         whole_file=settings.get("whole_file") is True,
     )

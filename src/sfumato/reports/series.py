@@ -60,11 +60,11 @@ def quantities(rows: Iterable[Row]) -> list[Quantity]:
 
 
 def points(rows: Iterable[Row], quantity: Quantity) -> list[SeriesPoint]:
-    """One point for each method, level and group; rows without a value say nothing."""
-    collected: dict[tuple[str, str | None, float | None, str | None], list[Row]] = {}
+    """One point for each corpus, method, level and group; rows without a value say nothing."""
+    collected: dict[tuple[str | float | None, ...], list[Row]] = {}
     for row in rows:
         if quantity_of(row) == quantity and row.value is not None:
-            key = row.method, row.parameter, row.level, row.group
+            key = row.corpus, row.method, row.parameter, row.level, row.group
             collected.setdefault(key, []).append(row)
     return [_point(some) for some in collected.values()]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -75,6 +75,16 @@ class Studied:
         """What was not computed yet, or waits for something that failed."""
         return self.in_state(MISSING)
 
+    @property
+    def corpora(self) -> list[str]:
+        """The names of its corpora in the order of the grid, if there are several."""
+        return list(dict.fromkeys(cell.corpus for cell in self.cells if cell.corpus))
+
+    def of_corpus(self, name: str) -> Studied:
+        """What is known about one of several corpora; it is not named again in each line."""
+        own = (replace(cell, corpus=None) for cell in self.cells if cell.corpus == name)
+        return Studied(self.folder, self.about, tuple(own))
+
     @cached_property
     def rows(self) -> list[Row]:
         """All figures, in the order of the grid."""
@@ -126,4 +136,5 @@ def describe_method(cell: CellRecord) -> str:
     'DP-SGD, ε = 2'
     """
     level = level_of(cell.parameter, cell.level)
-    return f"{cell.method}, {level}" if level else cell.method
+    on = f"{cell.method} on {cell.corpus}" if cell.corpus and cell.method else cell.method
+    return f"{on}, {level}" if level else on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.core.errors import InvalidArgument
@@ -23,7 +24,7 @@ from sfumato.reports.sections.texts import texts
 from sfumato.reports.sections.tradeoff import tradeoff
 from sfumato.reports.studied import Studied
 from sfumato.reports.study_samples import study_samples
-from sfumato.studies.folder import StudyFolder
+from sfumato.studies.folder import CellRecord, StudyFolder
 
 _SECTIONS: tuple[Callable[[Studied], Section | None], ...] = (
     summary,
@@ -52,6 +53,8 @@ def study_page(path: Path, showing: Showing) -> Page:
             "the corpus of this study is public and its samples are in the folder; leave out "
             "`originals=...`"
         )
+    if len(study.corpora) > 1 and showing.originals is not None:
+        raise InvalidArgument("the study has several corpora, and originals are of one of them")
     samples, why_none = study_samples(study, showing)
     notices = []
     if samples and not study.public:
@@ -61,8 +64,8 @@ def study_page(path: Path, showing: Showing) -> Page:
     lacking = missing_notice(study)
     if lacking is not None:
         notices.append(lacking)
-    sections = [section(study) for section in _SECTIONS]
-    parameters = {cell.method: cell.parameter for cell in study.cells}
+    sections = _of_each_corpus(study)
+    parameters = {_called(cell): cell.parameter for cell in study.cells}
     sections.append(texts(samples, why_none, parameters))
     sections += [section(study) for section in _LAST]
     return Page(
@@ -72,6 +75,27 @@ def study_page(path: Path, showing: Showing) -> Page:
         notices=notices,
         sections=[section for section in sections if section is not None],
     )
+
+
+def _called(cell: CellRecord) -> str:
+    """A method as samples of its texts are called."""
+    return f"{cell.method} on {cell.corpus}" if cell.corpus else cell.method
+
+
+def _of_each_corpus(study: Studied) -> list[Section | None]:
+    """What was measured on one corpus says nothing about another: each has its own sections."""
+    if not study.corpora:
+        return [section(study) for section in _SECTIONS]
+    found = [missing(study)]
+    for number, name in enumerate(study.corpora, start=1):
+        own = study.of_corpus(name)
+        parts = [section(own) for section in _SECTIONS if section is not missing]
+        found += [
+            replace(part, name=f"{part.name}-{number}", title=f"{name}: {part.title}")
+            for part in parts
+            if part is not None
+        ]
+    return found
 
 
 def _lead(study: Studied) -> str:

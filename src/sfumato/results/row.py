@@ -30,7 +30,8 @@ class Row:
     anchors; ``parameter`` and ``level`` are what was varied, and are None for anchors. ``by`` is
     the attack or the measure that gave the figure, ``chance`` what it would be if nothing leaked.
     With ``group_field`` the figure is about documents with that field equal to ``group`` only.
-    ``guarantee`` is the sentence about what was measured; ``cell`` names the computation.
+    ``corpus`` names the corpus where a study has several. ``guarantee`` is the sentence about what
+    was measured; ``cell`` names the computation.
 
     >>> row = Row(cell="a1", method="SMDP", parameter="epsilon", level=math.inf, seed=1,
     ...           role="leakage", by="exposure", metric="exposure", better="lower", value=2.5)
@@ -39,6 +40,7 @@ class Row:
     """
 
     cell: str
+    corpus: str | None = None
     method: str
     parameter: str | None = None
     level: float | None = None

@@ -2,14 +2,13 @@
 
 Its key is a digest of its settings, its seed, the keys of the cells it is computed from, and the
 version of sfumato. So two methods that share a computation share the cell, a changed setting makes
-a new one and leaves the others alone, and a name is only a name: renaming a method computes
-nothing again.
+a new one and leaves the others alone, and a name is only a name: renaming a method or a corpus
+computes nothing again.
 
-What tells one input file from another, for the keys of cells: its name and its last change.
-
-A digest of the content would let whoever finds a study's folder test guesses about a private text,
-and a key is such a digest; so content never goes into one. A file that was written again counts as
-another file, even with the same content.
+An input file is told from another by its name and its last change. A digest of its content would
+let whoever finds a study's folder test guesses about a private text, and a key is such a digest; so
+content never goes into one. A file that was written again counts as another file, even with the
+same content.
 """
 
 from __future__ import annotations
@@ -26,9 +25,12 @@ from typing import Any
 from sfumato.attacks.text_target import policy_with_files
 from sfumato.core.errors import StorageFailed
 from sfumato.core.json import write_number
-from sfumato.core.settings import NAMES_POLICY, READS, purposes
-from sfumato.studies.spec import CorpusSettings, Study
+from sfumato.core.own_code import OwnClass
+from sfumato.core.settings import NAMES_POLICY, READS, RUNS, purposes
+from sfumato.studies.spec import CorpusSettings, StudySpec
 
+# The setting of a cell that says which version of somebody's own code it is computed with.
+CODE = "code"
 # Raised when a computation here changes what it gives for the same settings.
 SCHEMA = 3
 CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
@@ -43,9 +45,14 @@ CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
-    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture."""
+    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture.
+
+    ``corpus`` names one of several corpora. It is a name, too: what decides is the corpus itself,
+    which is among the inputs.
+    """
 
     kind: str
+    corpus: str = ""
     method: str = ""
     parameter: str | None = None
     level: float | None = None
@@ -78,15 +85,17 @@ class Cell:
         'SMDP, epsilon 8, seed 1: exposure'
         """
         if self.kind == CORPUS:
-            return "the corpus"
+            return f"the corpus {self.corpus}".rstrip()
+        on = f" on {self.corpus}" if self.corpus else ""
         at = "" if self.level is None else f", {self.parameter} {self.level:g}"
-        return f"{self.method}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
+        return f"{self.method}{on}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
 
     def entry(self) -> dict[str, Any]:
         """For the description of the study."""
         return {
             "key": self.key,
             "kind": self.kind,
+            "corpus": self.corpus or None,
             "method": self.method,
             "parameter": self.parameter,
             "level": write_number(self.level),
@@ -99,9 +108,9 @@ class Cell:
 _DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
 
 
-def file_identity(study: Study, written: str) -> dict[str, Any]:
+def file_identity(study: StudySpec, written: str, purpose: str = READS) -> dict[str, Any]:
     """A file, or a folder with a model in it, as it stands now."""
-    path = study.path(written)
+    path = study.path(written, purpose)
     if not path.exists():
         raise StorageFailed(f"there is no file {path}, which the study names")
     inside = path / "config.json"
@@ -109,8 +118,14 @@ def file_identity(study: Study, written: str) -> dict[str, Any]:
     return {"path": written, "changed": changed}
 
 
+def code_identity(study: StudySpec, name: str) -> dict[str, Any]:
+    """The file of a component that is the study's own; nothing for one of the catalog."""
+    own = OwnClass.read(name)
+    return {} if own is None else {CODE: file_identity(study, str(own.path), RUNS)}
+
+
 def place_files(
-    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+    study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, Any]:
     """Settings of a component, with everything that they name where the study may use it."""
     known = purposes(component)
@@ -127,7 +142,7 @@ def place_files(
 
 
 def find_named_files(
-    study: Study, component: Callable[..., Any], settings: Mapping[str, object]
+    study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, dict[str, Any]]:
     """The settings of a component that name a file; others are names of something else."""
     there = place_files(study, component, settings)
@@ -138,7 +153,7 @@ def find_named_files(
     }
 
 
-def corpus_settings(study: Study) -> dict[str, Any]:
+def corpus_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that decides what the cells read."""
     return {
         "corpus": _corpus(study, study.corpus),
@@ -149,12 +164,12 @@ def corpus_settings(study: Study) -> dict[str, Any]:
     }
 
 
-def _corpus(study: Study, corpus: CorpusSettings) -> dict[str, Any]:
+def _corpus(study: StudySpec, corpus: CorpusSettings) -> dict[str, Any]:
     file = {} if corpus.path is None else {"file": file_identity(study, corpus.path)}
     return asdict(corpus) | file
 
 
-def _manifest(study: Study) -> dict[str, Any] | None:
+def _manifest(study: StudySpec) -> dict[str, Any] | None:
     if study.canaries is None or study.canaries.manifest is None:
         return None
     return file_identity(study, study.canaries.manifest)

@@ -1,16 +1,17 @@
 """Two studies side by side: the same figures of the same methods, and by how much they differ.
 
-Figures belong together that have the same method, level, attack or measure, metric and group; over
-seeds the mean is taken. A difference counts as clear when the intervals do not meet, where both
-studies have one: an interval over seeds if there are several, else the figure's own.
+Figures belong together that have the same corpus, method, level, attack or measure, metric and
+group; over seeds the mean is taken. A difference counts as clear when the intervals do not meet,
+where both studies have one: an interval over seeds if there are several, else the figure's own.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ class ComparedFigure(NamedTuple):
     by: str
     metric: str
     group: str | None
+    corpus: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,44 @@ class Difference:
         } | {"clear": self.clear}  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StudyComparison:
+    """All figures of two studies, which are called ``first`` and ``second``."""
+
+    first: str
+    second: str
+    differences: tuple[Difference, ...]
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def counts(self) -> dict[str, int]:
+        """How many figures differ clearly, do not, cannot be told, or are in one study only."""
+        both = [one for one in self if one.first is not None and one.second is not None]
+        return {
+            "clearly different": sum(one.clear is True for one in both),
+            "not clearly different": sum(one.clear is False for one in both),
+            "without intervals": sum(one.clear is None for one in both),
+            f"in {self.first} only": sum(one.second is None for one in self),
+            f"in {self.second} only": sum(one.first is None for one in self),
+        }
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts().items() if count)
+        return f"{self.first} and {self.second}: {counts or 'no figures'}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>"
+            for name, count in self.counts().items()
+        )
+        caption = f"{escape(self.first)} and {escape(self.second)}"
+        return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
+
+
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {
@@ -90,7 +130,7 @@ def _values(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
     for row in rows:
         if row.role != COST and row.value is not None:
             key = ComparedFigure(
-                row.method, row.parameter, row.level, row.by, row.metric, row.group
+                row.method, row.parameter, row.level, row.by, row.metric, row.group, row.corpus
             )
             together[key].append(row)
     return {key: _value(some) for key, some in together.items()}

@@ -18,8 +18,6 @@ Care
     Rows name groups as the data do, which may be names of people. The figures were measured on
     private text, no guarantee covers them, and neither does one cover how long a cell took. So a
     study's folder is for its owner, and as private as the corpus.
-
-The figures of a study as flat files, for whatever reads JSON lines or Parquet.
 """
 
 from __future__ import annotations
@@ -36,6 +34,7 @@ from sfumato.core.errors import BadInput, SfumatoError, StorageFailed
 from sfumato.core.files import reading, write_whole
 from sfumato.core.json import read_object
 from sfumato.results.row import COST, LOWER, Row
+from sfumato.studies.cell import Cell
 from sfumato.studies.locks import hold_lock
 
 SCHEMA = 1
@@ -54,6 +53,7 @@ class CellRecord:
 
     key: str
     kind: str
+    corpus: str | None = None
     method: str
     parameter: str | None = None
     level: float | None = None
@@ -70,6 +70,25 @@ class CellRecord:
     seconds: float | None = None
     cpu_seconds: float | None = None
     peak_memory: int | None = None
+
+    @property
+    def title(self) -> str:
+        """For people, as the cell of the grid is called."""
+        return Cell(
+            kind=self.kind,
+            corpus=self.corpus or "",
+            method=self.method,
+            parameter=self.parameter,
+            level=self.level,
+            seed=self.seed,
+            name=self.name,
+        ).title
+
+    @property
+    def why(self) -> str:
+        """Why it failed."""
+        error = self.error or {}
+        return f"{error.get('type')}: {error.get('message')}"
 
 
 @dataclass(frozen=True)
@@ -156,6 +175,7 @@ def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
     level = known.get("level")
     place = {
         "cell": known["key"],
+        "corpus": known.get("corpus"),
         "method": known["method"],
         "parameter": known.get("parameter"),
         "level": level,
@@ -173,6 +193,7 @@ def _cell_record(known: Mapping[str, Any], sentence: str | None) -> CellRecord:
     return CellRecord(
         key=known["key"],
         kind=known["kind"],
+        corpus=known.get("corpus"),
         method=known["method"],
         parameter=known.get("parameter"),
         level=None if level is None else float(level),

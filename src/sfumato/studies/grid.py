@@ -1,5 +1,7 @@
 """From a study to its cells: what is computed, from what, and in which order.
 
+Everything is computed on each corpus, and nothing of one corpus from another.
+
 A text method gives a privatized text; with a model, a plain training run on it; then everything
 that attacks or measures either. A training method gives a run on the originals. The two anchors
 between which every method lies come first. A cell that two methods share is in the grid twice and
@@ -12,12 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.settings import configure
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
-from sfumato.studies.cell import Cell, corpus_settings, find_named_files
+from sfumato.studies.cell import Cell, code_identity, corpus_settings, find_named_files
 from sfumato.studies.measures import check_measure
 from sfumato.studies.resolve import (
     LINKED,
@@ -25,12 +26,15 @@ from sfumato.studies.resolve import (
     TEXT_ANCHORS,
     GridPoint,
     anchor_settings,
+    meaning_of,
     measured_by,
-    points,
+    model_settings,
+    points_of,
     resolve_policy,
     text_settings,
+    training_settings,
 )
-from sfumato.studies.spec import OF_TEXT, Study
+from sfumato.studies.spec import OF_TEXT, StudySpec
 from sfumato.training.methods.plain import Plain
 from sfumato.training.settings import Training
 
@@ -47,23 +51,29 @@ class Grid:
         return list({cell.key: cell for cell in self.cells}.values())
 
 
-def grid(study: Study) -> Grid:
+def grid(study: StudySpec) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
-    found = tuple(_Builder(study).all())
-    if len(found) == 1:  # the corpus
+    points = points_of(study)
+    _refuse_too_many(study, [point for some in points.values() for point in some])
+    each = study.each
+    builders = [_Builder(each[name], name, some) for name, some in points.items()]
+    found = tuple(cell for builder in builders for cell in builder.all())
+    if all(cell.kind == cells.CORPUS for cell in found):
         raise InvalidArgument("the study has nothing to compute: it has no [[methods]], no [model]")
     return Grid(found)
 
 
 class _Builder:
-    def __init__(self, study: Study) -> None:
+    """The cells of a study on one corpus, which is ``called`` something if there are several."""
+
+    def __init__(self, study: StudySpec, called: str, points: list[GridPoint]) -> None:
         self.study = study
-        self.corpus = Cell(kind=cells.CORPUS, settings=corpus_settings(study))
-        self.points = [(point, _is_text(point)) for one in study.methods for point in points(one)]
-        _refuse_too_many(study, [point for point, _ in self.points])
-        _refuse_two_in_one_place(study, [point for point, _ in self.points])
+        self.called = called
+        self.corpus = Cell(kind=cells.CORPUS, corpus=called, settings=corpus_settings(study))
+        self.points = [(point, _is_text(point)) for point in points]
+        _refuse_two_in_one_place(study, points)
         self.attacks = {
-            name: (configure(find("attacks", name).load(), settings), dict(settings))
+            name: (configure(study.component("attacks", name), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
         for name, settings in study.measures.items():
@@ -127,7 +137,7 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": dict(given)} | groups,
+                    settings={"settings": dict(given)} | groups | meaning_of(self.study, given),
                     inputs=(self.corpus, target),
                 )
         for name, (attack, given) in self.attacks.items():
@@ -137,7 +147,10 @@ class _Builder:
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": given} | groups | self._files(type(attack), given),
+                    settings={"settings": given}
+                    | groups
+                    | self._files(type(attack), given)
+                    | code_identity(self.study, name),
                     inputs=(self.corpus, target),
                 )
 
@@ -183,6 +196,7 @@ class _Builder:
     ) -> Cell:
         return Cell(
             kind=kind,
+            corpus=self.called,
             method=point.method,
             parameter=point.parameter,
             level=point.level,
@@ -193,7 +207,7 @@ class _Builder:
         )
 
 
-def _refuse_too_many(study: Study, found: list[GridPoint]) -> None:
+def _refuse_too_many(study: StudySpec, found: list[GridPoint]) -> None:
     wanted = sum(len(point.seeds or study.seeds) for point in found)
     if wanted > MOST_POINTS:
         raise InvalidArgument(
@@ -202,7 +216,7 @@ def _refuse_too_many(study: Study, found: list[GridPoint]) -> None:
         )
 
 
-def _refuse_two_in_one_place(study: Study, found: list[GridPoint]) -> None:
+def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
     """Methods may share a name, and are one curve; but not at the same level and seed."""
     places: set[tuple[str, float | None, int]] = set()
     for point in found:
@@ -229,10 +243,10 @@ def _is_text(point: GridPoint) -> bool:
     return "mechanism" in point.settings
 
 
-def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+def _run_settings(
+    study: StudySpec, training: Mapping[str, Any] | None, name: str
+) -> dict[str, Any]:
     """What training is told: the study's model and its usual settings, then the method's own."""
-    from sfumato.studies.resolve import model_settings, training_settings
-
     model = model_settings(study)
     if training is None:
         return {"model": model, "training": None, "policy": None}
@@ -241,7 +255,7 @@ def _run_settings(study: Study, training: Mapping[str, Any] | None, name: str) -
     method = own.pop("training", own.pop("method", Training.method))
     usual = {key: own[key] for key in own if key not in ("policy", "except")}
     chosen = training_settings(study, {"method": method} | usual, name)
-    files = find_named_files(study, find("methods", chosen["method"]).load(), chosen)
+    files = find_named_files(study, study.component("methods", chosen["method"]), chosen)
     return {"model": model, "training": chosen, "policy": policy} | (
         {"files": files} if files else {}
     )

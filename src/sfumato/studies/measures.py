@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.core.checks import at_least, between
-from sfumato.studies.tables import table
+from sfumato.core.settings import read_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,4 +45,4 @@ _SETTINGS: dict[str, type[Any]] = {
 
 def check_measure(name: str, given: Mapping[str, object]) -> Any:
     """The settings of the measure called ``name``."""
-    return table(_SETTINGS[name], given, f"[measures.{name}]")
+    return read_table(_SETTINGS[name], given, f"[measures.{name}]")

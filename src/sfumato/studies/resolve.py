@@ -1,43 +1,41 @@
-"""The model of a study and how it is trained, from flat settings to a request.
+"""From what a study's file says to what each computation is told, checked before any begins.
 
-Policies of a study: by a name of the study, or written out.
-
-A word list is a file like any other that a study names: it is looked for from where the study
-stands, and one that was written again makes new cells.
-
-The points of a method's grid: one for each combination of the values it lists.
-
-A list in place of a single value is an axis of the grid. Where a setting is a list by nature (a
-policy of several parts, batch sizes in stages), its axis is written under ``grid``. One axis is the
-parameter that curves are drawn against: epsilon if it is one, else the first of numbers; of the
-others each value is a method of its own.
-
-Methods that privatize text: what a privatizer is told, checked before anything is computed.
+The points of a method's grid
+    A list in place of a single value is an axis of the grid. Where a setting is a list by nature (a
+    policy of several parts, batch sizes in stages), its axis is written under ``grid``. One axis is
+    the parameter that curves are drawn against: epsilon if it is one, else the first of numbers; of
+    the others each value is a method of its own.
+Policies
+    By a name of the study, or written out. A word list is a file like any other that a study names:
+    it is looked for from where the study stands, and one that was written again makes new cells.
+What methods are told
+    What a privatizer is told for those that privatize text; the model and its training for those
+    that train.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from sfumato.catalog import entries, find
+from sfumato.catalog import entries
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.settings import settings_of
+from sfumato.core.settings import RUNS, check_table, read, read_table, settings_of
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
 from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
-from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.privatizer import Privatizer, name_of
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.studies.cell import file_identity, place_files
-from sfumato.studies.spec import MethodSettings, Study, check_seeds
-from sfumato.studies.tables import check_table, fitting, table
+from sfumato.studies.cell import code_identity, file_identity, place_files
+from sfumato.studies.doors import CodeNotAllowed
+from sfumato.studies.spec import MethodSettings, StudySpec, check_seeds
 from sfumato.training.records import LONG
 from sfumato.training.settings import GENERAL, Training
 from sfumato.vectors.space import SEARCHES
@@ -57,7 +55,7 @@ class Model:
         one_of("long", self.long, LONG)
 
 
-def model_settings(study: Study) -> dict[str, Any]:
+def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that decides the model before training."""
     model = _model(study)
     found = asdict(model)
@@ -73,7 +71,7 @@ def model_settings(study: Study) -> dict[str, Any]:
     return found
 
 
-def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+def training_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The settings of training that differ from sfumato's: the study's first, then the method's."""
     if study.model is None:
         raise InvalidArgument(f"{name} trains a model, and there is no [model]")
@@ -81,7 +79,7 @@ def training_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[s
     named = own.get("method", usual.get("method", Training.method))
     if not isinstance(named, str):
         raise InvalidArgument(f"the method {name}: method={named!r} must be a name")
-    method = find("methods", named).load()
+    method = study.component("methods", named)
     # What [model] says is for the methods that have such a setting.
     shared = {key: usual[key] for key in usual if key in GENERAL or key in settings_of(method)}
     values = _training_table(method, shared, "[model]")
@@ -106,7 +104,7 @@ def _training_table(method: type[Any], given: Mapping[str, Any], where: str) -> 
     )
 
 
-def _model(study: Study) -> Model:
+def _model(study: StudySpec) -> Model:
     given = study.model or {}
     own = {field.name for field in fields(Model)}
     of_methods = (settings_of(one.load()) for one in entries("methods").values())
@@ -114,7 +112,7 @@ def _model(study: Study) -> Model:
     for key in given:
         if key not in known:
             raise UnknownName("key in [model]", key, known)
-    return table(Model, {key: given[key] for key in given if key in own}, "[model]")
+    return read_table(Model, {key: given[key] for key in given if key in own}, "[model]")
 
 
 def _of_training(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +125,7 @@ WORD_LIST, WORD_LIST_SETTING = "lexicon:", "lexicon.path"
 _KEYS = {"find", "except", "settings"}
 
 
-def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_policy(study: StudySpec, own: Mapping[str, Any]) -> dict[str, Any]:
     """What to find and what to leave out, as it is written, and the files that it names."""
     given = own.get("policy", "everything")
     if isinstance(given, str) and given in study.policies:
@@ -148,25 +146,26 @@ def resolve_policy(study: Study, own: Mapping[str, Any]) -> dict[str, Any]:
         "settings": dict(settings),
     }
     files = [file_identity(study, path) for path in _files(resolved)]
+    files += [file_identity(study, path, RUNS) for path in _code(study, resolved)]
     return resolved | ({"files": files} if files else {})
 
 
-def policy_of(study: Study, resolved: Mapping[str, Any]) -> Policy:
+def policy_of(study: StudySpec, resolved: Mapping[str, Any]) -> Policy:
     """The policy itself."""
     there = locate_files(study, resolved)
     return combine_policies(there["find"], there["except"], there["settings"])
 
 
-def locate_files(study: Study, resolved: Mapping[str, Any]) -> dict[str, Any]:
+def locate_files(study: StudySpec, resolved: Mapping[str, Any]) -> dict[str, Any]:
     """The same with files where they are, whatever folder the process works in."""
-    return {
-        "find": [with_files(spec, study.place) for spec in resolved["find"]],
-        "except": [with_files(spec, study.place) for spec in resolved["except"]],
-        "settings": settings_with_files(resolved["settings"], study.place),
-    }
+    found, without = (
+        [with_files(spec, study.place) for spec in resolved[side]] for side in ("find", "except")
+    )
+    settings = settings_with_files(resolved["settings"], study.place, [*found, *without])
+    return {"find": found, "except": without, "settings": settings}
 
 
-def measured_by(study: Study, settings: Any) -> Policy | None:
+def measured_by(study: StudySpec, settings: Any) -> Policy | None:
     """The policy that a measure tells private tokens from others by, if it has one."""
     given = getattr(settings, "policy", ())
     if not given:
@@ -175,11 +174,33 @@ def measured_by(study: Study, settings: Any) -> Policy | None:
     return policy_of(study, resolve_policy(study, named))
 
 
+def meaning_of(study: StudySpec, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a measure's policy stands for, if it is one of the study's: a name does not say it."""
+    given = settings.get("policy")
+    if not isinstance(given, str) or given not in study.policies:
+        return {}
+    return {"policy": resolve_policy(study, {"policy": given})}
+
+
 def _files(resolved: Mapping[str, Any]) -> list[str]:
     specs = [*resolved["find"], *resolved["except"]]
     named = [spec.partition(WORD_LIST)[2] for spec in specs if _names_file(spec)]
     set_apart = resolved["settings"].get(WORD_LIST_SETTING)
     return [*named, *([set_apart] if isinstance(set_apart, str) else [])]
+
+
+def _code(study: StudySpec, resolved: Mapping[str, Any]) -> list[str]:
+    """The files with code of the study's own, which a policy names and the study may run."""
+    named: list[str] = []
+
+    def note(written: str, purpose: str) -> str:
+        if purpose == RUNS:
+            named.append(written)
+        return study.place(written, purpose)
+
+    for spec in (*resolved["find"], *resolved["except"]):
+        with_files(spec, note)
+    return named
 
 
 def _names_file(spec: str) -> bool:
@@ -202,7 +223,11 @@ def _list(given: object) -> list[str]:
 
 
 # Keys whose value may be a list without being a grid.
-LISTS = frozenset({"policy", "except", "seeds", "batch_size", "noise_schedule", "levels"})
+LISTS = frozenset(
+    {"policy", "except", "seeds", "corpora", "batch_size", "noise_schedule", "levels"}
+)
+# Keys of a method that say where it is computed, and are no settings of it.
+_WHERE = ("seeds", "corpora")
 
 
 # More would not be computed in anybody's lifetime, and their names alone fill the memory.
@@ -211,13 +236,14 @@ MOST_POINTS = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint:
-    """A method at one place of its grid; ``seeds`` are its own, if it has any."""
+    """A method at one place of its grid; ``seeds`` and ``corpora`` are its own, if it has any."""
 
     method: str
     parameter: str | None
     level: float | None
     settings: Mapping[str, Any]
     seeds: tuple[int, ...] | None = None
+    corpora: tuple[str, ...] | None = None
 
 
 def points(method: MethodSettings) -> list[GridPoint]:
@@ -247,9 +273,10 @@ def points(method: MethodSettings) -> list[GridPoint]:
                 parameter=parameter,
                 level=None
                 if level is None
-                else fitting(f"{method.name}.{parameter}", level, float),
-                settings={key: value for key, value in settings.items() if key != "seeds"},
+                else read(f"{method.name}.{parameter}", level, float, typed=True),
+                settings={key: value for key, value in settings.items() if key not in _WHERE},
                 seeds=_seeds(method.name, settings),
+                corpora=_corpora(method.name, settings),
             )
         )
     return found
@@ -293,8 +320,37 @@ def _seeds(name: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
     given = settings.get("seeds")
     if given is None:
         return None
-    seeds: tuple[int, ...] = fitting(f"{name}.seeds", given, tuple[int, ...])
+    seeds: tuple[int, ...] = read(f"{name}.seeds", given, tuple[int, ...], typed=True)
     return check_seeds(f"{name}.seeds", seeds)
+
+
+def _corpora(name: str, settings: Mapping[str, Any]) -> tuple[str, ...] | None:
+    given = settings.get("corpora")
+    if given is None:
+        return None
+    listed = [given] if isinstance(given, str) else given
+    found: tuple[str, ...] = read(f"{name}.corpora", listed, tuple[str, ...], typed=True)
+    if not found:
+        raise InvalidArgument(f"{name}.corpora is an empty list: name at least one corpus")
+    return found
+
+
+def points_of(study: StudySpec) -> dict[str, list[GridPoint]]:
+    """The points of all methods on each corpus, by its name."""
+    every = [point for method in study.methods for point in points(method)]
+    for point in every:
+        for name in point.corpora or ():
+            if not study.corpora:
+                raise InvalidArgument(
+                    f"{point.method}.corpora names a corpus, and this study has one without a "
+                    "name: write it as [corpora.NAME]"
+                )
+            if name not in study.corpora:
+                raise UnknownName(f"corpus of {point.method}", name, study.corpora)
+    return {
+        name: [point for point in every if point.corpora is None or name in point.corpora]
+        for name in study.corpora or ("",)
+    }
 
 
 def _short(value: object) -> str:
@@ -316,14 +372,14 @@ LINKED = "linked"
 _CHOICES = {"unknown": UNKNOWN, "case": CASE, "search": SEARCHES}
 
 
-def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, Any]:
+def text_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What a privatizer is told, the policy resolved; what is wrong is said with the method."""
     settings = {
         key: own[key] for key in own if key in TEXT_KEYS and key not in ("policy", "except")
     }
     for key in own:
         if key not in (*TEXT_KEYS, "settings", "training"):
-            known = (*TEXT_KEYS, "settings", "seeds", "training", "grid")
+            known = (*TEXT_KEYS, "settings", *_WHERE, "training", "grid")
             raise UnknownName(f"key of the text method {name}", key, known)
     found: dict[str, Any] = settings | {"policy": resolve_policy(study, own)}
     if "settings" in own:
@@ -335,8 +391,12 @@ def text_settings(study: Study, own: Mapping[str, Any], name: str) -> dict[str, 
             raise InvalidArgument(f"the vectors of {name} must be the path of a file")
         found["vectors"] = file_identity(study, own["vectors"])
     try:
+        if isinstance(own["mechanism"], str):
+            found |= code_identity(study, own["mechanism"])
         policy_of(study, found["policy"])
         _check_mechanism(study, found)
+    except CodeNotAllowed:
+        raise
     except (InvalidArgument, StorageFailed) as error:
         kind = InvalidArgument if isinstance(error, InvalidArgument) else StorageFailed
         raise kind(f"the method {name!r}: {error}") from None
@@ -350,12 +410,14 @@ def anchor_settings(texts: Iterable[GridPoint]) -> dict[str, Any] | None:
     return None
 
 
-def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
+def _check_mechanism(study: StudySpec, settings: Mapping[str, Any]) -> None:
     """All that can be told without loading word vectors."""
     mechanism = settings["mechanism"]
     if not isinstance(mechanism, str):
         raise InvalidArgument(f"mechanism={mechanism!r} must be a name")
-    own = place_files(study, find("mechanisms", mechanism).load(), settings.get("settings", {}))
+    component = study.component("mechanisms", mechanism)
+    own = place_files(study, component, settings.get("settings", {}))
+    mechanism = study.component_name(mechanism)
     if is_baseline(mechanism):
         chosen = {key: settings[key] for key in ("epsilon", *_CHOICES) if key in settings}
         vectors = "given" if "vectors" in settings else None
@@ -367,7 +429,9 @@ def _check_mechanism(study: Study, settings: Mapping[str, Any]) -> None:
     for key, allowed in _CHOICES.items():
         if key in settings:
             one_of(key, settings[key], allowed)
-    known = settings_of(find("mechanisms", mechanism).load(), {"space": None, "epsilon": None})
+    if not is_dataclass(component) or not isinstance(component, type):
+        return  # its settings are looked at when it is made
+    known = settings_of(component, {"space": None, "epsilon": None})
     for key in own:
         if key.removesuffix("_") not in known:
-            raise UnknownName(f"setting of {mechanism}", key, known)
+            raise UnknownName(f"setting of {name_of(mechanism)}", key, known)

@@ -1,12 +1,10 @@
 """Running a study: describe it, start workers, watch them, collect what they found.
 
-What a study's folder says of the study itself: the file, the grid, the versions, the machine.
-
-What a study will read and write, told before it does.
-
-The list is made by looking through the whole grid with doors that note what is asked for in place
-of refusing it. Whatever a cell uses is asked for by the same function when it is computed, so a
-path that is not in the list is one that the study cannot use.
+``describe_study`` is what the study's folder says of it: the file, the grid, the versions, the
+machine. ``passages`` is what the study will read and write, told before it does: the whole grid is
+looked through with doors that note what is asked for in place of refusing it. Whatever a cell uses
+is asked for by the same function when it is computed, so a path that is not in the list is one that
+the study cannot use.
 """
 
 from __future__ import annotations
@@ -30,17 +28,17 @@ from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
 from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
-from sfumato.studies.doors import Passage
+from sfumato.studies.doors import CodeNotAllowed, Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, grid
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.resolve import points
-from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, Study
+from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.studies.worker import Work, forget_failures, work_on
 from sfumato.training.folder import versions
 
 
-def describe_study(study: Study, wanted: Grid, command: list[str]) -> dict[str, Any]:
+def describe_study(study: StudySpec, wanted: Grid, command: list[str]) -> dict[str, Any]:
     """For ``study.json``; figures and texts are not in it."""
     return {
         "schema": SCHEMA,
@@ -53,15 +51,17 @@ def describe_study(study: Study, wanted: Grid, command: list[str]) -> dict[str, 
             "system": f"{platform.system()} {platform.machine()}",
             "processors": os.cpu_count(),
         },
-        "public": study.corpus.copied,
-        "corpus": _corpus(study),
+        "public": all(one.corpus.copied for one in study.each.values()),
+        "corpus": "; ".join(
+            f"{name}: {_corpus(one)}" if name else _corpus(one) for name, one in study.each.items()
+        ),
         "groups": study.groups,
         "methods": _methods(study),
         "cells": [cell.entry() for cell in wanted.cells],
     }
 
 
-def _methods(study: Study) -> list[dict[str, Any]]:
+def _methods(study: StudySpec) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for point in (point for method in study.methods for point in points(method)):
         entry = found.setdefault(
@@ -76,12 +76,13 @@ def _methods(study: Study) -> list[dict[str, Any]]:
                 },
             },
         )
-        if point.level is not None:
-            entry["levels"].append(write_number(point.level))
+        level = None if point.level is None else write_number(point.level)
+        if level is not None and level not in entry["levels"]:
+            entry["levels"].append(level)
     return list(found.values())
 
 
-def _corpus(study: Study) -> str:
+def _corpus(study: StudySpec) -> str:
     said = [_of(study.corpus)]
     if study.canaries is not None and study.canaries.manifest is None:
         times = ", ".join(map(str, study.canaries.repetitions))
@@ -126,7 +127,7 @@ WatchWork = Callable[[Work], None]
 
 
 def run_study(
-    study: Study,
+    study: StudySpec,
     output: Path,
     *,
     workers: int = 1,
@@ -149,7 +150,7 @@ def run_study(
     return outcome(work, lost)
 
 
-def open_study(study: Study, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
+def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
     """The folder of a study, described; everything that can be wrong in the file is said here."""
     wanted: Grid = grid(study)
     folder = StudyFolder(output)
@@ -253,8 +254,10 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         cast("IO[bytes]", process.stdin).close()
 
 
-def passages(study: Study, output: Path) -> list[Passage]:
+def passages(study: StudySpec, output: Path) -> list[Passage]:
     """Everything that a study with listing doors asks for, what it reads first."""
-    grid(study)
+    # Code that is not allowed ends the list: what it would ask for is known once it may run.
+    with suppress(CodeNotAllowed):
+        grid(study)
     study.doors.pass_through(output.resolve().parent, output, WRITES)
     return sorted(study.doors.asked.values(), key=lambda one: (one.purpose, one.path))

@@ -11,10 +11,10 @@ from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.policies.policy import Policy
 from sfumato.studies.cell import CORPUS, RELEASE
-from sfumato.studies.folder import DONE, StudyFolder
+from sfumato.studies.folder import DONE, CellRecord, StudyFolder
 from sfumato.studies.kinds.corpus import RELEASED, TRAIN
 from sfumato.studies.resolve import GridPoint, points, policy_of, resolve_policy
-from sfumato.studies.spec import Study, study_from
+from sfumato.studies.spec import StudySpec, parse_spec
 from sfumato.text.document import Document
 
 Marked = tuple[int, int, str]
@@ -47,11 +47,24 @@ def sample_texts(folder: StudyFolder, count: int) -> list[TextSample]:
     if not described["public"] or count < 1:
         return []
     cells = folder.cells()
+    study = parse_spec(described["file"], folder.path, described["name"])
+    return [
+        sample
+        for name, one in study.each.items()
+        for sample in _of_corpus(
+            folder, one, [cell for cell in cells if (cell.corpus or "") == name], count
+        )
+    ]
+
+
+def _of_corpus(
+    folder: StudyFolder, study: StudySpec, cells: list[CellRecord], count: int
+) -> list[TextSample]:
     corpus = next((cell for cell in cells if cell.kind == CORPUS and cell.state == DONE), None)
     if corpus is None:
         return []
     before = _first(folder.cell(corpus.key) / TRAIN, count)
-    policies = _policies(study_from(described["file"], folder.path, described["name"]))
+    policies = _policies(study)
     found = []
     for cell in cells:
         if cell.kind != RELEASE or cell.state != DONE or cell.method not in policies:
@@ -64,7 +77,7 @@ def sample_texts(folder: StudyFolder, count: int) -> list[TextSample]:
             spans = () if policy is None else policy.find(original)
             found.append(
                 TextSample(
-                    method=cell.method,
+                    method=f"{cell.method} on {cell.corpus}" if cell.corpus else cell.method,
                     level=cell.level,
                     before=original.text,
                     after=released.text,
@@ -78,7 +91,7 @@ def _first(path: Path, count: int) -> list[Document]:
     return list(islice(Source.of(path, Layout()).documents(), count))
 
 
-def _policies(study: Study) -> dict[str, Policy | None]:
+def _policies(study: StudySpec) -> dict[str, Policy | None]:
     return {
         point.method: _policy(study, point)
         for method in study.methods
@@ -87,7 +100,7 @@ def _policies(study: Study) -> dict[str, Policy | None]:
     }
 
 
-def _policy(study: Study, point: GridPoint) -> Policy | None:
+def _policy(study: StudySpec, point: GridPoint) -> Policy | None:
     """None if a word list is not to be had: the study's folder does not hold it."""
     try:
         return policy_of(study, resolve_policy(study, point.settings))

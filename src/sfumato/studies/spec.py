@@ -1,10 +1,9 @@
-"""A study as a TOML file describes it: a corpus, methods with grids, attacks, measures, seeds.
+"""A study as a TOML file describes it: corpora, methods with grids, attacks, measures, seeds.
 
 Every key is checked before anything is computed: an unknown one is an error with the nearest one
 named, and what cannot go together is said with what to do. Paths are relative to the file;
-``${NAME}`` in one is an environment variable.
-
-A study to begin with: every table explained in the file itself, and ready to run.
+``${NAME}`` in one is an environment variable. ``template`` is a file to begin with, which explains
+every table and is ready to run.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from sfumato.catalog import entries
+from sfumato.catalog import find
 from sfumato.core.checks import MOST_DOCUMENTS, at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
 from sfumato.core.files import from_home, refuse_existing, write_whole
-from sfumato.core.settings import READS, WRITES
+from sfumato.core.own_code import OwnClass
+from sfumato.core.settings import READS, RUNS, WRITES, read_table
 from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.models.name import HUB_NAME
 from sfumato.results.row import ANCHORS
 from sfumato.studies.doors import Doors
-from sfumato.studies.tables import table
 
 GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
 CORPORA = (GENERATED, WIKITEXT, FILE)
@@ -136,13 +135,30 @@ class MethodSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
-    """All of it."""
+class OneOfSeveral:
+    """One of several corpora, and what it has of its own; what it lacks is the study's."""
+
+    corpus: CorpusSettings
+    test: CorpusSettings | None = None
+    canaries: CanarySettings | None = None
+    coins: CoinSettings | None = None
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    groups: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudySpec:
+    """What a study's file says.
+
+    With several ``corpora`` everything is computed on each of them: ``of_corpus`` is the study of
+    one, and ``corpus`` is the first.
+    """
 
     name: str
     title: str = ""
     seeds: tuple[int, ...] = (1,)
     corpus: CorpusSettings
+    corpora: Mapping[str, OneOfSeveral] = field(default_factory=dict)
     test: CorpusSettings | None = None
     canaries: CanarySettings | None = None
     coins: CoinSettings | None = None
@@ -159,6 +175,15 @@ class Study:
 
     def __post_init__(self) -> None:
         check_seeds("seeds", self.seeds)
+        for name in self.corpora:
+            try:
+                self.of_corpus(name)
+            except InvalidArgument as error:
+                raise InvalidArgument(f"[corpora.{name}]: {error}") from None
+        if not self.corpora:
+            self._check()
+
+    def _check(self) -> None:
         self._check_groups()
         self._check_test()
         names = [method.name for method in self.methods]
@@ -166,7 +191,7 @@ class Study:
             if name in names:
                 raise InvalidArgument(f"{name!r} is an anchor, not a name for a method")
         for name in self.attacks:
-            _known("attack", name, entries("attacks"))
+            find("attacks", name)
         for name in self.measures:
             _known("measure", name, MEASURES)
         if "perplexity" in self.measures and (self.test is None or self.model is None):
@@ -208,6 +233,27 @@ class Study:
                 f"customer's country): groups={self.groups!r} is not there"
             )
 
+    def of_corpus(self, name: str) -> StudySpec:
+        """The study on one of its corpora alone; the one that has no name is all of it."""
+        if not name:
+            return self
+        one = self.corpora[name]
+        return replace(
+            self,
+            corpora={},
+            corpus=one.corpus,
+            test=one.test or self.test,
+            canaries=one.canaries or self.canaries,
+            coins=one.coins or self.coins,
+            policies={**self.policies, **one.policies},
+            groups=one.groups or self.groups,
+        )
+
+    @property
+    def each(self) -> dict[str, StudySpec]:
+        """The study on each corpus, by its name; "" is the name of a single one."""
+        return {name: self.of_corpus(name) for name in self.corpora or ("",)}
+
     def path(self, written: str, purpose: str = READS) -> Path:
         """A path of the file, from where the file stands, if the study may go there."""
         found = self._place(written)
@@ -220,11 +266,20 @@ class Study:
         What is not there is a name (of an installed pipeline, say), unless it is written as a path.
         """
         written_as_path = written.startswith((".", "~", "$")) or "/" in written
-        if purpose == WRITES or written_as_path or self._place(written).exists():
+        if purpose in (WRITES, RUNS) or written_as_path or self._place(written).exists():
             return str(self.path(written, purpose))
         if Path(written).exists():  # whoever gets the name would find this
             self.doors.pass_through(self.folder, Path(written).absolute(), purpose)
         return written
+
+    def component(self, kind: str, name: str) -> Any:
+        """A component by the name that the study gives it; code of its own passes the doors."""
+        return find(kind, self.component_name(name)).load()
+
+    def component_name(self, name: str) -> str:
+        """A name as it is found whatever folder the process works in, if the study may use it."""
+        own = OwnClass.read(name)
+        return name if own is None else own.at(self.path(str(own.path), RUNS))
 
     def model_folder(self, written: str) -> str | None:
         """The folder that a model's name stands for, or nothing if only the hub could know it."""
@@ -258,9 +313,11 @@ _TABLES = {
     "canaries": CanarySettings,
     "coins": CoinSettings,
 }
+# What one of several corpora has beside the keys of a corpus.
+_OWN = ("test", "canaries", "coins", "policies", "groups")
 
 
-def read_study(path: Path, doors: Doors | None = None) -> Study:
+def read_spec(path: Path, doors: Doors | None = None) -> StudySpec:
     """The study that a file describes; without ``doors`` it keeps to the folder of the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark before the text
@@ -268,10 +325,10 @@ def read_study(path: Path, doors: Doors | None = None) -> Study:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    return study_from(text, path.resolve().parent, path.stem, doors)
+    return parse_spec(text, path.resolve().parent, path.stem, doors)
 
 
-def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -> Study:
+def parse_spec(text: str, folder: Path, name: str, doors: Doors | None = None) -> StudySpec:
     """The study that a text describes; its paths are relative to ``folder``."""
     try:
         given = tomllib.loads(text)
@@ -289,16 +346,21 @@ def study_from(text: str, folder: Path, name: str, doors: Doors | None = None) -
     read: dict[str, Any] = {"name": name, **given, **own}
     for key, kind in _TABLES.items():
         if key in given:
-            read[key] = table(kind, given[key], f"[{key}]")
+            read[key] = read_table(kind, given[key], f"[{key}]")
+    if "corpora" in given:
+        if "corpus" in given:
+            raise InvalidArgument("a study has [corpus], or several as [corpora.NAME], not both")
+        read["corpora"] = _corpora(given["corpora"])
+        read["corpus"] = next(iter(read["corpora"].values())).corpus
     methods = given.get("methods", [])
     if not isinstance(methods, list):
         raise InvalidArgument("methods must be a list of tables: [[methods]], with two brackets")
     read["methods"] = tuple(_method(one, number) for number, one in enumerate(methods, start=1))
-    return table(Study, read, "the study")
+    return read_table(StudySpec, read, "the study")
 
 
 def _keys() -> list[str]:
-    return sorted(set(Study.__dataclass_fields__) - set(_NOT_WRITTEN))
+    return sorted(set(StudySpec.__dataclass_fields__) - set(_NOT_WRITTEN))
 
 
 def _refuse_dates(given: object, where: str, depth: int = 0) -> None:
@@ -314,10 +376,34 @@ def _refuse_dates(given: object, where: str, depth: int = 0) -> None:
         _refuse_dates(one, where, depth + 1)
 
 
+def _corpora(given: object) -> dict[str, OneOfSeveral]:
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidArgument("corpora is a table of tables: [corpora.NAME] for each corpus")
+    found = {}
+    for name, own in given.items():
+        where = f"[corpora.{name}]"
+        if not is_line(name):
+            raise InvalidArgument("the name of a corpus is empty or has more than one line")
+        if not isinstance(own, Mapping):
+            raise InvalidArgument(f"{where} must be a table")
+        values = {key: own[key] for key in _OWN if key in own}
+        of_corpus = {key: value for key, value in own.items() if key not in _OWN}
+        for key in values.keys() & _TABLES.keys():
+            values[key] = read_table(_TABLES[key], values[key], f"[corpora.{name}.{key}]")
+        values["corpus"] = read_table(CorpusSettings, of_corpus, where)
+        found[name] = read_table(OneOfSeveral, values, where)
+    return found
+
+
+def is_line(name: str) -> bool:
+    """Whether a name can stand in a table: it has something to read, on one line."""
+    return bool(name.strip()) and not any(category(one) == "Cc" for one in name)
+
+
 def _method(given: object, number: int) -> MethodSettings:
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         raise InvalidArgument(f"method {number} needs a name: [[methods]] with name = …")
-    if not given["name"].strip() or any(category(one) == "Cc" for one in given["name"]):
+    if not is_line(given["name"]):
         raise InvalidArgument(f"the name of method {number} is empty or has more than one line")
     return MethodSettings(
         name=given["name"], settings={key: given[key] for key in given if key != "name"}

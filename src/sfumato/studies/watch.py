@@ -1,14 +1,19 @@
-"""How far a study is: cells done, running and left, and the time to go."""
+"""How far a study is: cells done, failed, running and left, and the time to go.
+
+A ``Board`` is for whoever runs a study and looks again and again; ``look_at`` is for whoever finds
+its folder.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.core.json import read_object
 from sfumato.studies.cell import Cell
-from sfumato.studies.folder import DONE, FAILED, StudyFolder
+from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
 from sfumato.studies.locks import holder_since
 from sfumato.studies.worker import Work
 
@@ -31,6 +36,57 @@ class Reached:
     def total(self) -> int:
         """All cells."""
         return self.done + self.failed + len(self.running) + self.blocked + self.left
+
+
+STATES = (DONE, FAILED, "running", "left")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyStatus:
+    """The cells of a study's folder by what became of them."""
+
+    done: tuple[CellRecord, ...]
+    failed: tuple[CellRecord, ...]
+    running: tuple[CellRecord, ...]
+    left: tuple[CellRecord, ...]
+
+    @property
+    def cells(self) -> int:
+        """All of them."""
+        return sum(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """How many cells are in each state."""
+        return {name: len(getattr(self, name)) for name in STATES}
+
+    def sentence(self) -> str:
+        """For people."""
+        said = ", ".join(f"{count:,} {name}" for name, count in self.counts().items())
+        return f"{self.cells:,} cells: {said}"
+
+    def __repr__(self) -> str:
+        whys = [f"failed: {cell.title}: {cell.why}" for cell in self.failed]
+        return "\n  ".join([self.sentence(), *whys])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        errors = [
+            {"cell": cell.key, "what": cell.title, **dict(cell.error or {})} for cell in self.failed
+        ]
+        now = [cell.title for cell in self.running]
+        return {"cells": self.cells, **self.counts(), "errors": errors, "running_now": now}
+
+
+def look_at(folder: StudyFolder) -> StudyStatus:
+    """How far the study in a folder is, whoever is computing it."""
+    found: dict[str, list[CellRecord]] = {name: [] for name in STATES}
+    for cell in {cell.key: cell for cell in folder.cells()}.values():
+        # What is not known is computed again, as what failed is.
+        state = DONE if cell.state == DONE else FAILED
+        if cell.state == MISSING:
+            state = "left" if holder_since(folder.lock(cell.key)) is None else "running"
+        found[state].append(cell)
+    return StudyStatus(**{name: tuple(some) for name, some in found.items()})
 
 
 class Board:

@@ -1,15 +1,13 @@
-"""A worker as a process: ``python -m sfumato.studies.worker``, told what to do by a pipe.
-
-Started by the command that runs a study; it ends with it.
-
-What computing a cell took: time, processor time, and memory at its highest.
-
-Computing cells: take one that nobody has, compute it, write it down, until none is left.
+"""A worker: take a cell that nobody has, compute it, write it down, until none is left.
 
 Any number of workers do this on one folder at once, in one command or in several. Who holds a
 cell's lock computes it, and looks again whether it is finished before beginning; a worker that is
 killed loses its locks, and the next one computes the cell anew. The record of a cell is written
-last and whole, so a cell is either finished or not begun.
+last and whole, so a cell is either finished or not begun; it says what computing took: time,
+processor time, and memory at its highest.
+
+As a process (``python -m sfumato.studies.worker``) it is started by the command that runs a study,
+is told what to do by a pipe, and ends with that command.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from sfumato.studies.folder import DONE, FAILED, StudyFolder
 from sfumato.studies.grid import Grid
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -109,7 +107,7 @@ Told = Callable[[Cell, str, float], None]
 class Work:
     """A study, its grid and its folder."""
 
-    study: Study
+    study: StudySpec
     grid: Grid
     folder: StudyFolder
 
@@ -182,7 +180,7 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
         error: dict[str, str] | None = None
         with measure_cost() as cost:
             try:
-                found = compute(Context(work.study, work.folder, cell))
+                found = compute(Context(work.study.of_corpus(cell.corpus), work.folder, cell))
             except Exception as caught:
                 error = _say(caught)
         _write(work, cell, found, error, cost)

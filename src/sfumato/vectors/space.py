@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,14 @@ class Space:
     def metric(self) -> str:
         """The distance in which guarantees over this space are stated."""
         return f"Euclidean distance between word vectors in {self.name}"
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same words with the same vectors, and for no others."""
+        digest = sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        digest.update(f"\n{self.vectors.dtype.str}{self.vectors.shape}".encode())
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
 
     @cached_property
     def centroid(self) -> NDArray[np.float64]:

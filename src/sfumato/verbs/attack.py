@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import BadInput, MissingInput, SfumatoError, StorageFailed
 from sfumato.core.progress import progress
 from sfumato.verbs.inputs import (
-    HasFolder,
+    Placed,
     Settings,
     draws_from,
-    folder_of,
+    path_of,
     refuse_policy_settings,
     split_settings,
 )
@@ -29,7 +29,7 @@ _STEPS = 1000
 
 def attack(
     attack: str | Attack[Any, Any],
-    target: str | Path | HasFolder,
+    target: Placed,
     *,
     members: str | Path | None = None,
     others: str | Path | None = None,
@@ -72,7 +72,7 @@ def attack(
 
 
 def attack_all(
-    target: str | Path | HasFolder,
+    target: Placed,
     *,
     members: str | Path | None = None,
     others: str | Path | None = None,
@@ -149,7 +149,7 @@ def choose_attack(
 
 
 def _inputs(
-    target: str | Path | HasFolder,
+    target: Placed,
     *,
     members: str | Path | None,
     others: str | Path | None,
@@ -167,7 +167,7 @@ def _inputs(
     from sfumato.attacks.attack import Inputs
     from sfumato.files.layout import Layout
 
-    place = folder_of(target)
+    place = path_of(target)
     if not place.exists():
         raise StorageFailed(f"there is no {place}; give the folder of a run or a privatized file")
     return Inputs(

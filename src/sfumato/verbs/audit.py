@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MissingInput
 from sfumato.core.progress import progress
-from sfumato.verbs.inputs import HasFolder, draws_from, folder_of
+from sfumato.verbs.inputs import Placed, draws_from, path_of
 
 if TYPE_CHECKING:
     from sfumato.audits.coins import Audited
 
 
 def audit(
-    run: str | Path | HasFolder,
+    run: Placed,
     *,
     coins: str | Path | None = None,
     guesses: int | None = None,
@@ -39,7 +39,7 @@ def audit(
             "that was written beside it"
         )
     extra("torch", needed_for="auditing a model", extra="train")
-    folder = folder_of(run)
+    folder = path_of(run)
     problem = not_a_model(folder)
     if problem is not None:
         raise BadInput(problem)

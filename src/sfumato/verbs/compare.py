@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.verbs.inputs import (
+    Policies,
     Settings,
     WordSource,
     choose_policy,
     counting,
     draws_from,
     levels_of,
-    listed,
     open_space,
     refuse_mechanism_settings,
     split_settings,
@@ -22,7 +22,6 @@ from sfumato.verbs.inputs import (
 
 if TYPE_CHECKING:
     from sfumato.metrics.comparison import Comparison
-    from sfumato.policies.policy import Policy
     from sfumato.vectors.space import Space
 
 # Words on which a level is looked for when ``keep`` is given; all are public.
@@ -35,8 +34,8 @@ def compare(
     epsilon: float | Sequence[float] | None = None,
     keep: float | None = None,
     corpus: str | Path | None = None,
-    policy: str | Policy | Sequence[str] | None = None,
-    exclude: str | Sequence[str] = (),
+    policy: Policies | None = None,
+    exclude: Policies = (),
     vectors: str | Path | Space | None = None,
     settings: Settings | None = None,
     field: str = "text",
@@ -62,7 +61,8 @@ def compare(
     levels = _levels(epsilon, keep)
     own, of_policies = split_settings(settings)
     refuse_mechanism_settings(own)
-    names = [find("mechanisms", name).name for name in listed(mechanisms) or entries("mechanisms")]
+    given_names = [mechanisms] if isinstance(mechanisms, str) else mechanisms
+    names = [find("mechanisms", name).name for name in given_names or entries("mechanisms")]
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
     given = WordSource(
         Source.of(corpus, layout, file_format=file_format) if corpus else None,

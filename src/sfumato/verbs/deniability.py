@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.verbs.inputs import (
+    Policies,
     Settings,
     WordSource,
     choose_policy,
@@ -19,7 +20,6 @@ from sfumato.verbs.inputs import (
 
 if TYPE_CHECKING:
     from sfumato.metrics.levels import ProtectionByLevel
-    from sfumato.policies.policy import Policy
     from sfumato.vectors.space import Space
 
 
@@ -28,8 +28,8 @@ def deniability(
     epsilon: float | Sequence[float],
     *,
     corpus: str | Path | None = None,
-    policy: str | Policy | Sequence[str] | None = None,
-    exclude: str | Sequence[str] = (),
+    policy: Policies | None = None,
+    exclude: Policies = (),
     vectors: str | Path | Space | None = None,
     settings: Settings | None = None,
     field: str = "text",

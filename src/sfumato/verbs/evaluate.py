@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import extra
-from sfumato.verbs.inputs import HasFolder, folder_of
+from sfumato.verbs.inputs import Placed, path_of
 
 if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: str | Path | HasFolder,
+    run: Placed,
     corpus: str | Path,
     *,
     policy: str | Sequence[str] | Policy | None = None,
@@ -35,7 +35,7 @@ def evaluate(
     extra("torch", needed_for="evaluating a model", extra="train")
     from sfumato.training.run import Run
 
-    return Run.open(folder_of(run)).evaluate(
+    return Run.open(path_of(run)).evaluate(
         corpus,
         policy=policy,
         exclude=exclude,

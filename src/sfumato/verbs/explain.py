@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.verbs.inputs import Settings, choose_selection
+from sfumato.verbs.inputs import Policies, Settings, choose_selection
 
 if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
@@ -18,9 +18,9 @@ def explain(
     text: str,
     *,
     epsilon: float | None = None,
-    policy: str | Policy | Sequence[str] | None = None,
-    level: Sequence[tuple[float, str]] = (),
-    exclude: str | Sequence[str] = (),
+    policy: Policies | None = None,
+    level: Sequence[tuple[float, str | Policy]] = (),
+    exclude: Policies = (),
     mechanism: str = "laplace",
     vectors: str | Path | Space | None = None,
     unknown: str = "centroid",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import extra
-from sfumato.verbs.inputs import HasFolder, folder_of
+from sfumato.verbs.inputs import Placed, path_of
 
 if TYPE_CHECKING:
     from sfumato.training.run import Texts
 
 
 def generate(
-    run: str | Path | HasFolder,
+    run: Placed,
     prompt: str = "",
     *,
     tokens: int = 50,
@@ -30,6 +29,6 @@ def generate(
     extra("torch", needed_for="generating text", extra="train")
     from sfumato.training.run import Run
 
-    return Run.open(folder_of(run)).generate(
+    return Run.open(path_of(run)).generate(
         prompt, tokens=tokens, temperature=temperature, top=top, samples=samples, seed=seed
     )

@@ -12,19 +12,20 @@ from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
+from sfumato.policies.policy import Policy
 
 if TYPE_CHECKING:
     from sfumato.files.source import Source
     from sfumato.metrics.population import Population
-    from sfumato.policies.policy import Policy
     from sfumato.text.document import Document
     from sfumato.vectors.space import Space
 
 Settings = Mapping[str, object]
+Policies = str | Policy | Sequence[str | Policy]
 
 
 class HasFolder(Protocol):
-    """What was made on disk and knows where: a run, a study, a release."""
+    """What was made in a folder and knows where: a run, a study."""
 
     @property
     def folder(self) -> Path:
@@ -32,9 +33,23 @@ class HasFolder(Protocol):
         ...
 
 
-def folder_of(given: str | Path | HasFolder) -> Path:
+class HasPath(Protocol):
+    """What was written to a file and knows where: a release."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        ...
+
+
+Placed = str | Path | HasFolder | HasPath
+
+
+def path_of(given: Placed) -> Path:
     """The path that was given, or the one of the object that was."""
-    return Path(given) if isinstance(given, (str, Path)) else Path(given.folder)
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    return Path(getattr(given, "folder", None) or given.path)  # type: ignore[union-attr]
 
 
 def draws_from(seed: int | None) -> Randomness:
@@ -52,11 +67,11 @@ def open_space(vectors: str | Path | Space | None) -> Space:
     return default_space() if vectors in (None, NAME) else load(str(vectors))
 
 
-def listed(given: str | Sequence[str] | None) -> list[str]:
-    """One name or several, as a list."""
+def several(given: Policies | None) -> list[str | Policy]:
+    """One policy or several, as a list."""
     if given is None:
         return []
-    return [given] if isinstance(given, str) else list(given)
+    return [given] if isinstance(given, (str, Policy)) else list(given)
 
 
 def split_settings(settings: Settings | None) -> tuple[dict[str, object], dict[str, object]]:
@@ -83,41 +98,31 @@ def refuse_policy_settings(settings: Settings, why: str) -> None:
 
 
 def choose_policy(
-    policy: str | Policy | Sequence[str] | None,
-    exclude: str | Sequence[str] = (),
-    settings: Settings | None = None,
+    policy: Policies | None, exclude: Policies = (), settings: Settings | None = None
 ) -> Policy | None:
-    """The policy that was asked for: names are put together, an object is taken as it is."""
+    """The policy that was asked for, if any was: names and objects are put together."""
     from sfumato.policies.parsing import combine_policies
-    from sfumato.policies.policy import Policy
 
-    if isinstance(policy, Policy):
-        if exclude or settings:
-            raise InvalidArgument(
-                "a policy that is an object has its settings already; combine objects with "
-                "sfumato.policies.Union and sfumato.policies.Minus"
-            )
-        return policy
-    names = listed(policy)
-    if not (names or exclude or settings):
+    chosen, without = several(policy), several(exclude)
+    if not (chosen or without or settings):
         return None
-    return combine_policies(names or ["everything"], listed(exclude), settings or {})
+    return combine_policies(chosen or ["everything"], without, settings or {})
 
 
 @dataclass(frozen=True)
 class Selection:
     """What is selected and how strongly: a policy at one level, or several levels."""
 
-    policy: str | Sequence[str] | Policy = "pii"
+    policy: str | Policy = "pii"
     epsilon: float | None = None
     levels: Sequence[tuple[float, Policy]] = ()
 
 
 def choose_selection(
-    policy: str | Policy | Sequence[str] | None,
+    policy: Policies | None,
     epsilon: float | None,
-    level: Sequence[tuple[float, str]],
-    exclude: str | Sequence[str],
+    level: Sequence[tuple[float, str | Policy]],
+    exclude: Policies,
     settings: Settings | None,
 ) -> tuple[Selection, dict[str, object]]:
     """Policies and levels as a privatizer takes them, and the settings that are its mechanism's.
@@ -137,7 +142,7 @@ def choose_selection(
         )
     from sfumato.policies.parsing import level_policies
 
-    found = level_policies(list(level), listed(exclude), of_policies)
+    found = level_policies(list(level), several(exclude), of_policies)
     return Selection(levels=found), own
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.verbs.inputs import HasFolder, folder_of
+from sfumato.verbs.inputs import Placed, path_of
 
 if TYPE_CHECKING:
     from sfumato.reports.write import Written
 
 
 def report(
-    path: str | Path | HasFolder,
+    path: Placed,
     output: str | Path | None = None,
     *,
     samples: int | None = None,
@@ -29,7 +29,7 @@ def report(
     from sfumato.reports.write import write_report
 
     return write_report(
-        folder_of(path),
+        path_of(path),
         None if output is None else Path(output),
         samples=samples,
         originals=None if originals is None else Path(originals),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.verbs.inputs import Settings, choose_policy, refuse_mechanism_settings, split_settings
+from sfumato.verbs.inputs import (
+    Policies,
+    Settings,
+    choose_policy,
+    refuse_mechanism_settings,
+    split_settings,
+)
 
 if TYPE_CHECKING:
-    from sfumato.policies.policy import Policy
     from sfumato.policies.scoring import PolicyScores
 
 
 def score_policy(
     source: str | Path,
     *,
-    policy: str | Policy | Sequence[str] = "pii",
-    exclude: str | Sequence[str] = (),
+    policy: Policies = "pii",
+    exclude: Policies = (),
     settings: Settings | None = None,
 ) -> PolicyScores:
     """Recall, then precision, per type, on labeled spans.

@@ -99,7 +99,7 @@ def test_a_mechanism_that_cannot_work_on_colors_is_tried_without(
     ("name", "message"),
     [
         ("Silent", r"Silent is no mechanism on points; it lacks guarantee\(\)"),
-        ("Bragging", "must give a Guarantee, not 'very private'"),
+        ("Bragging", "must give a Guarantee, not str"),
         ("Failing", "Failing.*could not be made: KeyError"),
         ("Plane", "did you mean 'Plain'"),
         ("NOT_A_CLASS", "unknown class"),

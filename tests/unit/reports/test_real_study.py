@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.reports import write_report
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import study_from
+from sfumato.studies.spec import parse_spec
 from unit.reports.reading import Read, assert_sound
 
 STUDY = """
@@ -43,7 +43,7 @@ words = 5
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Read:
     folder = tmp_path_factory.mktemp("real") / "study"
-    study = study_from(STUDY, folder.parent, "real")
+    study = parse_spec(STUDY, folder.parent, "real")
     run_study(study, folder, workers=0, command=["sfumato", "study", "run", "real.toml"])
     monkey = pytest.MonkeyPatch()
     monkey.setitem(sys.modules, "altair", None)  # tables say the same, and sooner

@@ -7,7 +7,7 @@ import pytest
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
 from sfumato.studies.doors import Doors
 from sfumato.studies.grid import grid
-from sfumato.studies.spec import read_study, study_from, template
+from sfumato.studies.spec import parse_spec, read_spec, template
 from small_study import SMALL
 
 HERE = Path()
@@ -22,15 +22,32 @@ count = 2
 
 
 def test_the_template_is_a_study(tmp_path: Path) -> None:
-    study = study_from(template(), tmp_path, "template")
+    study = parse_spec(template(), tmp_path, "template")
     assert {cell.method for cell in grid(study).cells} >= {"numbers only", "no privacy"}
 
 
 def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
-    study = study_from(_uncommented(template()), tmp_path, "template")
+    without = template().replace(_several(), "")
+    study = parse_spec(_uncommented(without), tmp_path, "template")
     assert study.model is not None
     assert study.test is not None
     assert {cell.kind for cell in grid(study).cells} >= {"run", "release", "attack", "measure"}
+
+
+def test_the_template_with_several_corpora_is_one_too(tmp_path: Path) -> None:
+    for name in ("tickets", "later-tickets"):
+        (tmp_path / f"{name}.jsonl").write_text('{"text": "a 1", "label": "x"}\n')
+    several = template().replace("[corpus]", "[corpora.dialogues]")
+    study = parse_spec(several.replace(_several(), _uncommented(_several())), tmp_path, "template")
+    assert list(study.each) == ["dialogues", "tickets"]
+    policies = {name: one.policies["numbers-and-names"] for name, one in study.each.items()}
+    assert policies["dialogues"] != policies["tickets"]
+    assert {cell.corpus for cell in grid(study).cells} == {"dialogues", "tickets"}
+
+
+def _several() -> str:
+    """The tables of a second corpus."""
+    return template().partition("coins and policies:\n")[2].partition("\n\n")[0]
 
 
 def _uncommented(text: str) -> str:
@@ -81,7 +98,7 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
     changed: tuple[str, str], said: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=said):
-        grid(study_from(SMALL.replace(*changed), HERE, "small"))
+        grid(parse_spec(SMALL.replace(*changed), HERE, "small"))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +106,7 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
     [
         ('training = "private"\nepsilon = 1\nepoch = 2', "unknown key in the method M 'epoch'"),
         ('training = "selectiv"\nepsilon = 1', "selective"),
-        ('training = "private"', "epsilon .* is missing"),
+        ('training = "private"', "epsilon.* is missing"),
         ('training = "private"\nepsilon = -1', "epsilon"),
         ('training = "private"\nepsilon = 1\nsampling = "poison"', "poisson"),
     ],
@@ -97,13 +114,13 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
 def test_what_is_wrong_with_training_is_said_too(method: str, said: str) -> None:
     text = SMALL + MODEL + f'[[methods]]\nname = "M"\n{method}\n'
     with pytest.raises(InvalidArgument, match=said):
-        grid(study_from(text, HERE, "small"))
+        grid(parse_spec(text, HERE, "small"))
 
 
 def test_a_key_of_the_model_is_checked() -> None:
     text = SMALL + MODEL.replace("epochs", "epohcs")
     with pytest.raises(InvalidArgument, match=r"unknown key in \[model\] 'epohcs'; .*epochs"):
-        grid(study_from(text, HERE, "small"))
+        grid(parse_spec(text, HERE, "small"))
 
 
 @pytest.mark.parametrize(
@@ -122,45 +139,45 @@ def test_a_model_that_cannot_be_is_refused_before_anything_is_computed(
     (tmp_path / "small.toml").touch()
     text = SMALL + MODEL.replace('"lstm"', name)
     with pytest.raises((InvalidArgument, MissingModel), match=said):
-        grid(study_from(text, tmp_path, "small"))
+        grid(parse_spec(text, tmp_path, "small"))
 
 
 def test_no_toml_is_bad_input() -> None:
     with pytest.raises(BadInput, match="no TOML"):
-        study_from("a = = 3", HERE, "x")
+        parse_spec("a = = 3", HERE, "x")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="cannot read"):
-        read_study(tmp_path / "none.toml")
+        read_spec(tmp_path / "none.toml")
 
 
 def test_a_corpus_that_is_not_there_is_said(tmp_path: Path) -> None:
     text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "none.jsonl"')
     with pytest.raises(StorageFailed, match="there is no file"):
-        grid(study_from(text, tmp_path, "x"))
+        grid(parse_spec(text, tmp_path, "x"))
 
 
 def test_planting_in_a_private_corpus_is_refused(tmp_path: Path) -> None:
     text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "x.jsonl"')
     with pytest.raises(InvalidArgument, match="planting makes a copy"):
-        study_from(text + "[canaries]\nrepetitions = [3]\n", tmp_path, "x")
+        parse_spec(text + "[canaries]\nrepetitions = [3]\n", tmp_path, "x")
 
 
 def test_a_part_of_a_private_corpus_is_refused(tmp_path: Path) -> None:
     text = SMALL.replace('kind = "customersim"', 'path = "x.jsonl"')
     with pytest.raises(InvalidArgument, match="which is a copy of it"):
-        study_from(text, tmp_path, "x")
+        parse_spec(text, tmp_path, "x")
 
 
 def test_paths_know_the_home_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    study = study_from(SMALL, HERE, "small", Doors((tmp_path,)))
+    study = parse_spec(SMALL, HERE, "small", Doors((tmp_path,)))
     assert study.path("~/models/mine") == tmp_path / "models" / "mine"
 
 
 def test_paths_know_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = study_from(SMALL, Path("a"), "x", Doors((Path("there"),)))
+    study = parse_spec(SMALL, Path("a"), "x", Doors((Path("there"),)))
     monkeypatch.setenv("SFUMATO_TEST_FOLDER", "there")
     assert study.path("${SFUMATO_TEST_FOLDER}/b.txt") == Path("there/b.txt").absolute()
     monkeypatch.delenv("SFUMATO_TEST_FOLDER")

@@ -18,7 +18,7 @@ from sfumato.studies.doors import INSIDE, OUTSIDE, Doors
 from sfumato.studies.grid import grid
 from sfumato.studies.resolve import Model
 from sfumato.studies.runner import passages, run_study
-from sfumato.studies.spec import CanarySettings, CorpusSettings, read_study
+from sfumato.studies.spec import CanarySettings, CorpusSettings, read_spec
 from sfumato.training.settings import GENERAL, Training
 
 CORPUS = '[corpus]\nkind = "customersim"\ncount = 3\n'
@@ -99,9 +99,9 @@ def test_a_path_outside_is_refused_until_it_is_allowed(
     monkeypatch.setenv("AWAY", str(outside))
     file = _written(own, named, written.replace("ABSOLUTE", str(outside / "file")))
     with pytest.raises(InvalidArgument, match=r"outside its folder .*`allow_path=.*outside/file"):
-        grid(read_study(file))
+        grid(read_spec(file))
     try:
-        grid(read_study(file, Doors((outside,))))
+        grid(read_spec(file, Doors((outside,))))
     except SfumatoError as error:  # the file is no model, say
         assert "allow_path" not in str(error)  # noqa: PT017
 
@@ -109,7 +109,7 @@ def test_a_path_outside_is_refused_until_it_is_allowed(
 @pytest.mark.parametrize("named", NAMED)
 def test_twin_without_doors_it_would_have_been_used(own: Path, named: str) -> None:
     outside = own.parent / "outside" / "file"
-    study = read_study(_written(own, named, str(outside)), Doors(listing=True))
+    study = read_spec(_written(own, named, str(outside)), Doors(listing=True))
     try:
         grid(study)
     except SfumatoError as error:
@@ -124,19 +124,19 @@ def test_a_name_that_is_a_file_where_the_command_runs_is_a_path(
     (own.parent / "private").mkdir()
     for named in ("masked model", "pipeline", "model"):
         with pytest.raises(InvalidArgument, match="allow_path"):
-            grid(read_study(_written(own, named, "private")))
+            grid(read_spec(_written(own, named, "private")))
 
 
 def test_everything_inside_needs_no_leave(own: Path) -> None:
-    assert grid(read_study(_written(own, "corpus", "file"))).cells
-    assert grid(read_study(_written(own, "word list", "./file"))).cells
+    assert grid(read_spec(_written(own, "corpus", "file"))).cells
+    assert grid(read_spec(_written(own, "word list", "./file"))).cells
 
 
 def test_a_cache_is_kept_beside_the_study_wherever_the_command_runs(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(own.parent)
-    study = read_study(_written(own, "cache", "found"), Doors(listing=True))
+    study = read_spec(_written(own, "cache", "found"), Doors(listing=True))
     grid(study)
     asked = {(one.path, one.purpose) for one in study.doors.asked.values()}
     assert (own / "found", "writes") in asked
@@ -145,7 +145,7 @@ def test_a_cache_is_kept_beside_the_study_wherever_the_command_runs(
 def test_the_list_says_what_is_read_and_written_and_where_it_lies(own: Path) -> None:
     outside = own.parent / "outside" / "file"
     file = _written(own, "word list", str(outside))
-    study = read_study(file, Doors(listing=True))
+    study = read_spec(file, Doors(listing=True))
     found = [(one.path, one.purpose, one.where) for one in passages(study, own / "study")]
     assert found == [(outside, "reads", OUTSIDE), (own / "study", "writes", INSIDE)]
     assert not (own / "study").exists()
@@ -172,7 +172,7 @@ def test_a_prepared_folder_leads_nowhere_else(own: Path) -> None:
     file.write_text(CORPUS + METHOD + TEXT)
     (own / "study").symlink_to(outside)
     assert main(["study", "run", str(file)]) == 2
-    study = read_study(file)
+    study = read_spec(file)
     for name in ("cells", "locks"):
         folder = own / f"with-{name}"
         folder.mkdir()

@@ -26,7 +26,7 @@ from sfumato.studies.grid import grid
 from sfumato.studies.locks import holder_since
 from sfumato.studies.runner import StudyOutcome, run_study
 from sfumato.studies.samples import sample_texts
-from sfumato.studies.spec import LARGEST_SEED, read_study
+from sfumato.studies.spec import LARGEST_SEED, read_spec
 from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
@@ -173,7 +173,7 @@ def test_a_number_that_is_too_large_is_a_mistake_in_typing(
 
 def test_a_mark_before_the_text_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_bytes(b"\xef\xbb\xbf" + ONE.encode())
-    assert read_study(tmp_path / "s.toml").methods[0].name == "masks"
+    assert read_spec(tmp_path / "s.toml").methods[0].name == "masks"
 
 
 def test_a_large_grid_is_looked_through_in_a_moment() -> None:

@@ -23,7 +23,7 @@ from sfumato.studies.kinds.context import Context
 from sfumato.studies.kinds.release import own_seed, privatizer
 from sfumato.studies.kinds.run import training_seed
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import Study, study_from
+from sfumato.studies.spec import StudySpec, parse_spec
 from small_study import SMALL, small_study
 
 PRIVATE = """
@@ -72,7 +72,7 @@ def notes(folder: Path) -> Path:
     return path
 
 
-def contexts(study: Study, folder: Path, kind: str) -> list[Context]:
+def contexts(study: StudySpec, folder: Path, kind: str) -> list[Context]:
     return [Context(study, StudyFolder(folder), cell) for cell in grid(study).cells
             if cell.kind == kind]  # fmt: skip
 
@@ -80,7 +80,7 @@ def contexts(study: Study, folder: Path, kind: str) -> list[Context]:
 def test_no_privacy_is_a_link_to_a_private_text_and_no_copy(tmp_path: Path) -> None:
     original = notes(tmp_path)
     content = original.read_bytes()
-    study = study_from(PRIVATE, tmp_path, "s")
+    study = parse_spec(PRIVATE, tmp_path, "s")
     assert run_study(study, tmp_path / "s", workers=0).complete
     folder = StudyFolder(tmp_path / "s")
     texts = list(folder.path.rglob("text.jsonl"))
@@ -107,7 +107,7 @@ def test_the_two_ends_do_not_depend_on_what_the_first_method_is_made_of(tmp_path
     notes(tmp_path)
     ends = {
         cell.method: cell.settings
-        for cell in grid(study_from(PRIVATE, tmp_path, "s")).cells
+        for cell in grid(parse_spec(PRIVATE, tmp_path, "s")).cells
         if cell.kind == cells.RELEASE and cell.method in ANCHORS
     }
     assert {one["mechanism"] for one in ends.values()} == {"exponential"}
@@ -146,7 +146,7 @@ def test_who_guesses_does_not_draw_what_was_drawn_to_be_hidden(tmp_path: Path) -
 
 
 def test_coins_are_trained_on_and_are_nobody_among_the_members(tmp_path: Path) -> None:
-    study = study_from(WITH_COINS, tmp_path, "s")
+    study = parse_spec(WITH_COINS, tmp_path, "s")
     (context,) = contexts(study, tmp_path, cells.CORPUS)
     context.here.mkdir(parents=True)
     corpus.compute(context)
@@ -193,7 +193,7 @@ def test_a_group_with_too_few_others_is_not_attacked_alone(
                       control=Control(what="", figures=()))  # fmt: skip
 
     monkeypatch.setattr(attack, "run", looked)
-    (context,) = contexts(study_from(described, tmp_path, "s"), tmp_path, cells.ATTACK)
+    (context,) = contexts(parse_spec(described, tmp_path, "s"), tmp_path, cells.ATTACK)
     found = attack.compute(context)
     assert asked == [None, "A"]
     left_out: dict[str, Any] = found.details["left_out"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import UnknownName
@@ -48,6 +48,8 @@ class Entities:
     types: tuple[str, ...] = ()
     model: FileToRead = ""
     cache: FolderToFill = field(default="", repr=False, compare=False)
+
+    argument: ClassVar[str] = "types"
 
     def __post_init__(self) -> None:
         check_types(self.types, TYPES)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.core.checks import between, extra, one_of
 from sfumato.core.settings import FileToRead, FolderToFill
@@ -53,6 +53,8 @@ class Presidio:
     threshold: float = 0.0
     model: FileToRead = ""
     cache: FolderToFill = field(default="", repr=False, compare=False)
+
+    argument: ClassVar[str] = "types"
 
     def __post_init__(self) -> None:
         check_types(self.types, USUAL_TYPES)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sfumato.core.checks import one_of
 from sfumato.policies.identity import Identity
@@ -101,6 +101,8 @@ class Pii:
 
     regions: tuple[str, ...] = DEFAULT
     types: tuple[str, ...] = TYPES
+
+    argument: ClassVar[str] = "types"
 
     def __post_init__(self) -> None:
         for region in self.regions:

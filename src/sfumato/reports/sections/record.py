@@ -26,7 +26,7 @@ from sfumato.studies.folder import CellRecord
 # The page stays small; the rest stands in results.jsonl.
 MOST_ROWS = 3000
 _HEAD = (
-    *("method", "level", "seed", "kind", "figure", "by"),
+    *("corpus", "method", "level", "seed", "kind", "figure", "by"),
     *("group", "value", "interval", "by chance", "n"),
 )
 
@@ -40,10 +40,11 @@ def all_figures(study: Studied) -> Section | None:
     said += "All digits stand in results.jsonl beside this page."
     if len(rows) > MOST_ROWS:
         said += f" Listed here are the first {MOST_ROWS:,}."
+    first = 0 if study.corpora else 1  # a single corpus has no name
     table = Table(
         caption="Figures as measured; intervals hold with 95 % each",
-        head=_HEAD,
-        rows=[_row(row) for row in rows[:MOST_ROWS]],
+        head=_HEAD[first:],
+        rows=[_row(row)[first:] for row in rows[:MOST_ROWS]],
     )
     return Section(
         name="figures",
@@ -55,6 +56,7 @@ def all_figures(study: Studied) -> Section | None:
 def _row(row: Row) -> list[CellValue]:
     group = "all" if row.group_field is None else f"{row.group_field} = {row.group}"
     return [
+        row.corpus,
         row.method,
         level_of(row.parameter, row.level) or "–",
         row.seed,
@@ -208,7 +210,7 @@ def missing(study: Studied) -> Section | None:
     if study.failed:
         rows = [
             (
-                describe_method(cell) or "corpus",
+                describe_method(cell) or cell.corpus or "corpus",
                 _done(cell.kind, cell.name),
                 cell.seed,
                 str((cell.error or {}).get("type", "unknown")),
@@ -223,7 +225,7 @@ def missing(study: Studied) -> Section | None:
         parts.append(Table(caption=caption, head=columns, rows=rows).html())
     if study.missing:
         waiting = Counter(
-            (describe_method(cell) or "corpus", _done(cell.kind, cell.name))
+            (describe_method(cell) or cell.corpus or "corpus", _done(cell.kind, cell.name))
             for cell in study.missing
         )
         counts = [(method, what, count) for (method, what), count in waiting.items()]

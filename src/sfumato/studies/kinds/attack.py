@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.attacks.attack import Inputs, run
-from sfumato.catalog import find
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.settings import configure
 from sfumato.mechanisms.build import is_baseline
@@ -77,11 +76,13 @@ def compute(context: Context) -> CellResult:
 
 def _masks(context: Context) -> bool:
     target = context.target
-    return target.kind == RELEASE and is_baseline(str(target.settings["mechanism"]))
+    return target.kind == RELEASE and is_baseline(
+        context.study.component_name(str(target.settings["mechanism"]))
+    )
 
 
 def _attack(context: Context) -> Any:
-    component = find("attacks", context.cell.name).load()
+    component = context.study.component("attacks", context.cell.name)
     settings = place_files(context.study, component, context.cell.settings["settings"])
     made = configure(component, settings)
     if context.target.kind != RELEASE:

@@ -12,7 +12,7 @@ from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, LOWER, UTILITY, Row
 from sfumato.studies.cell import RELEASE, Cell
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 # No other stream of a seed has this number.
 LOOKING = 2**31
@@ -22,7 +22,7 @@ LOOKING = 2**31
 class Context:
     """A cell and where everything stands."""
 
-    study: Study
+    study: StudySpec
     folder: StudyFolder
     cell: Cell
 

@@ -26,7 +26,7 @@ from sfumato.corpora.wikitext import read_wikitext
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.studies.kinds.context import CellResult, Context
-from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, Study
+from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.text.document import Document
 from sfumato.vectors.load import public_words
 
@@ -106,20 +106,20 @@ def compute(context: Context) -> CellResult:
     return CellResult(details={"documents": documents})
 
 
-def _source(study: Study, here: Path) -> Source:
+def _source(study: StudySpec, here: Path) -> Source:
     if study.corpus.copied:
         return Source.of(here / TRAIN, _layout(study))
     path = study.path(str(study.corpus.path))
     return Source.of(path, _layout(study), file_format=study.corpus.format)
 
 
-def _test(study: Study, here: Path) -> Path | None:
+def _test(study: StudySpec, here: Path) -> Path | None:
     if study.test is None:
         return None
     return here / TEST if study.test.copied else study.path(str(study.test.path))
 
 
-def _layout(study: Study) -> Layout:
+def _layout(study: StudySpec) -> Layout:
     corpus = study.corpus
     if corpus.copied:
         labeled = study.groups or corpus.label_field
@@ -134,7 +134,7 @@ def _layout(study: Study) -> Layout:
     )
 
 
-def _documents(study: Study, corpus: CorpusSettings) -> list[Document]:
+def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     if corpus.kind == GENERATED:
         made = generate(corpus.count or 0, Randomness.reproducible(corpus.seed))
         return [one.document for one in made]
@@ -150,7 +150,7 @@ def _documents(study: Study, corpus: CorpusSettings) -> list[Document]:
     return list(islice(source.documents(), corpus.count))
 
 
-def _plant(study: Study, here: Path) -> list[Document]:
+def _plant(study: StudySpec, here: Path) -> list[Document]:
     documents = _documents(study, study.corpus)
     wanted = study.canaries
     if not documents:
@@ -171,7 +171,7 @@ def _plant(study: Study, here: Path) -> list[Document]:
     return [one.document for one in planted]
 
 
-def _with_coins(study: Study, here: Path, documents: list[Document]) -> list[Document]:
+def _with_coins(study: StudySpec, here: Path, documents: list[Document]) -> list[Document]:
     if study.coins is None:
         return documents
     randomness = Randomness.reproducible(study.coins.seed)

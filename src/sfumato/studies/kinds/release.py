@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.text_target import side_path
-from sfumato.catalog import find
 from sfumato.releases.job import Job, run
 from sfumato.releases.privatizer import Privatizer
-from sfumato.studies.cell import Cell, place_files
+from sfumato.studies.cell import CODE, Cell, place_files
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts
 from sfumato.studies.resolve import LINKED, policy_of
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 
 def compute(context: Context) -> CellResult:
@@ -52,12 +51,13 @@ def compute(context: Context) -> CellResult:
     )
 
 
-def privatizer(study: Study, cell: Cell) -> Privatizer:
+def privatizer(study: StudySpec, cell: Cell) -> Privatizer:
     """The privatizer of a cell that privatizes."""
-    settings = {key: value for key, value in cell.settings.items() if key != LINKED}
+    settings = {key: value for key, value in cell.settings.items() if key not in (LINKED, CODE)}
     path = vectors_path(study, settings.pop("vectors", None))
+    component = study.component("mechanisms", settings["mechanism"])
+    settings["mechanism"] = study.component_name(settings["mechanism"])
     if "settings" in settings:
-        component = find("mechanisms", settings["mechanism"]).load()
         settings["settings"] = place_files(study, component, settings["settings"])
     return Privatizer(
         policy=policy_of(study, settings.pop("policy")),
@@ -84,6 +84,6 @@ def _lasting(value: Any) -> Any:
     return [_lasting(one) for one in value] if isinstance(value, list) else value
 
 
-def vectors_path(study: Study, vectors: dict[str, Any] | None) -> Path | None:
+def vectors_path(study: StudySpec, vectors: dict[str, Any] | None) -> Path | None:
     """Where the word vectors of a cell stand, if they are not those of the package."""
     return None if vectors is None else study.path(str(vectors["path"]))

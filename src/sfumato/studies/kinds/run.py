@@ -19,7 +19,7 @@ from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts
 from sfumato.studies.kinds.release import own_seed
 from sfumato.studies.resolve import policy_of
-from sfumato.studies.spec import Study
+from sfumato.studies.spec import StudySpec
 
 UNTRAINED = "This model was never trained on the corpus, so it tells nothing about it."
 
@@ -103,15 +103,15 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
     return CellResult(sentence=UNTRAINED)
 
 
-def _name(study: Study, name: Any) -> str:
+def _name(study: StudySpec, name: Any) -> str:
     return name if isinstance(name, str) else str(study.path(name["path"]))
 
 
-def _tokenizer(study: Study, model: Mapping[str, Any]) -> str | None:
+def _tokenizer(study: StudySpec, model: Mapping[str, Any]) -> str | None:
     return None if model["tokenizer"] is None else str(study.path(model["tokenizer"]["path"]))
 
 
-def _load_tokenizer(study: Study, model: Mapping[str, Any]) -> Any:
+def _load_tokenizer(study: StudySpec, model: Mapping[str, Any]) -> Any:
     from pathlib import Path
 
     from sfumato.models.tokenizer import load_tokenizer

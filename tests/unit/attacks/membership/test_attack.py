@@ -288,8 +288,8 @@ def test_what_is_missing_is_explained(world: World, tmp_path: Path) -> None:
     whole = inputs(world)
     assert "sfumato.train(" in lacking(replace(whole, target=world.members))
     assert "neither the folder" in lacking(replace(whole, target=tmp_path / "nowhere"))
-    assert "lacks --others" in lacking(replace(whole, others=None))
-    assert "lacks --members;" in lacking(replace(whole, members=None))
+    assert "lacks `others=FILE`" in lacking(replace(whole, others=None))
+    assert "lacks `members=FILE`;" in lacking(replace(whole, members=None))
     assert "`canaries=" in lacking(replace(whole, members=None, others=None))
     assert "the reference" in lacking(replace(whole, references=(world.members,)))
 
@@ -303,7 +303,7 @@ def test_a_signal_that_was_asked_for_is_not_left_out_silently(world: World) -> N
     model = replace(bare, target=world.run / "model", cache=world.cache)
     assert "does not say how" in lacking(model, Membership(shadows=4))
     assert "sfumato.corpora.planting.plant(" in lacking(bare, Membership(signals=("secrets",)))
-    assert "loss: --members and --others" in lacking(
+    assert "loss: `members=FILE` and `others=FILE`" in lacking(
         replace(nothing, canaries=world.members), Membership(signals=("loss",))
     )
     assert "is no folder" in lacking(bare, Membership(masked_model="nowhere"))

@@ -1,0 +1,173 @@
+"""A class of somebody's own, named ``file.py:Class`` wherever the name of a component would do.
+
+Loading it runs the file, with all that its user may do. So only what a user has typed is loaded.
+What stands in a file that may come from elsewhere (a side file, a run, a study) is never loaded
+without leave: ``names_code`` tells such a name, and a study asks at its doors.
+
+A file is loaded once for what it holds: after a change it is another module, and objects of the
+old one stay what they were. Objects travel to our own processes together with the paths of the
+files that their classes stand in (``files_of``); a file that was changed in between is refused.
+
+What fails in such a file is told by the kind of error and the line. Its message is not repeated,
+for it may quote a text that the code was working on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.abc import InspectLoader
+from importlib.util import decode_source, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
+
+# A name that no other module has, so that a file called json.py takes nobody's place.
+_PREFIX = "sfumato_own_"
+_WRITTEN = re.compile(r"(?P<path>[^:]+\.py):(?P<name>[^\W\d]\w*)")
+
+
+@dataclass(frozen=True)
+class OwnClass:
+    """A file and the name of a class in it."""
+
+    path: Path
+    name: str
+
+    @classmethod
+    def read(cls, written: str) -> OwnClass | None:
+        """What a user wrote, if it is ``file.py:Class``.
+
+        >>> OwnClass.read("mine/shy.py:Shy").name, OwnClass.read("regex:shy.py:Shy")
+        ('Shy', None)
+        """
+        found = _WRITTEN.fullmatch(written)
+        return None if found is None else cls(Path(found["path"]), found["name"])
+
+    @classmethod
+    def split(cls, written: str) -> tuple[str, str | None] | None:
+        """``file.py:Class`` and what stands after a further colon.
+
+        >>> OwnClass.split("shy.py:Shy:a:b"), OwnClass.split("pii:email")
+        (('shy.py:Shy', 'a:b'), None)
+        """
+        found = _WRITTEN.match(written)
+        if found is None or written[found.end() : found.end() + 1] not in ("", ":"):
+            return None
+        return found[0], written[found.end() + 1 :] if found.end() < len(written) else None
+
+    def at(self, path: str | Path) -> str:
+        """The same class as it is written when the file stands elsewhere."""
+        return f"{path}:{self.name}"
+
+    def load(self) -> type[Any]:
+        """The class itself; this runs the file."""
+        return class_in(_load_file(self.path), self.name, str(self.path))
+
+
+def names_code(written: str) -> bool:
+    """Whether a text from a file would run code if it were taken for a name.
+
+    >>> names_code("digits + imperfect:shy.py:Shy"), names_code("pii:email")
+    (True, False)
+    """
+    return ".py:" in written
+
+
+def class_in(module: ModuleType, name: str, place: str) -> type[Any]:
+    """The class of that name, or the nearest one in an error."""
+    found = getattr(module, name, None)
+    if not inspect.isclass(found):
+        classes = inspect.getmembers(module, inspect.isclass)
+        own = [one for one, value in classes if value.__module__ == module.__name__]
+        raise UnknownName(f"class in {place}", name, own)
+    return found
+
+
+def loaded_files() -> tuple[tuple[str, str], ...]:
+    """The modules of this process that are somebody's own files, each with its path."""
+    return tuple(
+        (name, str(module.__file__))
+        for name, module in sorted(sys.modules.items())
+        if name.startswith(_PREFIX)
+    )
+
+
+def files_of(pickled: bytes) -> tuple[tuple[str, str], ...]:
+    """The files that pickled objects have their classes in."""
+    return tuple(one for one in loaded_files() if one[0].encode() in pickled)
+
+
+def load_again(files: Iterable[tuple[str, str]]) -> None:
+    """In another process: load the same files, so that objects of their classes can arrive."""
+    for name, path in files:
+        if name not in sys.modules and _load_file(Path(path)).__name__ != name:
+            raise InvalidArgument(f"{path} was changed while it was in use; start again")
+
+
+def say_where(error: BaseException, path: str | Path | None = None) -> str | None:
+    """The kind of an error and its line in somebody's own file; nothing if it is not theirs."""
+    files = {str(path)} if path is not None else {place for _, place in loaded_files()}
+    if isinstance(error, SyntaxError) and error.filename in files:
+        return f"{type(error).__name__} in line {error.lineno}"
+    places = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
+    return f"{type(error).__name__} in line {places[-1].lineno}" if places else None
+
+
+def blame(error: BaseException) -> InvalidArgument | None:
+    """What to tell about an error that somebody's own code raised; nothing if it was ours."""
+    for _, path in () if isinstance(error, SfumatoError) else loaded_files():
+        where = say_where(error, path)
+        if where is not None:
+            return InvalidArgument(f"{path} failed: {where}")
+    return None
+
+
+class _Content(InspectLoader):
+    """Runs what was read, and leaves nothing beside the file."""
+
+    def __init__(self, content: bytes, path: Path) -> None:
+        self.content, self.path = content, path
+
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002  # it has one module only
+        return decode_source(self.content)
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        return self.source_to_code(self.content, str(self.path))
+
+
+def _load_file(path: Path) -> ModuleType:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = f"there is no file {path}" if not path.exists() else f"cannot read {path}"
+        raise InvalidArgument(f"{reason}: {error.strerror}") from None
+    where = path.resolve()
+    digest = sha256(str(where).encode() + b"\0" + content).hexdigest()
+    name = f"{_PREFIX}{path.stem}_{digest[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, where, loader=_Content(content, where))
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"{path} cannot be imported")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for the module of a class
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # a module that exits must not pass for one that works
+        del sys.modules[name]
+        if isinstance(error, SfumatoError):
+            raise
+        told = say_where(error, where) or type(error).__name__
+        raise InvalidArgument(f"importing {path} failed: {told}") from error
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

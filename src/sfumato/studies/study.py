@@ -1,0 +1,242 @@
+"""A study to hold in the hand: read from its file, run, and asked for what it found.
+
+>>> study = Study.parse('''
+... [corpus]
+... kind = "customersim"
+... count = 4
+...
+... [[methods]]
+... name = "masks"
+... mechanism = "redact"
+... policy = "digits"
+... ''', folder="work", name="masks")
+>>> study
+Study 'masks': not begun
+  folder  work/masks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import InvalidArgument, SfumatoError
+from sfumato.core.progress import Advance, progress
+from sfumato.results.row import Row
+from sfumato.studies.compare import StudyComparison, compare
+from sfumato.studies.doors import Doors, Passage
+from sfumato.studies.folder import StudyFolder
+from sfumato.studies.grid import grid
+from sfumato.studies.runner import StudyOutcome, WatchWork, passages, run_study
+from sfumato.studies.spec import StudySpec, parse_spec, read_spec, write_template
+from sfumato.studies.watch import Board, StudyStatus, look_at
+from sfumato.studies.worker import Work
+
+
+class Study:
+    """A grid of methods, attacks and measures: what is asked, and the folder with the answers.
+
+    Made by :meth:`read` (a file), :meth:`parse` (a text) or :meth:`open` (a folder that a study
+    was run into). ``spec`` is what the file says, None of a study that was opened.
+    """
+
+    def __init__(
+        self,
+        spec: StudySpec | None,
+        *,
+        folder: Path | None = None,
+        file: Path | None = None,
+        outcome: StudyOutcome | None = None,
+    ) -> None:
+        self.spec = spec
+        self._outcome = outcome
+        self._folder = folder
+        self._file = file
+
+    @classmethod
+    def init(cls, path: str | Path, *, overwrite: bool = False) -> Study:
+        """Write a commented study to begin with, which runs as it is, and read it."""
+        write_template(Path(path), overwrite=overwrite)
+        return cls.read(path)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """The study that a TOML file describes; its folder is called like it, without .toml."""
+        return cls(read_spec(Path(path)), file=Path(path))
+
+    @classmethod
+    def parse(cls, text: str, *, folder: str | Path = ".", name: str = "study") -> Study:
+        """The study that a text describes, as if it stood in ``folder`` as ``name``.toml."""
+        there = Path(folder)
+        return cls(parse_spec(text, there.resolve(), name), folder=there / name)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Study:
+        """A study by the folder that it was run into, finished or not."""
+        found = StudyFolder(Path(folder))
+        found.study()  # says if it is none
+        return cls(None, folder=found.path)
+
+    @property
+    def folder(self) -> Path:
+        """Where everything is that the study makes and finds."""
+        if self._folder is not None:
+            return self._folder
+        if self._file is None:
+            raise InvalidArgument("this study has no folder yet: name one to run it into")
+        return _default_folder(self._file)
+
+    @property
+    def outcome(self) -> StudyOutcome:
+        """What became of the cells, in the run that gave this object or so far."""
+        if self._outcome is not None:
+            return self._outcome
+        found = self.status()
+        return StudyOutcome(found.cells, len(found.done), len(found.failed))
+
+    @property
+    def name(self) -> str:
+        """What it is called: like its file, if the file does not say."""
+        return self.spec.name if self.spec is not None else str(self._described("name"))
+
+    @property
+    def title(self) -> str:
+        """A line for people."""
+        if self.spec is not None:
+            return self.spec.title or self.spec.name
+        return str(self._described("title") or self.name)
+
+    def check(self, *, allow_path: Sequence[str | Path] = ()) -> list[Passage]:
+        """What the study will read and write, each inside its folder, allowed or outside.
+
+        Nothing is computed. Look at this before you run a study that somebody else wrote.
+        """
+        doors = Doors(tuple(map(Path, allow_path)), listing=True)
+        return passages(replace(self._asked, doors=doors), self.folder)
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        workers: int = 1,
+        resume: bool = False,
+        allow_path: Sequence[str | Path] = (),
+        watch: WatchWork | None = None,
+    ) -> Study:
+        """Compute every cell that is not computed yet, and give the study with its outcome.
+
+        ``workers`` are processes (0: this one does it all). A cell that fails is recorded with its
+        error and the rest goes on; with ``resume`` it is tried again, and finished cells are not
+        computed again. The study keeps to the folder of its file and to ``allow_path``. ``watch``
+        is told now and then to look how far it is; without it there is a bar where somebody sits
+        at a terminal.
+        """
+        spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
+        output = self.folder if folder is None else Path(folder)
+        command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
+        with progress("cells", len(grid(spec).distinct), unit_is_bytes=False) as advance:
+            found = run_study(
+                spec,
+                output,
+                workers=workers,
+                resume=resume,
+                command=[*command, "--workers", str(workers)] if command else (),
+                watch=watch or _Advancing(advance),
+            )
+        return Study(self.spec, folder=output, file=self._file, outcome=found)
+
+    def rows(self) -> list[Row]:
+        """The figures of all finished cells, in the order of the grid."""
+        return StudyFolder(self.folder).rows()
+
+    def frame(self) -> Any:
+        """The same as a pandas data frame, one column for each field of a row."""
+        pandas = extra("pandas", needed_for="a data frame of rows", extra="pandas")
+        columns = [field.name for field in fields(Row)]
+        return pandas.DataFrame([asdict(row) for row in self.rows()], columns=columns)
+
+    def status(self) -> StudyStatus:
+        """How far it is, and what failed."""
+        return look_at(StudyFolder(self.folder))
+
+    def compare(self, other: Study | str | Path) -> StudyComparison:
+        """The figures of this study and of another side by side."""
+        second = other if isinstance(other, Study) else Study.open(other)
+        return StudyComparison(
+            first=self.folder.name,
+            second=second.folder.name,
+            differences=tuple(compare(self.rows(), second.rows())),
+        )
+
+    @property
+    def _asked(self) -> StudySpec:
+        if self.spec is None:
+            raise InvalidArgument(
+                f"{self.folder} holds what a study found; to run it, read its file (Study.read)"
+            )
+        return self.spec
+
+    def _described(self, key: str) -> object:
+        return StudyFolder(self.folder).study().get(key, "")
+
+    def _reached(self) -> tuple[str, StudyStatus | None]:
+        """The folder as it is written, and how far the study is, as far as that is known."""
+        try:
+            folder = self.folder
+            begun = StudyFolder(folder).description.is_file()
+            return str(folder), self.status() if begun else None
+        except SfumatoError:
+            return "not named yet" if self._folder is None else str(self._folder), None
+
+    def _called(self) -> str:
+        try:
+            return self.name
+        except SfumatoError:
+            return "damaged"
+
+    def __repr__(self) -> str:
+        folder, status = self._reached()
+        said = "not begun" if status is None else status.sentence()
+        return f"Study {self._called()!r}: {said}\n  folder  {folder}"
+
+    def _repr_html_(self) -> str:
+        folder, status = self._reached()
+        counts = {} if status is None else status.counts()
+        cells = "".join(
+            f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in counts.items()
+        )
+        said = "not begun" if status is None else f"{status.cells:,} cells"
+        return (
+            f"<table><caption>Study {escape(self._called())}: {said}</caption>"
+            f"<tbody>{cells}<tr><td>folder</td><td>{escape(folder)}</td></tr></tbody></table>"
+        )
+
+
+class _Advancing:
+    """Moves a bar to the number of cells that are finished."""
+
+    def __init__(self, advance: Advance) -> None:
+        self._advance = advance
+        self._board: Board | None = None
+
+    def __call__(self, work: Work) -> None:
+        if self._board is None:
+            self._board = Board(work)
+        reached = self._board.look()
+        self._advance(reached.done + reached.failed)
+
+
+def _default_folder(file: Path) -> Path:
+    if file.suffix != ".toml" or not file.stem:
+        raise InvalidArgument(
+            f"the folder of the study is called like its file, without .toml, and {file} does not "
+            "end in that: name a folder for it"
+        )
+    folder = file.with_suffix("")
+    if folder.is_symlink():
+        raise InvalidArgument(f"{folder} is a link to another place: name a folder for the study")
+    return folder

@@ -1,0 +1,280 @@
+"""Checks for whoever writes a component: does it do all that the rest of sfumato relies on?
+
+Each check raises AssertionError with a sentence that says what is wrong; nothing else is needed,
+pytest least of all. The checks are about form: shapes, refusals, noise that is new and comes from
+where it should, spans inside the text, nothing private in names and reasons, copies that travel to
+other processes, identities by which a stopped run is known again. Whether a mechanism's claim is
+true is another question: ``sfumato verify file.py:Class --epsilon 5`` tries to refute it.
+
+>>> from sfumato.policies.patterns import Digits
+>>> check_policy(Digits(), ["Room 12"])
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, cast
+
+import numpy as np
+
+from sfumato.attacks.attack import Attack, Inputs, run
+from sfumato.audits.colors import color_space
+from sfumato.catalog import find
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.build import make
+from sfumato.mechanisms.identity import mechanism_identity
+from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.identity import identity_of
+from sfumato.policies.parsing import parse_policy
+from sfumato.policies.patterns import Everything
+from sfumato.policies.policy import Batched, Policy
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Scores
+from sfumato.text.document import Document
+from sfumato.text.words import Words
+from sfumato.vectors.space import Space
+
+__all__ = ["check_attack", "check_mechanism", "check_policy"]
+
+TEXTS = ("", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50)
+LEVELS = (1e-6, 1.0, 1e6)
+NO_LEVELS: tuple[object, ...] = (0, -1, math.inf, math.nan, "much")
+# Words of this length in a reason or a name are taken for a quotation.
+QUOTED = 5
+
+
+def check_mechanism(
+    mechanism: str | type[Any],
+    *,
+    settings: Mapping[str, object] | None = None,
+    space: Space | None = None,
+) -> None:
+    """A mechanism class, or its name: of words over a public space, or of whole stretches."""
+    kind = find("mechanisms", mechanism).load() if isinstance(mechanism, str) else mechanism
+    _hold(isinstance(kind, type), "a mechanism is a class")
+    if issubclass(kind, StretchMechanism):
+        _check_baseline(kind(**(settings or {})))
+        return
+    where = color_space(1.0) if space is None else space
+    for epsilon in LEVELS:
+        _check_words(make(kind, settings or {}, space=where, epsilon=epsilon), where)
+    made = make(kind, settings or {}, space=where, epsilon=1.0)
+    who = kind.__name__
+    guarantee = made.guarantee()
+    _hold(isinstance(guarantee, Guarantee), f"{who}.guarantee() must give a Guarantee")
+    _hold(guarantee.epsilon == 1.0, f"{who} must claim the level that it was given")
+    _hold(guarantee.sentence().endswith("."), f"the guarantee of {who} must be a sentence")
+    for level in NO_LEVELS:
+        _refuses(kind, settings or {}, where, level)
+    _check_noise(make(kind, settings or {}, space=where, epsilon=0.2))
+    _check_copies(made, who)
+
+
+def check_policy(policy: str | Policy, texts: Sequence[str] = ()) -> None:
+    """A policy, or how it is written; in one of the ``texts`` at least it must find something."""
+    made = parse_policy(policy) if isinstance(policy, str) else policy
+    who = type(made).__name__
+    _hold(isinstance(made, Policy), f"{who} is no policy: it has no name or no find")
+    _hold(bool(made.name) and made.name.isprintable(), f"{who} needs a name that can be printed")
+    documents = [Document(text) for text in (*TEXTS, *texts)]
+    found = [made.find(one) for one in documents]
+    for document, spans in zip(documents, found, strict=True):
+        _check_spans(who, document.text, list(spans))
+    _hold(
+        not texts or any(len(one) for one in found[len(TEXTS) :]),
+        f"{who} finds nothing in the texts that were given, so nothing was checked",
+    )
+    again = [made.find(one) for one in reversed(documents)]
+    _hold(again[::-1] == found, f"{who} must find the same again, whatever it has read before")
+    if isinstance(made, Batched):
+        _hold(made.find_many(documents) == found, f"{who}.find_many must find what find finds")
+    copy = _travel(made)
+    _hold(
+        [copy.find(one) for one in documents] == found,
+        f"a copy of {who} in another process must find the same",
+    )
+    public = {text for spans in found for one in spans for text in (one.label, one.rule)}
+    _check_identity(made, copy, {who, made.name, *public})
+
+
+def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
+    """An attack, on inputs that it can be run on."""
+    who = type(attack).__name__
+    _hold(is_dataclass(attack), f"{who} must be a dataclass: its fields are its settings")
+    _hold(bool(attack.name), f"{who} needs a name")
+    _hold(attack.target in ("model", "text"), f"{who}.target must be 'model' or 'text'")
+    lacking = attack.missing(Inputs(target=inputs.target / "nowhere"))
+    _hold(
+        isinstance(lacking, str) and bool(lacking),
+        f"{who}.missing must say in a sentence that the target is not there",
+    )
+    told = attack.missing(inputs)
+    _hold(told is None, f"{who} cannot be run on these inputs: {told}")
+    first, second = (run(attack, inputs, Randomness.reproducible(1)) for _ in range(2))
+    _check_scores(who, attack.name, first)
+    _hold(
+        first.figures == second.figures,
+        f"{who} must give the same figures with the same randomness: draw from it alone",
+    )
+    written = json.dumps(first.as_dict(), ensure_ascii=False)
+    for text in _texts_of(inputs):
+        _hold(text not in written, f"{who} writes a private text into its scores")
+
+
+def _travel(component: Any) -> Any:
+    """A component as it arrives in another process."""
+    return ForkingPickler.loads(ForkingPickler.dumps(component))
+
+
+def _hold(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _check_words(mechanism: PointMechanism, space: Space) -> None:
+    """Defined for every point, the unknown one included, and giving words of the vocabulary."""
+    who = type(mechanism).__name__
+    points = np.tile(np.arange(len(space) + 1, dtype=np.intp), 20)
+    given = points.copy()
+    outputs = mechanism.privatize(given, Randomness.secure())
+    _hold(bool((given == points).all()), f"{who} must not change the points that it is given")
+    _hold(outputs.shape == points.shape, f"{who} must give one output for each point")
+    inside = bool(((outputs >= 0) & (outputs < len(space))).all())
+    _hold(inside, f"{who} must give words of the vocabulary, never the unknown point")
+    none = mechanism.privatize(points[:0], Randomness.secure())
+    _hold(len(none) == 0, f"{who} must give nothing for nothing")
+    over = OverVocabulary(points=mechanism)
+    words = over.privatize(["", "CANARY-77", space.words[0]], Randomness.secure())
+    _hold(set(words) <= set(space.words), f"{who} must replace every string, known or not")
+
+
+def _refuses(kind: type[Any], settings: Mapping[str, object], space: Space, level: object) -> None:
+    try:
+        make(kind, settings, space=space, epsilon=cast("float", level))
+    except InvalidArgument as error:
+        said = "epsilon" in str(error)
+        _hold(said, f"{kind.__name__} refuses epsilon={level!r} without naming epsilon")
+    else:
+        raise AssertionError(f"{kind.__name__} must refuse epsilon={level!r} (InvalidArgument)")
+
+
+def _check_noise(mechanism: PointMechanism) -> None:
+    """New for every word, and drawn from the randomness that is passed in and nothing else."""
+    who = type(mechanism).__name__
+    points = np.zeros(500, np.intp)
+    drawn = [mechanism.privatize(points, Randomness.reproducible(seed)) for seed in (1, 1, 2)]
+    _hold(
+        bool((drawn[0] == drawn[1]).all()),
+        f"{who} must draw the same with the same randomness: it has another source of noise",
+    )
+    if all(len(set(one.tolist())) == 1 for one in drawn):
+        several = {
+            int(mechanism.privatize(points[:1], Randomness.reproducible(seed))[0])
+            for seed in range(20)
+        }
+        _hold(len(several) == 1, f"{who} draws once for all words; each needs noise of its own")
+        return  # it gives one word whatever happens, and needs no noise
+    _hold(
+        bool((drawn[0] != drawn[2]).any()),
+        f"{who} must draw otherwise with other randomness: it brings a seed of its own",
+    )
+    blocks = {tuple(drawn[0][start : start + 50].tolist()) for start in range(0, 500, 50)}
+    _hold(len(blocks) == 10, f"{who} repeats its noise; each word needs noise of its own")
+
+
+def _check_copies(mechanism: object, who: str) -> None:
+    copy = _travel(mechanism)
+    _hold(type(copy) is type(mechanism), f"{who} must survive the way to another process")
+    identity = mechanism_identity(mechanism)
+    _hold(
+        identity is not None,
+        f"{who} cannot be told from others, so no stopped run of it can be resumed: make it a "
+        "frozen dataclass of numbers, names and spaces, or give it a method identity()",
+    )
+    keyed = hasattr(mechanism, "key")  # a copy has a key of its own
+    _hold(keyed or mechanism_identity(copy) == identity, f"a copy of {who} must have its identity")
+
+
+def _check_baseline(mechanism: StretchMechanism) -> None:
+    """It claims nothing, says what shows, and replaces what is found and nothing else."""
+    who = type(mechanism).__name__
+    guarantee = mechanism.guarantee()
+    _hold(guarantee.notion is Notion.NONE, f"{who} replaces whole stretches: it can claim nothing")
+    _hold(not guarantee.for_release, f"{who} has no guarantee, and is not for release")
+    _hold(bool(guarantee.leaks), f"{who} must say what its output shows (leaks)")
+    _hold(mechanism.replace([]) == [], f"{who} must give nothing for nothing")
+    selective = Selective(policy=Everything(), mechanism=mechanism)
+    for result in selective.privatize([Document(text) for text in TEXTS], Randomness.secure()):
+        for edit in result.edited.edits:
+            _hold(edit.replacement.isprintable(), f"{who} must put in what can be printed")
+    _check_copies(mechanism, who)
+
+
+def _check_spans(who: str, text: str, spans: list[Any]) -> None:
+    _hold(spans == sorted(spans), f"{who} must give its spans in order")
+    for span in spans:
+        _hold(0 <= span.start < span.end <= len(text), f"{who} gives a span outside the text")
+        named = bool(span.label and span.rule and span.reason)
+        _hold(named, f"{who} must give each span a label, a rule and a reason")
+        words = {word for word in Words.of(text[span.start : span.end]) if len(word) >= QUOTED}
+        said = {*Words.of(span.reason), *Words.of(span.rule), *Words.of(span.label)}
+        _hold(not words & said, f"{who} quotes the text in a reason: reasons are shown and logged")
+
+
+def _check_identity(policy: Policy, copy: Policy, public: set[str]) -> None:
+    """It has one, and what is private in it is not shown; ``public`` are names and labels."""
+    who, identity = type(policy).__name__, identity_of(policy)
+    if identity is None:
+        raise AssertionError(
+            f"{who} cannot be told from others, so no stopped run of it can be resumed and no two "
+            "guarantees about it add up: give it a method identity()"
+        )
+    _hold(identity_of(copy) == identity, f"a copy of {who} must have its identity")
+    _hold(bool(identity.spelled), f"the identity of {who} must be made of texts and numbers")
+    if identity.private:
+        shown = f"{policy!r} {policy.name}"
+        for secret in _strings(identity.parts):
+            hidden = len(secret) < QUOTED or secret in public or secret not in shown
+            _hold(hidden, f"{who} shows in its name or repr what its identity calls private")
+
+
+def _strings(parts: object) -> Iterable[str]:
+    if isinstance(parts, str):
+        yield parts
+    elif isinstance(parts, (tuple, list)):
+        for one in parts:
+            yield from _strings(one)
+
+
+def _check_scores(who: str, name: str, scores: Scores) -> None:
+    _hold(isinstance(scores, Scores), f"{who}.score must give Scores")
+    _hold(scores.attack == name, f"the scores of {who} must bear its name, {name!r}")
+    _hold(scores.knowledge.endswith("."), f"{who} must say what the attacker knows, in a sentence")
+    _hold(bool(scores.control.figures), f"{who} needs a control: the same where nothing can leak")
+    for one in (*scores.figures, *scores.control.figures):
+        _hold(_in_order(one), f"{one.metric} of {who} must lie inside its interval")
+    compared = {one.metric for one in scores.control.figures} & {
+        one.metric for one in scores.figures
+    }
+    _hold(bool(compared), f"the control of {who} must have a figure that the attack has, too")
+    _hold(bool(scores.chance), f"{who} must say what chance would score")
+
+
+def _in_order(one: Measured) -> bool:
+    low = one.value if one.low is None else one.low
+    high = one.value if one.high is None else one.high
+    return low <= one.value <= high or math.isnan(one.value)
+
+
+def _texts_of(inputs: Inputs) -> Iterable[str]:
+    for path in (inputs.members, inputs.others, inputs.originals):
+        if path is not None and path.is_file():
+            yield from (one.text for one in inputs.documents(path) if len(one.text) > 20)

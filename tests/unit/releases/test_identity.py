@@ -1,0 +1,273 @@
+"""What must not change on resuming: the policy, the mechanism, the vectors, the seed, the key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfumato.cli.main import main
+from sfumato.core.errors import CannotResume
+from sfumato.files import chunks
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.sanitize_plus import SanitizePlus
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.policies.combine import Minus, Union
+from sfumato.policies.identity import Identity
+from sfumato.policies.imperfect import Imperfect
+from sfumato.policies.lexicon import Lexicon
+from sfumato.policies.patterns import Digits, Everything, Regex
+from sfumato.policies.pii import Pii
+from sfumato.releases import job as jobs
+from sfumato.releases.job import Job, Part, run
+from sfumato.releases.parts import Parts
+from sfumato.releases.privatizer import Privatizer
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
+from sfumato.vectors.space import Space
+
+LINES = [json.dumps({"text": f"Room {number} of alpha and beta"}) + "\n" for number in range(6)]
+Make = Callable[[Space], Privatizer]
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """Three chunks of two documents."""
+    monkeypatch.setattr(chunks, "RECORDS", 2)
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(LINES))
+    return Job(source=Source.of(source, Layout()), target=tmp_path / "out.jsonl")
+
+
+def stop(job: Job, privatizer: Privatizer) -> Job:
+    """Interrupt a job in its second chunk; what comes back is about to resume it."""
+    work = jobs._privatize_chunk
+
+    def interrupted(shared: Any, item: Any) -> Part:
+        if item[0] == 1:
+            raise KeyboardInterrupt
+        return work(shared, item)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "_privatize_chunk", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(job, privatizer)
+    return replace(job, resume=True, overwrite=False)
+
+
+def refuses(job: Job, begun: Privatizer, resumed: Privatizer) -> bool:
+    """Whether a job begun with one privatizer is not gone on with by another."""
+    stopped = stop(job, begun)
+    try:
+        run(stopped, resumed)
+    except CannotResume as error:
+        assert "changed since the run began" in str(error)  # noqa: PT017
+        return True
+    return False
+
+
+def words(policy: Any = "everything", **more: Any) -> Make:
+    def make(space: Space) -> Privatizer:
+        given: dict[str, Any] = {"epsilon": 1, "vectors": space} | more
+        return Privatizer(policy=policy, **given)
+
+    return make
+
+
+def leveled(*levels: tuple[float, Any]) -> Make:
+    return lambda space: Privatizer(levels=levels, vectors=space)
+
+
+def over(**settings: Any) -> Make:
+    return lambda space: Privatizer(
+        policy="everything", mechanism=SanitizePlus(space=space, epsilon=1, **settings)
+    )
+
+
+def elsewhere(space: Space) -> Space:
+    """The same words, and one number of their vectors another."""
+    vectors = space.vectors.copy()
+    vectors[0, 0] = np.nextafter(vectors[0, 0], np.float32(9))
+    return replace(space, vectors=vectors)
+
+
+ADA, BOB = Lexicon(("ada",)), Lexicon(("bob",))
+OTHERS: dict[str, tuple[Make, Make]] = {
+    "pattern": (words(Regex("alpha")), words(Regex("beta"))),
+    "label of a pattern": (words(Regex("alpha")), words(Regex("alpha", label="NAME"))),
+    "word list": (words(ADA), words(BOB)),
+    "word list, held": (words(Union((ADA, Digits()))), words(Union((BOB, Digits())))),
+    "exception": (words(Minus(Everything(), ADA)), words(Minus(Everything(), BOB))),
+    "seed of misses": (
+        words(Imperfect(policy=Digits(), misses=0.5, seed=1)),
+        words(Imperfect(policy=Digits(), misses=0.5, seed=2)),
+    ),
+    "regions": (words(Pii(types=("phone",))), words(Pii(types=("phone",), regions=("DE",)))),
+    "level": (words(), words(epsilon=2)),
+    "policy of a level": (
+        leveled((1, ADA), (2, Digits())),
+        leveled((1, BOB), (2, Digits())),
+    ),
+    "level of a policy": (leveled((1, ADA), (2, BOB)), leveled((1, BOB), (2, ADA))),
+    "setting": (over(p=0.3), over(p=0.4)),
+    "words of a setting": (over(sensitive=("ada",)), over(sensitive=("bob",))),
+    "unknown words": (words(), words(unknown="keep")),
+    "seed": (words(seed=1), words(seed=2)),
+    "a seed or none": (words(seed=1), words()),
+    "vectors": (words(), lambda space: words()(elsewhere(space))),
+    "search": (words(), words(search="approximate")),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_job_is_not_gone_on_with_by_another_privatizer(
+    job: Job, small_space: Space, what: str
+) -> None:
+    begun, resumed = (make(small_space) for make in OTHERS[what])
+    assert refuses(job, begun, resumed)
+    assert not job.target.exists()
+    assert Parts.beside(job.target).count() == 1, "what is finished is kept"
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_job_is_gone_on_with_by_the_same(job: Job, small_space: Space, what: str) -> None:
+    make = OTHERS[what][0]
+    assert not refuses(job, make(small_space), make(small_space))
+    assert len(job.target.read_text().splitlines()) == len(LINES)
+
+
+def test_twin_an_identity_without_the_pattern_lets_another_one_through(
+    job: Job, small_space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Regex, "identity", lambda self: Identity((self.name, self.label)))
+    assert not refuses(job, *(make(small_space) for make in OTHERS["pattern"]))
+
+
+def test_twin_vectors_told_by_their_name_let_others_through(
+    job: Job, small_space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Space, "digest", property(lambda self: self.name))
+    assert not refuses(job, *(make(small_space) for make in OTHERS["vectors"]))
+
+
+def test_names_and_objects_are_the_same_job(job: Job, small_space: Space) -> None:
+    by_name = Privatizer(policy="regex:alpha", epsilon=1, vectors=small_space)
+    made = Laplace(space=small_space, epsilon=1)
+    for mechanism in (made, OverVocabulary(points=made)):
+        given = Privatizer(policy=Regex("alpha"), mechanism=mechanism)
+        assert given.identity == by_name.identity
+    assert not refuses(job, by_name, given)
+
+
+def test_the_command_line_goes_on_with_what_python_began(job: Job) -> None:
+    stopped = stop(job, Privatizer(policy=Regex("alpha"), epsilon=1))
+    arguments = ["privatize", str(job.source.path), "-o", str(job.target), "--resume"]
+    assert main([*arguments, "--policy", "regex:beta", "--epsilon", "1"]) == 4
+    assert main([*arguments, "--policy", "regex:alpha", "--epsilon", "2"]) == 4
+    assert main([*arguments, "--policy", "regex:alpha", "--epsilon", "1"]) == 0
+    assert stopped.target.exists()
+
+
+def test_a_word_list_is_told_by_its_words_and_not_by_its_file(
+    job: Job, tmp_path: Path, small_space: Space
+) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("alpha\n")
+    second.write_text("alpha\n")
+    stopped = stop(job, words(f"lexicon:{first}")(small_space))
+    second.write_text("beta\n")
+    with pytest.raises(CannotResume, match="changed since the run began"):
+        run(stopped, words(f"lexicon:{second}")(small_space))
+    second.write_text("alpha\n")
+    run(stopped, words(f"lexicon:{second}")(small_space))
+
+
+def test_a_key_file_is_told_by_its_key(job: Job, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("a key of at least sixteen bytes")
+
+    def made() -> Privatizer:
+        settings = {"key_file": str(key)}
+        return Privatizer(policy="digits", mechanism="pseudonym", settings=settings)
+
+    stopped = stop(job, made())
+    key.write_text("a key of at least sixteen BYTES")
+    with pytest.raises(CannotResume, match="changed since the run began"):
+        run(stopped, made())
+    key.write_text("a key of at least sixteen bytes")
+    run(stopped, made())
+
+
+def test_nothing_private_is_in_the_folder_of_parts(job: Job, small_space: Space) -> None:
+    policy = Union((Regex("Zyxquorthane"), Lexicon(("Brumbledore",))))
+    stop(job, words(policy, seed=987_654_321)(small_space))
+    for path in Parts.beside(job.target).folder.iterdir():
+        content = path.read_text().lower()
+        assert not any(one in content for one in ("zyxq", "brumble", "987654321"))
+
+
+def test_a_finished_job_is_known_again_only_by_what_is_public(job: Job, small_space: Space) -> None:
+    make = words(Pii(types=("phone",)))
+    run(job, make(small_space))
+    again = replace(job, resume=True)
+    assert run(again, make(small_space))["already_finished"]
+    with pytest.raises(CannotResume, match="with other settings"):
+        run(again, OTHERS["regions"][1](small_space))
+    run(replace(job, overwrite=True), words(Regex("alpha"))(small_space))
+    side = json.loads((job.target.parent / "out.jsonl.guarantee.json").read_text())
+    assert side["identity"] is None
+    with pytest.raises(CannotResume, match="cannot be told"):
+        run(again, words(Regex("alpha"))(small_space))
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """Somebody's policy, which does not say what it is."""
+
+    pattern: str
+    name: str = "stranger"
+
+    def find(self, document: Document) -> Spans:
+        return Regex(self.pattern).find(document)
+
+
+@dataclass(frozen=True)
+class Known(Stranger):
+    """The same, and it says so."""
+
+    def identity(self) -> Identity:
+        return Identity((self.name, self.pattern), private=True)
+
+
+class Other(Known):
+    """It inherits what it says, but it finds something else."""
+
+    def find(self, document: Document) -> Spans:
+        return Regex("room").find(document)
+
+
+def test_a_policy_without_an_identity_is_not_resumed(job: Job, small_space: Space) -> None:
+    privatizer = words(Stranger("alpha"))(small_space)
+    stopped = stop(job, privatizer)
+    assert not Parts.beside(job.target).folder.exists(), "parts that nobody may use are kept"
+    with pytest.raises(CannotResume, match=r"'stranger' .*identity\(\)"):
+        run(stopped, privatizer)
+    assert run(job, privatizer)["counts"]["privatized_words"] == len(LINES)
+
+
+def test_a_policy_of_ones_own_is_told_by_its_identity_and_its_code(
+    job: Job, small_space: Space
+) -> None:
+    assert refuses(job, words(Known("alpha"))(small_space), words(Known("beta"))(small_space))
+    again = replace(job, overwrite=True)
+    assert refuses(again, words(Known("alpha"))(small_space), words(Other("alpha"))(small_space))
+    assert not refuses(
+        again, words(Known("alpha"))(small_space), words(Known("alpha"))(small_space)
+    )

@@ -1,0 +1,94 @@
+"""The studies that come with the repository: what they ask for, and one of them run on little."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.customersim import generate
+from sfumato.studies.cell import RUN
+from sfumato.studies.doors import Doors
+from sfumato.studies.grid import grid
+from sfumato.studies.spec import parse_spec
+from sfumato.studies.study import Study
+
+SELECTIVE = Path(__file__).parents[3] / "studies" / "selective-dp.toml"
+DIALOGUES, ARTICLES = "customersim", "wikitext-2"
+ON_BOTH = ("no privacy", "DP-SGD", "Selective-DPSGD, interleaved", "Selective-DPSGD")
+ON_ONE = ("masks", "masks, secrets missed", "Selective-DPSGD, secrets missed")
+
+
+@pytest.fixture
+def resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Made-up files where the studies expect the corpora of the paper."""
+    made = [one.document for one in generate(24, Randomness.reproducible(1))]
+    for first, part, documents in ((1800, "train", made[:16]), (1900, "test", made[16:])):
+        lines = "".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in documents)
+        _write(tmp_path / DIALOGUES / f"{part}.jsonl.gz", lines)
+        years = (f" The bridge of {first + one} has {one} arches . " for one in range(16))
+        _write(tmp_path / ARTICLES / f"{part}.raw.gz", "\n".join([" = Bridges = ", *years]))
+    monkeypatch.setenv("SFUMATO_RESOURCES", str(tmp_path))
+    return tmp_path
+
+
+def _write(path: Path, text: str) -> None:
+    path = path.parents[1] / "data" / path.parent.name / path.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+def test_the_models_of_the_selective_paper(resources: Path) -> None:
+    spec = parse_spec(SELECTIVE.read_text("utf-8"), SELECTIVE.parent, "s", Doors((resources,)))
+    runs = {
+        (cell.corpus, cell.method, cell.seed): cell.settings
+        for cell in grid(spec).cells
+        if cell.kind == RUN and cell.settings["training"] is not None
+    }
+    both = {(c, m, s) for c in (DIALOGUES, ARTICLES) for m in ON_BOTH for s in (1, 2, 3)}
+    assert set(runs) == both | {(ARTICLES, method, 1) for method in ON_ONE}
+    assert len(runs) == 27
+    for (corpus, method, _), settings in runs.items():
+        training, policy = settings["training"], settings["policy"]
+        assert (training["clip_norm"], training["batch_size"]) == (0.1, 32)
+        assert training.get("epsilon", 3) == 3
+        assert training["epochs"] == (10 if "masks" in method else 5)
+        if policy is not None:
+            assert policy["find"] == ["pii" if corpus == DIALOGUES else "digits"]
+            missed = [r"regex:My ID is \d+"] if "missed" in method else []
+            assert policy["except"] == missed
+
+
+def test_the_selective_study_on_little(resources: Path, tmp_path: Path) -> None:
+    text = SELECTIVE.read_text("utf-8")
+    for pattern, small in (
+        (r"^seeds = \[1, 2, 3\]", "seeds = [1]\nanchors = false"),
+        (r"^count = \d+", "count = 12"),
+        (r"^repetitions = \[[^]]*\]", "repetitions = [2, 1, 1, 1, 1]"),
+        (r"^digits = 6", "digits = 2"),
+        (r"^epochs = \d+", "epochs = 1"),
+        (r"^public_epochs = \d+", "public_epochs = 1"),
+        (r"^batch_size = 32", "batch_size = 6\nsettings = {embedding = 4, hidden = 4}"),
+    ):
+        text, found = re.subn(pattern, small, text, flags=re.MULTILINE)
+        assert found
+    study = Study.parse(text, folder=tmp_path, name="little").run(workers=0, allow_path=[resources])
+    assert study.outcome.complete, study.status()
+    rows = study.rows()
+    on: dict[str | None, set[str]] = {}
+    for row in rows:
+        on.setdefault(row.corpus, set()).add(row.method)
+    assert on == {DIALOGUES: {*ON_BOTH[1:]}, ARTICLES: {*ON_BOTH[1:], *ON_ONE}}
+    figures = {row.metric for row in rows if (row.corpus, row.method) == (ARTICLES, "DP-SGD")}
+    assert figures >= {
+        *("perplexity", "perplexity, private tokens", "perplexity, other tokens", "accuracy"),
+        *("exposure at 2 repetitions", "largest exposure", "auc secrets"),
+    }
+    # What the paper's own accounting says stands beside what is proven.
+    runs = [cell for cell in study.status().done if cell.kind == RUN]
+    assert {one.method for one in runs if "as_in_the_paper" in one.details} == {ON_BOTH[2]}
+    assert all(one.guarantee is not None for one in runs)
