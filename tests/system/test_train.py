@@ -391,7 +391,7 @@ def test_delta_of_one_in_n_warns_in_one_sentence(here: Run, tmp_path: Path) -> N
         (["--epsilon", "8", "--unit", "author"], 2, "needs --author-field"),
         (["--epsilon", "8", "--unit", "author", "--author-field", "autor"], 3,
          "line 1: there is no field 'autor'; did you mean 'author'?"),
-        (["--epsilon", "8", "--author-field", "zzz"], 3, "--author-field names another"),
+        (["--epsilon", "8", "--author-field", "zzz"], 3, "--author-field NAME names another"),
         (["--epsilon", "8", "--classes", "a,b"], 2, "needs --label-field"),
         (["--epsilon", "8", "--label-field", "label"], 2, "needs --classes"),
         (["--epsilon", "8", "--classes", "good", "--label-field", "label"], 2,

@@ -361,8 +361,8 @@ def named_policy(
     """The policy that was asked for, if one was; settings need policies by their names."""
     if (not policy or isinstance(policy, Policy)) and (exclude or settings):
         raise InvalidArgument(
-            "settings of a policy, and what it leaves out, need a policy by its name; give "
-            "`policy=NAME`"
+            "settings of a policy, and what it leaves out, speak of a policy by its name; give "
+            "`policy=NAME`, too"
         )
     if policy is None or isinstance(policy, Policy):
         return policy

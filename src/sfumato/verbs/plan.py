@@ -42,7 +42,7 @@ def plan(
     from sfumato.training.stages import Schedule
 
     if (epsilon is None) == (noise_multiplier is None):
-        raise InvalidArgument("give either `epsilon=LEVEL` or `noise_multiplier=NOISE`")
+        raise InvalidArgument("give either `epsilon=...` or `noise_multiplier=...`")
     if epsilon is not None and epsilon != math.inf:
         positive("epsilon", epsilon)
     sizes = (batch_size,) if isinstance(batch_size, int) else tuple(batch_size)
