@@ -8,14 +8,14 @@ Figures
 
 How
     The usual strong baseline: TF-IDF of character and word n-grams, a linear support vector
-    machine, cross-validation over folds in which every author has his share. Vocabulary and
+    machine, cross-validation over folds in which every author has a share. Vocabulary and
     weights are learned on the training folds only.
 
 Control
     The adaptive attack once more with the authors dealt out to the documents at random.
 
 Care
-    An author is also told by what he writes about. Where each author has a topic, attribution
+    Authors are also told by what they write about. Where each author has a topic, attribution
     measures topics; no control can tell the two apart.
 
 Reference
@@ -236,7 +236,7 @@ def _rename(figure: Measured, metric: str) -> Measured:
 
 def _knowledge(*, originals: bool) -> str:
     known = (
-        "The attacker knows who wrote all documents but the one he attributes. The adaptive one "
+        "The attacker knows who wrote all documents but the one in question. The adaptive one "
         "has the others as they were released"
     )
     return f"{known}, the static one their originals." if originals else f"{known}."
@@ -244,7 +244,7 @@ def _knowledge(*, originals: bool) -> str:
 
 def _notes(writings: Writings, left_out: int) -> list[str]:
     notes = [
-        "Chance is the share of the author with most documents. An author is also told by his "
+        "Chance is the share of the author with most documents. Authors are also told by their "
         "topics: a high figure need not be style.",
     ]
     if writings.originals is None:

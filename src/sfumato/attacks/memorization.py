@@ -7,6 +7,15 @@ with a *twin* that was never trained on the text: what the twin can finish, too,
 or a form letter and no memory. Documents that begin alike are counted by their number of copies,
 because repetition is what makes a model remember.
 
+How it is computed
+    The beginning of a document is a window: what the attacker knows, then what they want. The
+    greedy continuation is the true suffix exactly if each of its tokens is the likeliest after the
+    true ones before it; so one reading of the whole window answers that, and gives the probability
+    p of the suffix, too. Whoever samples n continuations meets the suffix with probability
+    1 − (1 − p)^n: no sampling is needed to know it (Hayes et al. 2024, "Measuring memorization
+    through probabilistic discoverable extraction"). Only near misses need the greedy continuation
+    itself.
+
 Care
     Causal language models read from left to right, so only prefixes are tried; corrupted spans, as
     in encoder–decoder models, are not. A document is known to the attacker from its start; other
@@ -16,16 +25,6 @@ Reference
     Carlini et al. 2023, "Quantifying memorization across neural language models"; Ponomareva et al.
     2022, "Training text-to-text transformers with privacy guarantees"; Ippolito et al. 2023,
     "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses).
-
-The beginnings of documents, cut into what the attacker knows and what he wants.
-
-What a model recalls of each window: its greedy suffix, and how probable the true one is.
-
-The greedy continuation is the true suffix exactly if each of its tokens is the likeliest after the
-true ones before it; so one reading of the whole window answers that, and gives the probability p of
-the suffix, too. Whoever samples n continuations meets the suffix with probability 1 − (1 − p)^n: no
-sampling is needed to know it (Hayes et al. 2024, "Measuring memorization through probabilistic
-discoverable extraction"). Only near misses need the greedy continuation itself.
 """
 
 from __future__ import annotations

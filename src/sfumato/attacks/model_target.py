@@ -1,6 +1,6 @@
 """A trained model as a target: from the folder of a run, or from the folder of a model.
 
-A twin of a model: the same network, never trained on the text in question.
+Its twin is the same network, never trained on the text in question.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def shuffle_unrelated(seen: Observed, prior: Prior, randomness: Randomness) -> P
 
 
 def displace(count: int, randomness: Randomness) -> Points:
-    """An order in which nobody keeps his place, if there are two or more."""
+    """An order in which none stays in its place, if there are two or more."""
     order = np.argsort(randomness.uniform(count), kind="stable")
     moved = np.empty(count, dtype=np.intp)
     moved[order] = np.roll(order, 1)

@@ -4,11 +4,11 @@ Why nobody does better
     Whoever sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)]. Each
     term is largest for the g(y) that maximizes it, and that is this attacker: Σ_y max_x prior(x) ·
     P[y | x] is the most that anybody with the same prior and the same view can reach. With a prior
-    over pairs of words he sums over what the words around may have been (forward and backward);
+    over pairs of words it sums over what the words around may have been (forward and backward);
     each word then has the largest chance that the whole sentence leaves it.
 
 Care
-    He is the best for *his* prior. Where rows are counted from draws he is only nearly that, and a
+    It is the best for *its* prior. Where rows are counted from draws it is only nearly that, and a
     word that was never drawn is ranked by its distance, after those that were.
 
 Reference

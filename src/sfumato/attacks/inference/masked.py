@@ -94,7 +94,7 @@ class Masked:
 
     reads_context: ClassVar[bool] = True
     knowledge: ClassVar[str] = (
-        "He does not look at the replacement: a public masked language model tells him what fits "
+        "They do not look at the replacement: a public masked language model tells what fits "
         "into the words around it, as they stand in the privatized text."
     )
 

@@ -1,4 +1,4 @@
-"""What an attacker expects before he looks: words, each with a probability; or words in order.
+"""What an attacker expects before looking: words, each with a probability; or words in order.
 
 ===========  ===========================================================================
 ``uniform``  every word of the vocabulary alike

@@ -12,7 +12,7 @@ What is counted
 Control
     The whole attack once more, on replacements that have nothing to do with the originals: words
     drawn from the prior, privatized by the same mechanism, put into the same places. An attacker
-    who also reads the words around would still learn from those, so for him each word's guesses
+    who also reads the words around would still learn from those, so for them each word's guesses
     are compared with the original of another word.
 
 Care
@@ -78,10 +78,10 @@ class TokenInference:
 
     ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or
     masked (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or
-    bigram, from the public file ``corpus`` if given. ``candidates`` limits him to the most frequent
+    bigram, from the public file ``corpus`` if given. ``candidates`` limits them to frequent
     words and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k.
     ``draws`` is how often each candidate is drawn for where there are no rows. ``selectable`` says
-    whether he expects only words that the policy selects where they stand alone: yes, no, or auto
+    whether they expect only words that the policy selects where they stand alone: yes, no, or auto
     (yes if the policy is digits, which looks at nothing else). ``policy`` and ``vectors`` are for
     what the side file does not show.
     """

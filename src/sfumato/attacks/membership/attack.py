@@ -2,9 +2,8 @@
 
 Members and others are scored by every signal for which there is evidence, and each signal by how
 well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
-texts but not the model: members and others from different sources differ anyhow.
-
-What the attack needs, said before anything is loaded.
+texts but not the model: members and others from different sources differ anyhow. What the attack
+lacks is said before anything is loaded.
 """
 
 from __future__ import annotations
@@ -318,12 +317,12 @@ _KNOWS = (
     "The attacker has the texts in question and can ask the model for the probability of each "
     "token."
 )
-_KNOWS_MEAN = f"For 'advantage {YEOM}' he knows the mean loss on the training texts."
+_KNOWS_MEAN = f"For 'advantage {YEOM}' they know the mean loss on the training texts."
 _KNOWS_OTHERS = (
-    "For some signals he also has models of the same kind, and knows which of the texts these "
-    "were trained on."
+    "For some signals they also have models of the same kind, and know which of the texts "
+    "these were trained on."
 )
-_KNOWS_FORMAT = "For the secrets he knows their format and guesses among candidates."
+_KNOWS_FORMAT = "For the secrets they know the format and guess among candidates."
 _DIFFER = (
     "members and others differ by themselves: a classifier that never saw the model tells them "
     "apart, so the figures above partly measure that"

@@ -72,7 +72,7 @@ class OtherModels:
 class Evidence:
     """All that an attacker may look at, candidate by candidate.
 
-    ``references`` are models he got somewhere, ``shadows`` those he trained himself on random
+    ``references`` are models from elsewhere, ``shadows`` those that the attacker trained on random
     halves of the candidates; ``around`` is the mean loss of each text's neighbors.
     """
 
