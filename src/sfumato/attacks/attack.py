@@ -188,9 +188,7 @@ def chapter_of(name: str, attack: type[Any], attempts: Sequence[Attempt]) -> Cha
     topic = Topic(
         name="attack-" + re.sub(r"[^a-z0-9]+", "-", name.lower()),
         title=f"What the attack {name} found",
-        lead=f"The first {len(shown)} of {len(attempts)} results are drawn."
-        if len(shown) < len(attempts)
-        else "Every result is drawn.",
+        lead=f"Drawn are {len(shown)} of {len(attempts)} results, with seed {first}.",
     )
     return Chapter(topic=topic, parts=[_drawing(made, one) for one in shown])
 

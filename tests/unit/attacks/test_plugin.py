@@ -72,9 +72,9 @@ ECHO = '''
 
             from sfumato.charts.chart import Chart
 
-            rows = [{"length": one} for one in scores.details["lengths"]]
+            rows = [{"signs": one} for one in scores.details["lengths"]]
             data = altair.Chart(altair.InlineData(values=rows), title="lengths of echoes")
-            return Chart.of(data.mark_tick().encode(x="length:Q"))
+            return Chart.of(data.mark_tick().encode(x="signs:Q"))
 '''
 # The same with a chapter of its own, which is drawn under a topic that others may share.
 OWN = """

@@ -24,8 +24,6 @@ Care
 Reference
     Carlini et al. 2019, "The secret sharer: evaluating and testing unintended memorization in
     neural networks".
-
-What a reader must know to judge the figures.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Members and others are scored by every signal for which there is evidence, and each signal by how
 well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
-texts but not the model: members and others from different sources differ anyhow.
-
-What the attack needs, said before anything is loaded.
+texts but not the model: members and others from different sources differ anyhow. What the attack
+lacks is said before anything is loaded.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ def tradeoff(study: Studied) -> Section | None:
         "'no privacy' and 'random output'. Equal numbers of different methods are not equal "
         "privacy; what can be compared is what they keep at equal leakage, in the last panel. "
         "Leakage is what one attack found, and a stronger one may find more. Of each attack that "
-        "figure is shown which tells the two ends apart best: it was chosen after the fact, for "
-        "which no interval pays. All figures stand below."
+        "figure is shown which tells the two ends apart best: it was chosen after the fact, "
+        "which the intervals do not account for. All figures stand below."
     )
     return Section(
         name="tradeoff",
