@@ -161,7 +161,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "ordinary steps on text with masks (baseline, no guarantee)",
         ),
         "selective": (
-            "sfumato.training.methods.selective:Selective",
+            "sfumato.training.methods.selective:SelectiveTraining",
             "DP-SGD where a policy finds something, plain steps on text with masks in between",
         ),
         "twice": (

@@ -21,13 +21,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack, Inputs, run
+from sfumato.attacks.attack import Attack, Inputs, run_attack
 from sfumato.audits.colors import color_space
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
-from sfumato.mechanisms.build import make
+from sfumato.mechanisms.build import make_mechanism
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
@@ -65,8 +65,8 @@ def check_mechanism(
         return
     where = color_space(1.0) if space is None else space
     for epsilon in LEVELS:
-        _check_words(make(kind, settings or {}, space=where, epsilon=epsilon), where)
-    made = make(kind, settings or {}, space=where, epsilon=1.0)
+        _check_words(make_mechanism(kind, settings or {}, space=where, epsilon=epsilon), where)
+    made = make_mechanism(kind, settings or {}, space=where, epsilon=1.0)
     who = kind.__name__
     guarantee = made.guarantee()
     _hold(isinstance(guarantee, Guarantee), f"{who}.guarantee() must give a Guarantee")
@@ -74,7 +74,7 @@ def check_mechanism(
     _hold(guarantee.sentence().endswith("."), f"the guarantee of {who} must be a sentence")
     for level in NO_LEVELS:
         _refuses(kind, settings or {}, where, level)
-    _check_noise(make(kind, settings or {}, space=where, epsilon=0.2))
+    _check_noise(make_mechanism(kind, settings or {}, space=where, epsilon=0.2))
     _check_copies(made, who)
 
 
@@ -118,7 +118,7 @@ def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
     )
     told = attack.missing(inputs)
     _hold(told is None, f"{who} cannot be run on these inputs: {told}")
-    first, second = (run(attack, inputs, Randomness.reproducible(1)) for _ in range(2))
+    first, second = (run_attack(attack, inputs, Randomness.reproducible(1)) for _ in range(2))
     _check_scores(who, attack.name, first)
     _hold(
         first.figures == second.figures,
@@ -158,7 +158,7 @@ def _check_words(mechanism: PointMechanism, space: Space) -> None:
 
 def _refuses(kind: type[Any], settings: Mapping[str, object], space: Space, level: object) -> None:
     try:
-        make(kind, settings, space=space, epsilon=cast("float", level))
+        make_mechanism(kind, settings, space=space, epsilon=cast("float", level))
     except InvalidArgument as error:
         said = "epsilon" in str(error)
         _hold(said, f"{kind.__name__} refuses epsilon={level!r} without naming epsilon")

@@ -155,7 +155,7 @@ class Attack(Protocol[Target_contra, Data_contra]):
         ...
 
 
-def run(
+def run_attack(
     attack: Attack[Any, Any], inputs: Inputs, randomness: Randomness, done: Done | None = None
 ) -> Scores:
     """Open and score, or say what is missing."""

@@ -35,7 +35,7 @@ from sfumato.statistics.shares import share_of
 from sfumato.text.document import Document
 
 HOW = (
-    "plant canaries before training: `sfumato.corpora.classifier_canaries.plant(CORPUS, OUT, ...)`,"
+    "plant canaries before training: `sfumato.plant_classifier_canaries(CORPUS, OUT, ...)`,"
     " `sfumato.train(OUT, RUN, label_field=LABEL, classes=...)`, then attack RUN with "
     f"`canaries='OUT{SUFFIX}'`"
 )

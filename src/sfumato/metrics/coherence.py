@@ -35,7 +35,7 @@ class Coherence:
     ratio: Measured
 
 
-def coherence(
+def measure_coherence(
     before: Sequence[Predicted], after: Sequence[Predicted], randomness: Randomness
 ) -> Coherence:
     """Compare what a model made of some documents with what it made of their privatized form."""

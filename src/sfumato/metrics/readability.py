@@ -56,10 +56,11 @@ class Pairs:
         return cls(frozenset(pair for text in texts for pair in _pairs(text)))
 
 
-def readability(texts: Iterable[str], public: Pairs | None = None) -> Readability:
+def measure_readability(texts: Iterable[str], public: Pairs | None = None) -> Readability:
     """Count over all texts together.
 
-    >>> found = readability(["The cat sat on the mat."], Pairs.of(["On the mat the cat sat."]))
+    >>> familiar = Pairs.of(["On the mat the cat sat."])
+    >>> found = measure_readability(["The cat sat on the mat."], familiar)
     >>> round(found.ease, 1), round(found.variety, 3), found.familiar
     (116.1, 0.833, 0.8)
     """

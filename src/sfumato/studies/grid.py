@@ -51,7 +51,7 @@ class Grid:
         return list({cell.key: cell for cell in self.cells}.values())
 
 
-def grid(study: StudySpec) -> Grid:
+def list_cells(study: StudySpec) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
     points = points_of(study)
     _refuse_too_many(study, [point for some in points.values() for point in some])

@@ -199,7 +199,7 @@ class StudySpec:
         if (planted or self.coins is not None) and not self.corpus.copied:
             raise InvalidArgument(
                 "planting makes a copy of the corpus, and this one is private; plant with "
-                "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, give that file as the "
+                "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, give that file as the "
                 "corpus and canaries.manifest, or declare public = true"
             )
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from plugins import installed
-from sfumato.attacks.attack import INPUTS, Inputs, Needs, needs_of, run
+from sfumato.attacks.attack import INPUTS, Inputs, Needs, needs_of, run_attack
 from sfumato.catalog import entries, find
 from sfumato.cli.main import main
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
@@ -124,10 +124,10 @@ def test_by_command_and_from_python(
     before, after = files
     attack = configure(find("attacks", "echo").load(), {"strict": "no"})
     inputs = Inputs(target=after, originals=before, members=before)
-    scores = run(attack, inputs, Randomness.secure())
+    scores = run_attack(attack, inputs, Randomness.secure())
     assert scores.figure("unchanged").value == 0.5
     with pytest.raises(MissingInput, match="echo: the originals are missing"):
-        run(attack, Inputs(target=after), Randomness.secure())
+        run_attack(attack, Inputs(target=after), Randomness.secure())
     chart = tmp_path / "chart.json"
     line = ["attack", "echo", str(after), "--originals", str(before), "--json", "-o", str(chart)]
     assert main(line) == 0

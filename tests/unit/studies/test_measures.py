@@ -16,14 +16,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, UTILITY
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.measures.measure import (
-    MECHANISM,
-    MODEL,
-    TEXT,
-    Reading,
-    Specimen,
-    take,
-)
+from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, MeasureReading, Specimen, take
 from sfumato.studies.measures.text import TextMeasure
 from sfumato.studies.runner import run_study
 from sfumato.text.document import Document
@@ -43,7 +36,7 @@ LOUD = '''
     import numpy as np
 
     from sfumato.statistics.shares import bootstrap_mean
-    from sfumato.studies.measures.measure import TEXT, Reading
+    from sfumato.studies.measures.measure import TEXT, MeasureReading
 
 
     @dataclass(frozen=True, kw_only=True)
@@ -90,8 +83,8 @@ def test_every_measure_says_what_it_looks_at_and_which_way_is_better(name: str) 
 
 def test_a_figure_without_a_better_way_is_refused() -> None:
     class Silent(TextMeasure):
-        def measure(self, _: Specimen, __: Randomness) -> Reading:
-            return Reading(figures=[Measured("surprise", 1.0, None, None, 1)])
+        def measure(self, _: Specimen, __: Randomness) -> MeasureReading:
+            return MeasureReading(figures=[Measured("surprise", 1.0, None, None, 1)])
 
     with pytest.raises(InvalidArgument, match="which way is better for 'surprise'"):
         take(Silent(), Specimen(), Randomness.secure())

@@ -18,7 +18,7 @@ from sfumato.results.scores import Control, Scores
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.kinds import attack, corpus
 from sfumato.studies.kinds.context import Context
 from sfumato.studies.kinds.release import own_seed, privatizer
@@ -74,7 +74,7 @@ def notes(folder: Path) -> Path:
 
 
 def contexts(study: StudySpec, folder: Path, kind: str) -> list[Context]:
-    return [Context(study, StudyFolder(folder), cell) for cell in grid(study).cells
+    return [Context(study, StudyFolder(folder), cell) for cell in list_cells(study).cells
             if cell.kind == kind]  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_the_two_ends_do_not_depend_on_what_the_first_method_is_made_of(tmp_path
     notes(tmp_path)
     ends = {
         cell.method: cell.settings
-        for cell in grid(parse_spec(PRIVATE, tmp_path, "s")).cells
+        for cell in list_cells(parse_spec(PRIVATE, tmp_path, "s")).cells
         if cell.kind == cells.RELEASE and cell.method in ANCHORS
     }
     assert {one["mechanism"] for one in ends.values()} == {"exponential"}

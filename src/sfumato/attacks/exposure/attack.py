@@ -100,7 +100,7 @@ MOST_EXACT = 10**6
 MOST_DRAWN = 10**7
 
 HOW = (
-    "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
+    "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
     "`sfumato.attack('exposure', RUN, canaries='PLANTED.canaries.json')`"
 )
 KNOWLEDGE = (

@@ -83,7 +83,7 @@ _NO_TEXTS = (
     "not: split the corpus before training, `sfumato.train(MEMBERS, RUN, ...)`"
 )
 _NO_CANARIES = (
-    "secrets need the list of planted canaries: `sfumato.corpora.planting.plant(CORPUS, PLANTED, "
+    "secrets need the list of planted canaries: `sfumato.plant_canaries(CORPUS, PLANTED, "
     "...)` writes it, `sfumato.train(PLANTED, RUN, ...)` trains on them; then "
     "`canaries='PLANTED.canaries.json'`"
 )
@@ -363,7 +363,7 @@ def _score_secrets(
     if len(data.secrets) < FEWEST:
         return [
             f"not tried: secrets. {len(data.secrets)} were planted, and it takes {FEWEST}: "
-            "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`"
+            "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`"
         ]
 
     def sums(canaries: tuple[Canary, ...]) -> Floats:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.permission import basis
-from sfumato.calibration.select import select
+from sfumato.calibration.select import select_rows
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
 from sfumato.charts.numbers import interval
 from sfumato.core.randomness import Randomness
@@ -100,7 +100,7 @@ def _curves(
 
     Only where the corpus is public: which curve is fit is something to choose by.
     """
-    selected = select(
+    selected = select_rows(
         rows,
         attack=leakage.by,
         metric=leakage.metric,

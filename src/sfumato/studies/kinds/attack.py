@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.attacks.attack import Inputs, Needs, needs_of, run
+from sfumato.attacks.attack import Inputs, Needs, needs_of, run_attack
 from sfumato.core.errors import BadInput
 from sfumato.core.settings import configure
 from sfumato.mechanisms.build import is_baseline
@@ -14,7 +14,7 @@ from sfumato.results.row import Row
 from sfumato.results.scores import Scores
 from sfumato.studies.cell import RELEASE, place_files
 from sfumato.studies.kinds.context import CellResult, Context, Group, by_group
-from sfumato.studies.kinds.corpus import Texts, groups_of, texts
+from sfumato.studies.kinds.corpus import StudyTexts, groups_of, texts
 from sfumato.studies.kinds.release import vectors_path
 from sfumato.studies.measures.measure import Meaning, rows
 from sfumato.studies.resolve import locate_files
@@ -38,7 +38,7 @@ def compute(context: Context) -> CellResult:
         layout=there.layout,
         file_format=there.file_format,
     )
-    scores = run(attack, inputs, context.randomness)
+    scores = run_attack(attack, inputs, context.randomness)
     asked = context.cell.settings.get("groups") and needs.by_group
     members = groups_of(there.documents(there.members)) if asked else {}
     compared = there.test if asked and needs.compares else None
@@ -51,7 +51,9 @@ def compute(context: Context) -> CellResult:
         if fewest < FEWEST_IN_GROUP:
             raise BadInput(f"{fewest} documents are too few")
         randomness = context.randomness.stream(group.number)
-        return _rows(run(attack, replace(inputs, label=group.name), randomness), needs, group)
+        return _rows(
+            run_attack(attack, replace(inputs, label=group.name), randomness), needs, group
+        )
 
     found, left_out = by_group(context, members, look)
     return CellResult(
@@ -68,7 +70,7 @@ def _masks(context: Context) -> bool:
     )
 
 
-def _attack(context: Context, there: Texts) -> Any:
+def _attack(context: Context, there: StudyTexts) -> Any:
     """The attack, told what an attacker knows about the target; the study knows it as well."""
     component = context.study.component("attacks", context.cell.name)
     settings = place_files(context.study, component, context.cell.settings["settings"])

@@ -19,10 +19,10 @@ from sfumato.core.checks import extra
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
-from sfumato.metrics.coherence import coherence
+from sfumato.metrics.coherence import measure_coherence
 from sfumato.results.measured import Predicted
 from sfumato.results.row import LOWER, UTILITY
-from sfumato.studies.measures.measure import TEXT, Reading, Specimen
+from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
 from sfumato.text.document import Document
 
 
@@ -47,11 +47,13 @@ class CoherenceMeasure:
                 "coherence needs the folder of a public language model: its setting is 'model'"
             )
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """Perplexity before, after, and by what factor it has grown."""
         predicted = specimen.each(self._predict)
-        found = coherence([one for one, _ in predicted], [one for _, one in predicted], randomness)
-        return Reading(
+        found = measure_coherence(
+            [one for one, _ in predicted], [one for _, one in predicted], randomness
+        )
+        return MeasureReading(
             figures=[
                 found.ratio,
                 replace(found.after, metric="perplexity after"),

@@ -19,10 +19,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import DrawEffort, most_shown
 from sfumato.metrics.population import frequent_words
-from sfumato.metrics.protection import Watched, protection
+from sfumato.metrics.protection import Watched, measure_protection
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, LOWER
-from sfumato.studies.measures.measure import MECHANISM, Reading, Specimen, Taken
+from sfumato.studies.measures.measure import MECHANISM, MeasureReading, Specimen, Taken
 
 _SPREAD = ("low", "median", "high")
 NOT_BY_WORDS = "this method does not replace words by words"
@@ -49,17 +49,17 @@ class DeniabilityMeasure:
         at_least("draws", self.draws, 1)
         between("eta", self.eta, 0, 1)
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """The chance that a word stays, over words."""
         if not isinstance(specimen.mechanism, OverVocabulary):
-            return Reading(details={"none": NOT_BY_WORDS})
+            return MeasureReading(details={"none": NOT_BY_WORDS})
         points = specimen.mechanism.points
         watched = Watched.of(frequent_words(points.space), self.words, randomness)
         effort = DrawEffort(eta=self.eta, draws=self.draws)
-        found = protection(points, watched, effort, randomness.stream(1))
+        found = measure_protection(points, watched, effort, randomness.stream(1))
         median = found.median
         figure = Measured("chance to stay", median.value, median.low, median.high, found.words)
-        return Reading(
+        return MeasureReading(
             figures=[figure],
             details={
                 "keep": asdict(found.keep),

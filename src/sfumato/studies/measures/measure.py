@@ -94,7 +94,7 @@ class Specimen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class MeasureReading:
     """What a measure reads off a specimen.
 
     ``chance`` is what a figure would be if nothing of the text was left; ``details`` are for
@@ -130,7 +130,7 @@ class Measure(Protocol):
         """Which way is better, for each figure; what follows a comma in a name does not count."""
         ...
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """Look at a specimen. Randomness is for sampling and resampling, never for noise."""
         ...
 

@@ -20,7 +20,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.metrics.reconstruction import meteor
 from sfumato.results.row import HIGHER, UTILITY
 from sfumato.statistics.shares import bootstrap_mean
-from sfumato.studies.measures.measure import TEXT, Reading, Specimen
+from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +32,10 @@ class MeteorMeasure:
     role: ClassVar[str] = UTILITY
     better: ClassVar[Mapping[str, str]] = {"meteor": HIGHER}
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """The mean over documents."""
         scores = np.array(specimen.each(self._score))
-        return Reading(figures=[bootstrap_mean("meteor", scores, randomness)])
+        return MeasureReading(figures=[bootstrap_mean("meteor", scores, randomness)])
 
     def _score(self, specimen: Specimen) -> list[float]:
         return [meteor(after, before) for before, after in specimen.pairs()]

@@ -23,7 +23,7 @@ from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
 from sfumato.results.row import HIGHER, LOWER, UTILITY
-from sfumato.studies.measures.measure import MODEL, Reading, Specimen
+from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
 
 Mask = NDArray[np.bool_]
 MeasurePredicted = Callable[[Sequence[Predicted], Randomness], Measured]
@@ -41,7 +41,7 @@ class PerplexityMeasure:
     role: ClassVar[str] = UTILITY
     better: ClassVar[Mapping[str, str]] = {"perplexity": LOWER, "accuracy": HIGHER}
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """Perplexity and top-1 accuracy."""
         predicted = specimen.each(self._predict)
         found = _measure([one for one, _ in predicted], randomness)
@@ -53,7 +53,7 @@ class PerplexityMeasure:
             # Each begins with the same draws, so that none depends on what else is measured.
             found += _measure(chosen, replace(randomness), ", private tokens")
             found += _measure(others, replace(randomness), ", other tokens")
-        return Reading(figures=found)
+        return MeasureReading(figures=found)
 
     def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
         from sfumato.models.load import load_model

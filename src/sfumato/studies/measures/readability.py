@@ -28,7 +28,7 @@ from sfumato.metrics.readability import Pairs, ReadingCounts, count_reading, rea
 from sfumato.results.measured import Measured
 from sfumato.results.row import HIGHER, LOWER, UTILITY
 from sfumato.statistics.shares import bootstrap_sums
-from sfumato.studies.measures.measure import TEXT, Reading, Specimen
+from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class ReadabilityMeasure:
         "change of variety": LOWER,
     }
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """Count over all documents together; intervals are over documents."""
         after = specimen.each(self._count)
         if not any(one.words for one in after):
-            return Reading(details={"none": "there is no word to read"})
+            return MeasureReading(details={"none": "there is no word to read"})
         sums = np.array([[one.words, one.sentences, one.syllables] for one in after], dtype=float)
         ease = lambda totals: reading_ease(*totals.T)  # noqa: E731  # of one row or of many
         figures = [bootstrap_sums("reading ease", sums[sums[:, 0] > 0], ease, randomness)]
@@ -62,7 +62,7 @@ class ReadabilityMeasure:
                 change = abs(variety(after) - variety(before))
                 words = sum(one.words for one in after)
                 figures.append(Measured("change of variety", change, None, None, words))
-        return Reading(figures=figures)
+        return MeasureReading(figures=figures)
 
     def _count(self, specimen: Specimen) -> list[ReadingCounts]:
         public = None

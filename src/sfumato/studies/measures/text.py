@@ -21,7 +21,7 @@ from sfumato.metrics.reconstruction import jaccard
 from sfumato.metrics.similarity import sentence_similarity
 from sfumato.results.row import HIGHER, UTILITY
 from sfumato.statistics.shares import bootstrap_mean
-from sfumato.studies.measures.measure import TEXT, Reading, Specimen
+from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
 from sfumato.text.words import Words
 from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
@@ -36,18 +36,18 @@ class TextMeasure:
     role: ClassVar[str] = UTILITY
     better: ClassVar[Mapping[str, str]] = {"word overlap": HIGHER, "similarity": HIGHER}
 
-    def measure(self, specimen: Specimen, randomness: Randomness) -> Reading:
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """Word overlap and similarity between each document and its privatized version."""
         pairs = specimen.pairs()
         overlaps = np.array([jaccard(after, before) for before, after in pairs])
         figures = [bootstrap_mean("word overlap", overlaps, randomness)]
         if len(pairs) < 2:
-            return Reading(figures=figures)
+            return MeasureReading(figures=figures)
         originals, replaced = [one for one, _ in pairs], [one for _, one in pairs]
         encoder = partial(_mean_vectors, space=default_space())
         near = sentence_similarity(replaced, originals, encoder, randomness)
         figures.append(replace(near.cosine, metric="similarity"))
-        return Reading(figures=figures, chance={"similarity": near.floor.value})
+        return MeasureReading(figures=figures, chance={"similarity": near.floor.value})
 
 
 def _mean_vectors(some: Sequence[str], *, space: Space) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.json import read_json
 from sfumato.studies import cell as cells
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import run_study
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import TrainingMethod, build_method
@@ -112,7 +112,7 @@ def test_the_command_lists_shows_and_trains(
 
 def test_a_study_has_its_settings_as_axes(tmp_path: Path) -> None:
     study = small_study(tmp_path, STUDY)
-    runs = [one for one in grid(study).cells if one.kind == cells.RUN]
+    runs = [one for one in list_cells(study).cells if one.kind == cells.RUN]
     assert [one.settings["training"]["characters"] for one in runs] == [5, 9]
     # What [model] says of methods that have a lead does not concern this one.
     assert all("lead" not in one.settings["training"] for one in runs)
@@ -121,7 +121,7 @@ def test_a_study_has_its_settings_as_axes(tmp_path: Path) -> None:
     stated = [read_json(folder.record(one.key))["guarantee"]["epsilon"] for one in runs]
     assert all(7 < one <= 8 for one in stated)
     with pytest.raises(UnknownName, match="did you mean 'characters'"):
-        grid(small_study(tmp_path, STUDY.replace("characters", "charakters")))
+        list_cells(small_study(tmp_path, STUDY.replace("characters", "charakters")))
 
 
 def test_a_name_of_ours_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
