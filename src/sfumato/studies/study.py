@@ -17,7 +17,8 @@ Study 'masks': not begun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, fields, replace
 from html import escape
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import InvalidArgument, SfumatoError
-from sfumato.core.progress import Advance, progress
+from sfumato.core.progress import progress
 from sfumato.results.row import Row
 from sfumato.studies.compare import StudyComparison, compare_studies
 from sfumato.studies.doors import Doors, Passage
@@ -138,14 +139,14 @@ class Study:
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
         command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
-        with progress("cells", len(list_cells(spec).distinct), unit_is_bytes=False) as advance:
+        with _watching(spec) if watch is None else nullcontext(watch) as told:
             found = run_study(
                 spec,
                 output,
                 workers=workers,
                 resume=resume,
                 command=[*command, "--workers", str(workers)] if command else (),
-                watch=watch or _Advancing(advance),
+                watch=told,
             )
         return Study(self.spec, folder=output, file=self._file, outcome=found)
 
@@ -163,7 +164,7 @@ class Study:
         """How far it is, and what failed."""
         return look_at(StudyFolder(self.folder))
 
-    def compare(self, other: Study | str | Path) -> StudyComparison:
+    def compare_studies(self, other: Study | str | Path) -> StudyComparison:
         """The figures of this study and of another side by side."""
         second = other if isinstance(other, Study) else Study.open(other)
         return StudyComparison(
@@ -216,18 +217,19 @@ class Study:
         )
 
 
-class _Advancing:
-    """Moves a bar to the number of cells that are finished."""
+@contextmanager
+def _watching(spec: StudySpec) -> Iterator[WatchWork]:
+    """A bar that moves to the number of cells that are finished."""
+    boards: list[Board] = []
+    with progress("cells", len(list_cells(spec).distinct), unit_is_bytes=False) as advance:
 
-    def __init__(self, advance: Advance) -> None:
-        self._advance = advance
-        self._board: Board | None = None
+        def look(work: Work) -> None:
+            if not boards:
+                boards.append(Board(work))
+            reached = boards[0].look()
+            advance(reached.done + reached.failed)
 
-    def __call__(self, work: Work) -> None:
-        if self._board is None:
-            self._board = Board(work)
-        reached = self._board.look()
-        self._advance(reached.done + reached.failed)
+        yield look
 
 
 def _default_folder(file: Path) -> Path:
