@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.catalog import find
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import progress
@@ -155,14 +156,17 @@ def _split_settings(
     settings: Mapping[str, object], method: str | TrainingMethod
 ) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
     """Settings of the model, of the method and of policies."""
-    own = (method if isinstance(method, str) else method.name) + "."
-    of_model = {key: value for key, value in settings.items() if "." not in key}
-    of_method = {
-        key.removeprefix(own): value for key, value in settings.items() if key.startswith(own)
-    }
-    of_policies = {
-        key: value for key, value in settings.items() if "." in key and not key.startswith(own)
-    }
+    # A class in somebody's file has a name of its own, too.
+    named = find("methods", method).load().name if isinstance(method, str) else method.name
+    of_model: dict[str, object] = {}
+    of_method: dict[str, object] = {}
+    of_policies: dict[str, object] = {}
+    for key, value in settings.items():
+        owner, _, own = key.rpartition(".")
+        if owner in (named, method):
+            of_method[own] = value
+        else:
+            (of_policies if owner else of_model)[key] = value
     return of_model, of_method, of_policies
 
 

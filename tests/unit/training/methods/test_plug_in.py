@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.json import read_json
 from sfumato.studies import cell as cells
+from sfumato.studies.cell import CODE
+from sfumato.studies.doors import CodeNotAllowed, Doors
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import grid
 from sfumato.studies.runner import run_study
@@ -23,6 +26,7 @@ from sfumato.training.methods.base import TrainingMethod, build_method
 from sfumato.training.run import Run
 from sfumato.verbs.train import train
 from small_study import small_study
+from unit.training.methods import own_method
 from unit.training.methods.own_method import Beginnings
 
 SETTINGS: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
@@ -130,3 +134,26 @@ def test_a_name_of_ours_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(catalog, "entry_points", lambda **_: taking)
     catalog.entries.cache_clear()
     assert not isinstance(build_method("selective"), Beginnings)
+
+
+def test_a_class_in_a_file_needs_no_entry(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "entry_points", lambda **_: [])
+    catalog.entries.cache_clear()
+    own = f"{corpus.parent / 'mine.py'}:Beginnings"
+    (corpus.parent / "mine.py").write_text(Path(own_method.__file__).read_text())
+    run = trained(corpus, "own", own, settings=SETTINGS | {"beginnings.characters": 5})
+    assert method_of(run.files) == ("beginnings", {"characters": 5})
+    # In a study it is code that its user must allow; another version is another cell.
+    text = STUDY.replace('training = "beginnings"', 'training = "mine.py:Beginnings"')
+    study = small_study(tmp_path, text)
+    with pytest.raises(CodeNotAllowed, match=r"mine\.py"):
+        grid(study)
+    allowed = replace(study, doors=Doors((tmp_path / "mine.py",)))
+    runs = [one for one in grid(allowed).cells if one.kind == cells.RUN]
+    assert len(runs) == 2
+    assert all(CODE in one.settings for one in runs)
+    # Wherever the process works, it is the file beside the study that is run.
+    monkeypatch.chdir(Path(__file__).parent)
+    assert run_study(allowed, tmp_path / "s", workers=0).complete
