@@ -156,14 +156,15 @@ def _split_settings(
     settings: Mapping[str, object], method: str | TrainingMethod
 ) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
     """Settings of the model, of the method and of policies."""
-    # A class in somebody's file has a name of its own, too.
-    named = find("methods", method).load().name if isinstance(method, str) else method.name
+    # A class in somebody's file is known by its own names, too.
+    kind = find("methods", method).load() if isinstance(method, str) else type(method)
+    names = (method, kind.name, kind.__name__)
     of_model: dict[str, object] = {}
     of_method: dict[str, object] = {}
     of_policies: dict[str, object] = {}
     for key, value in settings.items():
         owner, _, own = key.rpartition(".")
-        if owner in (named, method):
+        if owner in names:
             of_method[own] = value
         else:
             (of_policies if owner else of_model)[key] = value
