@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.customersim import generate
+from sfumato.corpora.customersim import generate_customersim
 
 # Runs the command line in a process that says at the end how much memory it once had.
 _RUN = """
@@ -26,7 +26,7 @@ sys.exit(code)
 def write_dialogues(path: Path, count: int) -> Path:
     """A corpus of generated dialogues, one record per line."""
     with path.open("w", encoding="utf-8") as stream:
-        for example in generate(count, Randomness.secure()):
+        for example in generate_customersim(count, Randomness.secure()):
             record = {"id": example.document.id, "text": example.document.text}
             stream.write(json.dumps(record) + "\n")
     return path

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.customersim import generate
+from sfumato.corpora.customersim import generate_customersim
 from sfumato.text.document import Document
-from sfumato.vectors.load import default_space, load
+from sfumato.vectors.load import default_space, load_vectors
 from sfumato.vectors.space import Space
 
 SEED = 1
@@ -30,7 +30,7 @@ def large_space() -> Space:
     """33,860 words in 300 dimensions: GloVe 840B, or random ones of the same lengths."""
     path = resource("vectors/glove-840b-300d-34k.npy")
     if path is not None:
-        return load(path)
+        return load_vectors(path)
     randomness = Randomness.reproducible(SEED)
     vectors = randomness.normal(33_860, 300)
     lengths = 6.61 + 0.68 * randomness.normal(33_860, 1)
@@ -50,7 +50,7 @@ def spaces() -> dict[str, tuple[Space, tuple[float, ...]]]:
 
 def dialogues(count: int) -> list[Document]:
     """Generated customer-service dialogues."""
-    return [one.document for one in generate(count, Randomness.reproducible(SEED))]
+    return [one.document for one in generate_customersim(count, Randomness.reproducible(SEED))]
 
 
 def words_of_the_space(count: int) -> list[str]:

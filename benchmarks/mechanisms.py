@@ -21,7 +21,7 @@ from benchmarks.peer import Peer
 from benchmarks.search import products
 from benchmarks.timing import Row, Timing, Work, by_turns, spread
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.statistics.intervals import wilson
 from sfumato.vectors.space import Space
@@ -46,7 +46,7 @@ def run(quick: bool) -> list[Row]:
 
 def _with_noise(space: Space, name: str, peer: Peer | str | None, quick: bool) -> Row:
     epsilon = (NOISE | WITHOUT_PEER)[name]
-    mechanism = build(name, space=space, epsilon=epsilon)
+    mechanism = build_mechanism(name, space=space, epsilon=epsilon)
     count, theirs = (1024, 5) if quick else (4096, 60)
     points = Randomness.reproducible(SEED).integers(len(space), count)
     randomness = Randomness.secure()
@@ -70,8 +70,8 @@ def _with_rows(space: Space, name: str, peer: Peer | str, quick: bool) -> Row:
     # Rank r is drawn about as often as 1/r: the same kind of text as in prose.
     ranks = len(space) ** Randomness.reproducible(SEED).uniform(count)
     points = np.minimum(ranks.astype(np.intp), len(space)) - 1
-    fresh = build(name, space=space, epsilon=epsilon)
-    warm = build(name, space=space, epsilon=epsilon)
+    fresh = build_mechanism(name, space=space, epsilon=epsilon)
+    warm = build_mechanism(name, space=space, epsilon=epsilon)
     few = points[: count // 50]
     warm.privatize(few, Randomness.secure())
     work: dict[str, Work] = {

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.inputs import SEED, large_space
 from benchmarks.timing import Row, by_turns
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.row_store import VARIABLE, limit
 from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
@@ -53,7 +53,7 @@ def text(space: Space, words: int) -> Points:
 def measure(space: str, name: str, epsilon: float, words: int) -> Row:
     """One text through a new mechanism and then again; run in a process of its own."""
     here = SPACES[space]()
-    points, mechanism = text(here, words), build(name, space=here, epsilon=epsilon)
+    points, mechanism = text(here, words), build_mechanism(name, space=here, epsilon=epsilon)
     seconds, processor, outputs = [], time.process_time(), points
     for _ in range(2):
         start = time.perf_counter()
@@ -92,7 +92,7 @@ def _with_and_without_a_store(quick: bool) -> list[Row]:
     words = 1_000 if quick else 10_000
     space = default_space()
     points = text(space, words)
-    kept, dropped = (build("exponential", space=space, epsilon=3.0) for _ in range(2))
+    kept, dropped = (build_mechanism("exponential", space=space, epsilon=3.0) for _ in range(2))
 
     def without() -> None:
         before = os.environ.get(VARIABLE)

@@ -25,7 +25,7 @@ from sfumato.policies.pii import Pii
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.text.words import Words
-from sfumato.vectors.load import NAME, load, vocabulary_path
+from sfumato.vectors.load import NAME, load_vectors, vocabulary_path
 
 SIZE = 60_000
 STRUCTURED = ("email", "url", "iban", "card", "ssn", "ip", "phone", "address")
@@ -46,7 +46,7 @@ HOST = regex.compile(r".*\p{L}\.\p{L}{2,}")
 
 def main(source: Path) -> None:
     """Write the matrix in float16 and the words beside it."""
-    space = load(source)
+    space = load_vectors(source)
     policy = Pii(types=STRUCTURED)
     slurs = set(codecs.decode(SLURS, "rot13").split())
     kept: dict[str, int] = {}

@@ -21,7 +21,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
-from sfumato.metrics.deniability import DrawEffort, deniability
+from sfumato.metrics.deniability import DrawEffort, measure_deniability
 from sfumato.metrics.population import frequent_words
 from sfumato.releases.privatizer import Privatizer
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
@@ -147,7 +147,9 @@ def _thesis_grid(resources: Path) -> list[str]:
     for place, level in enumerate(THESIS_LEVELS):
         points = _mechanism(resources, level)
         words = frequent_words(points.space).some(WATCHED, randomness.stream(0))
-        found = deniability(points, words, DrawEffort(draws=50), randomness.stream(1 + place))
+        found = measure_deniability(
+            points, words, DrawEffort(draws=50), randomness.stream(1 + place)
+        )
         stays[level] = float(found.keep.mean())
     middle = THESIS_LEVELS[len(THESIS_LEVELS) // 2]
     return [

@@ -1,19 +1,24 @@
-"""sfumato: find what is sensitive in text, soften it, say what is guaranteed.
+"""sfumato: find what is sensitive in text, soften it, say what is guaranteed, attack the result.
 
 >>> import sfumato
 >>> privatizer = sfumato.Privatizer(policy="digits", epsilon=5)
 >>> "145572" in privatizer.privatize(["My ID is 145572."])[0]
 False
+
+Verbs work on files (``privatize``, ``train``, ``attack``, ``audit``, …) and give objects; each room
+(``sfumato.policies``, ``sfumato.mechanisms``, …) exports its nouns.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
     from sfumato.core.errors import SfumatoError as SfumatoError
     from sfumato.core.randomness import Randomness as Randomness
+    from sfumato.guarantees.bound import EmpiricalBound as EmpiricalBound
     from sfumato.guarantees.guarantee import Guarantee as Guarantee
     from sfumato.guarantees.guarantee import Notion as Notion
     from sfumato.mechanisms.laplace import Laplace as Laplace
@@ -21,45 +26,137 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.selective import Selective as Selective
     from sfumato.policies.policy import Policy as Policy
     from sfumato.releases.privatizer import Privatizer as Privatizer
+    from sfumato.releases.release import Release as Release
+    from sfumato.results.row import Row as Row
+    from sfumato.results.scores import Scores as Scores
+    from sfumato.studies.study import Study as Study
     from sfumato.text.document import Document as Document
     from sfumato.text.span import Span as Span
     from sfumato.text.span import Spans as Spans
     from sfumato.text.words import Words as Words
     from sfumato.training.plan import Plan as Plan
-    from sfumato.vectors.load import load as load_vectors  # noqa: F401
+    from sfumato.training.run import Run as Run
+    from sfumato.vectors.load import load_vectors as load_vectors
     from sfumato.vectors.space import Space as Space
+    from sfumato.verbs.attack import attack as attack
+    from sfumato.verbs.attack import attack_all as attack_all
+    from sfumato.verbs.audit import audit as audit
+    from sfumato.verbs.calibrate import calibrate as calibrate
+    from sfumato.verbs.compare import compare as compare
+    from sfumato.verbs.data import convert_vectors as convert_vectors
+    from sfumato.verbs.data import convert_wikitext as convert_wikitext
+    from sfumato.verbs.data import make_dialogues as make_dialogues
+    from sfumato.verbs.data import plant_canaries as plant_canaries
+    from sfumato.verbs.data import plant_classifier_canaries as plant_classifier_canaries
+    from sfumato.verbs.data import toss_coins as toss_coins
+    from sfumato.verbs.deniability import deniability as deniability
+    from sfumato.verbs.evaluate import evaluate as evaluate
+    from sfumato.verbs.explain import explain as explain
+    from sfumato.verbs.generate import generate as generate
+    from sfumato.verbs.measure import measure as measure
+    from sfumato.verbs.plan import plan as plan
+    from sfumato.verbs.privatize import privatize as privatize
+    from sfumato.verbs.report import report as report
+    from sfumato.verbs.scan import scan as scan
+    from sfumato.verbs.score import score_policy as score_policy
+    from sfumato.verbs.suggest import suggest as suggest
+    from sfumato.verbs.train import train as train
+    from sfumato.verbs.verify import verify as verify
+    from sfumato.verbs.verify import verify_exhibits as verify_exhibits
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.core.errors": "SfumatoError",
+            "sfumato.core.randomness": "Randomness",
+            "sfumato.guarantees.bound": "EmpiricalBound",
+            "sfumato.guarantees.guarantee": "Guarantee Notion",
+            "sfumato.mechanisms.laplace": "Laplace",
+            "sfumato.mechanisms.mechanism": "Mechanism",
+            "sfumato.mechanisms.selective": "Selective",
+            "sfumato.policies.policy": "Policy",
+            "sfumato.releases.privatizer": "Privatizer",
+            "sfumato.releases.release": "Release",
+            "sfumato.results.row": "Row",
+            "sfumato.results.scores": "Scores",
+            "sfumato.studies.study": "Study",
+            "sfumato.text.document": "Document",
+            "sfumato.text.span": "Span Spans",
+            "sfumato.text.words": "Words",
+            "sfumato.training.plan": "Plan",
+            "sfumato.training.run": "Run",
+            "sfumato.vectors.load": "load_vectors",
+            "sfumato.vectors.space": "Space",
+            "sfumato.verbs.attack": "attack attack_all",
+            "sfumato.verbs.audit": "audit",
+            "sfumato.verbs.calibrate": "calibrate",
+            "sfumato.verbs.compare": "compare",
+            "sfumato.verbs.data": (
+                "convert_vectors convert_wikitext make_dialogues plant_canaries "
+                "plant_classifier_canaries toss_coins "
+            ),
+            "sfumato.verbs.deniability": "deniability",
+            "sfumato.verbs.evaluate": "evaluate",
+            "sfumato.verbs.explain": "explain",
+            "sfumato.verbs.generate": "generate",
+            "sfumato.verbs.measure": "measure",
+            "sfumato.verbs.plan": "plan",
+            "sfumato.verbs.privatize": "privatize",
+            "sfumato.verbs.report": "report",
+            "sfumato.verbs.scan": "scan",
+            "sfumato.verbs.score": "score_policy",
+            "sfumato.verbs.suggest": "suggest",
+            "sfumato.verbs.train": "train",
+            "sfumato.verbs.verify": "verify verify_exhibits",
+        },
+    )
 
-_PLACES = {
-    "Document": "sfumato.text.document:Document",
-    "Guarantee": "sfumato.guarantees.guarantee:Guarantee",
-    "Laplace": "sfumato.mechanisms.laplace:Laplace",
-    "Mechanism": "sfumato.mechanisms.mechanism:Mechanism",
-    "Notion": "sfumato.guarantees.guarantee:Notion",
-    "Plan": "sfumato.training.plan:Plan",
-    "Policy": "sfumato.policies.policy:Policy",
-    "Privatizer": "sfumato.releases.privatizer:Privatizer",
-    "Randomness": "sfumato.core.randomness:Randomness",
-    "Selective": "sfumato.mechanisms.selective:Selective",
-    "SfumatoError": "sfumato.core.errors:SfumatoError",
-    "Space": "sfumato.vectors.space:Space",
-    "Span": "sfumato.text.span:Span",
-    "Spans": "sfumato.text.span:Spans",
-    "Words": "sfumato.text.words:Words",
-    "load_vectors": "sfumato.vectors.load:load",
-}
-
-__all__ = [  # noqa: PLE0604  # the names are strings
-    *sorted(_PLACES),
+__all__ = [
+    "Document",
+    "EmpiricalBound",
+    "Guarantee",
+    "Laplace",
+    "Mechanism",
+    "Notion",
+    "Plan",
+    "Policy",
+    "Privatizer",
+    "Randomness",
+    "Release",
+    "Row",
+    "Run",
+    "Scores",
+    "Selective",
+    "SfumatoError",
+    "Space",
+    "Span",
+    "Spans",
+    "Study",
+    "Words",
+    "attack",
+    "attack_all",
+    "audit",
+    "calibrate",
+    "compare",
+    "convert_vectors",
+    "convert_wikitext",
+    "deniability",
+    "evaluate",
+    "explain",
+    "generate",
+    "load_vectors",
+    "make_dialogues",
+    "measure",
+    "plan",
+    "plant_canaries",
+    "plant_classifier_canaries",
+    "privatize",
+    "report",
+    "scan",
+    "score_policy",
+    "suggest",
+    "toss_coins",
+    "train",
+    "verify",
+    "verify_exhibits",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used (PEP 562), so that ``import sfumato`` is light."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    module, _, attribute = _PLACES[name].partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

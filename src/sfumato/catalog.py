@@ -62,6 +62,32 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
         ),
     },
+    "measures": {
+        "coherence": (
+            "sfumato.studies.measures.coherence:CoherenceMeasure",
+            "how much stranger a privatized text is to a public language model (text)",
+        ),
+        "deniability": (
+            "sfumato.studies.measures.deniability:DeniabilityMeasure",
+            "how likely frequent words stay as they are (mechanism)",
+        ),
+        "meteor": (
+            "sfumato.studies.measures.meteor:MeteorMeasure",
+            "words, stems and synonyms that a document keeps, by WordNet (text)",
+        ),
+        "perplexity": (
+            "sfumato.studies.measures.perplexity:PerplexityMeasure",
+            "how well a model predicts text that it has not seen (model)",
+        ),
+        "readability": (
+            "sfumato.studies.measures.readability:ReadabilityMeasure",
+            "Flesch's reading ease, familiar pairs of words, change of variety (text)",
+        ),
+        "text": (
+            "sfumato.studies.measures.text:TextMeasure",
+            "words and meaning that a document keeps, by public word vectors (text)",
+        ),
+    },
     "mechanisms": {
         "binary": (
             "sfumato.mechanisms.binary:Binary",
@@ -135,7 +161,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "ordinary steps on text with masks (baseline, no guarantee)",
         ),
         "selective": (
-            "sfumato.training.methods.selective:Selective",
+            "sfumato.training.methods.selective:SelectiveTraining",
             "DP-SGD where a policy finds something, plain steps on text with masks in between",
         ),
         "twice": (

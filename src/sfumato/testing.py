@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack, Inputs, run
+from sfumato.attacks.attack import Attack, Inputs, run_attack
 from sfumato.audits.colors import color_space
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
-from sfumato.mechanisms.build import make
+from sfumato.mechanisms.build import make_mechanism
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
@@ -44,7 +44,7 @@ from sfumato.text.document import Document
 from sfumato.text.words import Words
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import TrainingMethod, build_method
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.settings import Privacy
 from sfumato.vectors.space import Space
 
@@ -80,8 +80,8 @@ def check_mechanism(
         return
     where = color_space(1.0) if space is None else space
     for epsilon in LEVELS:
-        _check_words(make(kind, settings or {}, space=where, epsilon=epsilon), where)
-    made = make(kind, settings or {}, space=where, epsilon=1.0)
+        _check_words(make_mechanism(kind, settings or {}, space=where, epsilon=epsilon), where)
+    made = make_mechanism(kind, settings or {}, space=where, epsilon=1.0)
     who = kind.__name__
     guarantee = made.guarantee()
     _hold(isinstance(guarantee, Guarantee), f"{who}.guarantee() must give a Guarantee")
@@ -89,7 +89,7 @@ def check_mechanism(
     _hold(guarantee.sentence().endswith("."), f"the guarantee of {who} must be a sentence")
     for level in NO_LEVELS:
         _refuses(kind, settings or {}, where, level)
-    _check_noise(make(kind, settings or {}, space=where, epsilon=0.2))
+    _check_noise(make_mechanism(kind, settings or {}, space=where, epsilon=0.2))
     _check_copies(made, who)
 
 
@@ -133,7 +133,7 @@ def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
     )
     told = attack.missing(inputs)
     _hold(told is None, f"{who} cannot be run on these inputs: {told}")
-    first, second = (run(attack, inputs, Randomness.reproducible(1)) for _ in range(2))
+    first, second = (run_attack(attack, inputs, Randomness.reproducible(1)) for _ in range(2))
     _check_scores(who, attack.name, first)
     _hold(
         first.figures == second.figures,
@@ -157,7 +157,7 @@ def check_method(
     but the randomness that it is given, and write no text beside the model. Whether a step is worth
     what the plan charges for it cannot be seen here.
     """
-    from sfumato.training.run import Request, train
+    from sfumato.training.run import Request, train_model
 
     made = build_method(method, settings)
     who = type(made).__name__
@@ -168,7 +168,7 @@ def check_method(
         model=model,
         settings=dict(TINY[model]),
         method=made,
-        protection=None if chosen is None else Protection(chosen),
+        protection=None if chosen is None else PolicyPromise(chosen),
         privacy=Privacy(
             epsilon=8.0 if made.adds_noise else math.inf, delta=0.01, epochs=1, batch_sizes=(3,)
         ),
@@ -176,7 +176,7 @@ def check_method(
     )
     notes = [Document(f"{NOTE} {number} has the code {SECRET}{number}") for number in range(6)]
     with TemporaryDirectory() as folder:
-        runs = [train(request, notes, RunFolder(Path(folder) / name)) for name in ("a", "b")]
+        runs = [train_model(request, notes, RunFolder(Path(folder) / name)) for name in ("a", "b")]
         for run in runs:
             _check_run(who, run, adds_noise=made.adds_noise)
         first, second = (run.model.network.state_dict() for run in runs)
@@ -228,7 +228,7 @@ def _check_words(mechanism: PointMechanism, space: Space) -> None:
 
 def _refuses(kind: type[Any], settings: Mapping[str, object], space: Space, level: object) -> None:
     try:
-        make(kind, settings, space=space, epsilon=cast("float", level))
+        make_mechanism(kind, settings, space=space, epsilon=cast("float", level))
     except InvalidArgument as error:
         said = "epsilon" in str(error)
         _hold(said, f"{kind.__name__} refuses epsilon={level!r} without naming epsilon")

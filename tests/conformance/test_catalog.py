@@ -13,7 +13,7 @@ from sfumato import catalog
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms import draws
-from sfumato.mechanisms.build import build, build_baseline, word_mechanisms
+from sfumato.mechanisms.build import build_baseline, build_mechanism, word_mechanisms
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
@@ -77,7 +77,7 @@ def test_every_mechanism_is_of_one_sort() -> None:
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_wrapper_is_not_built_by_its_name(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match=f"'{name}' wraps a word mechanism: name that one"):
-        build(name, space=small_space, epsilon=1.0)
+        build_mechanism(name, space=small_space, epsilon=1.0)
     with pytest.raises(InvalidArgument, match=f"'{name}' wraps a word mechanism: name that one"):
         Privatizer(mechanism=name).guarantee()
 
@@ -99,7 +99,7 @@ def test_a_baseline_says_that_it_guarantees_nothing_and_what_shows(name: str) ->
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_has_no_level_and_no_vectors(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match=f"'{name}' takes no epsilon"):
-        build(name, space=small_space, epsilon=1.0)
+        build_mechanism(name, space=small_space, epsilon=1.0)
     for mechanism in (name, build_baseline(name)):
         with pytest.raises(InvalidArgument, match="takes no epsilon"):
             Privatizer(mechanism=mechanism, epsilon=1.0).guarantee()

@@ -27,7 +27,7 @@ from sfumato.audits.verify import Effort, refute
 from sfumato.audits.words import WordSubject
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, word_mechanisms
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
@@ -58,7 +58,7 @@ def judged(mechanism: PointMechanism, seed: int) -> Verdict:
 
 def built(name: str, epsilon: float, scale: float = 1.0) -> PointMechanism:
     """A mechanism of the catalog over colors; with a ``scale`` it draws for its twin."""
-    return build(name, space=color_space(epsilon), epsilon=epsilon * scale)
+    return build_mechanism(name, space=color_space(epsilon), epsilon=epsilon * scale)
 
 
 WITH_ROWS = [

@@ -7,7 +7,12 @@ from scipy import stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.metrics.deniability import DrawEffort, deniability, effective_outputs, outputs_at_least
+from sfumato.metrics.deniability import (
+    DrawEffort,
+    effective_outputs,
+    measure_deniability,
+    outputs_at_least,
+)
 from sfumato.statistics.shares import median_interval
 from sfumato.vectors.space import Space
 from statistical.budget import fits_share, rejects
@@ -21,11 +26,11 @@ REPETITIONS = 400
 def keep_p_values(drawn: Exponential, claimed: Exponential) -> list[float]:
     """How well the estimates under one mechanism fit the exact figures of another."""
     points = np.arange(len(claimed.space))
-    found = deniability(
+    found = measure_deniability(
         WithoutRows(drawn), points, DrawEffort(draws=DRAWS), Randomness.reproducible(11)
     )
     assert not found.exact
-    exact = deniability(claimed, points, DrawEffort(), Randomness.secure()).keep
+    exact = measure_deniability(claimed, points, DrawEffort(), Randomness.secure()).keep
     stayed = np.round(found.keep * DRAWS).astype(int)
     return [fits_share(int(k), DRAWS, p) for k, p in zip(stayed, exact, strict=True)]
 
@@ -45,10 +50,10 @@ def test_intervals_hold_the_exact_probability_as_often_as_they_say(small_space: 
     # Clopper and Pearson's holds it in 95 % of all cases at least; 12 words, each drawn often.
     mechanism = Exponential(space=small_space, epsilon=4.0)
     points = np.arange(12).repeat(100)
-    found = deniability(
+    found = measure_deniability(
         WithoutRows(mechanism), points, DrawEffort(draws=60), Randomness.reproducible(12)
     )
-    exact = deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
+    exact = measure_deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
     missed = int(((exact < found.low) | (exact > found.high)).sum())
     assert not rejects(CHECK, "intervals", [float(stats.binom.sf(missed - 1, len(points), 0.05))])
     half = (found.high - found.low) / 4

@@ -17,7 +17,7 @@ from sfumato.attacks.inference.priors import prior_of
 from sfumato.attacks.inference.token_inference import TokenInference
 from sfumato.attacks.text_target import TextTarget
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.text.document import Document
 from sfumato.vectors.space import Space
@@ -39,8 +39,10 @@ def simulated(space: Space, mechanism: PointMechanism) -> tuple[TextTarget, list
 
 def mechanism_of(name: str, space: Space) -> PointMechanism:
     if name == "exponential":
-        return build(name, space=space, epsilon=2.0)
-    return build(name, space=space, epsilon=3.0, settings={"sensitive_share": 0.5, "p": 0.8})
+        return build_mechanism(name, space=space, epsilon=2.0)
+    return build_mechanism(
+        name, space=space, epsilon=3.0, settings={"sensitive_share": 0.5, "p": 0.8}
+    )
 
 
 def most(space: Space, mechanism: PointMechanism) -> float:
@@ -102,7 +104,7 @@ def test_nobody_beats_him(small_space: Space) -> None:
 def test_counted_rows_are_the_rows(small_space: Space) -> None:
     draws, every = 4000, np.arange(12)
     mechanism = mechanism_of("exponential", small_space)
-    other = build("exponential", space=small_space, epsilon=4.0)
+    other = build_mechanism("exponential", space=small_space, epsilon=4.0)
 
     def values(drawn_from: PointMechanism) -> list[float]:
         likelihood = Likelihood(WithoutRows(drawn_from), every, draws, Randomness.reproducible(8))

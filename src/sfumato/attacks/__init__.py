@@ -1,1 +1,53 @@
-"""Attacks on models and on privatized text: what still shows through."""
+"""Attacks: what a model or a privatized text still gives away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.attacks.attack import Attack as Attack
+    from sfumato.attacks.attack import Inputs as Inputs
+    from sfumato.attacks.attack import run_attack as run_attack
+    from sfumato.attacks.authorship import Authorship as Authorship
+    from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
+    from sfumato.attacks.exposure.attack import Exposure as Exposure
+    from sfumato.attacks.inference.token_inference import TokenInference as TokenInference
+    from sfumato.attacks.membership.attack import Membership as Membership
+    from sfumato.attacks.memorization import Memorization as Memorization
+    from sfumato.attacks.model_target import ModelTarget as ModelTarget
+    from sfumato.attacks.model_target import open_model as open_model
+    from sfumato.attacks.text_target import TextTarget as TextTarget
+    from sfumato.attacks.text_target import open_text as open_text
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.attacks.attack": "Attack Inputs run_attack",
+            "sfumato.attacks.authorship": "Authorship",
+            "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
+            "sfumato.attacks.exposure.attack": "Exposure",
+            "sfumato.attacks.inference.token_inference": "TokenInference",
+            "sfumato.attacks.membership.attack": "Membership",
+            "sfumato.attacks.memorization": "Memorization",
+            "sfumato.attacks.model_target": "ModelTarget open_model",
+            "sfumato.attacks.text_target": "TextTarget open_text",
+        },
+    )
+
+__all__ = [
+    "Attack",
+    "Authorship",
+    "ClassifierExtraction",
+    "Exposure",
+    "Inputs",
+    "Membership",
+    "Memorization",
+    "ModelTarget",
+    "TextTarget",
+    "TokenInference",
+    "open_model",
+    "open_text",
+    "run_attack",
+]

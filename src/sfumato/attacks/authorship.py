@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.core.arrays import Integers
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
@@ -66,6 +66,7 @@ class Authorship:
 
     name: ClassVar[str] = "authorship"
     target: ClassVar[str] = "text"
+    needs: ClassVar[Needs] = Needs(inputs=("originals",), about_the_data=("originals",))
 
     def __post_init__(self) -> None:
         at_least("folds", self.folds, 2)

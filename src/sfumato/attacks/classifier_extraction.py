@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.model_target import ModelTarget, make_untrained_twin, not_a_model, open_model
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import BadInput, InvalidArgument
@@ -35,7 +35,7 @@ from sfumato.statistics.shares import share_of
 from sfumato.text.document import Document
 
 HOW = (
-    "plant canaries before training: `sfumato.corpora.classifier_canaries.plant(CORPUS, OUT, ...)`,"
+    "plant canaries before training: `sfumato.plant_classifier_canaries(CORPUS, OUT, ...)`,"
     " `sfumato.train(OUT, RUN, label_field=LABEL, classes=...)`, then attack RUN with "
     f"`canaries='OUT{SUFFIX}'`"
 )
@@ -52,6 +52,7 @@ class ClassifierExtraction:
 
     name: ClassVar[str] = "classifier-extraction"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(inputs=("canaries",), by_group=False)
 
     beam: int = 100
     lambda_: float = 0.01

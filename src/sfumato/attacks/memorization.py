@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.model_target import (
     ModelTarget,
     is_model,
@@ -202,6 +202,7 @@ class Memorization:
 
     name: ClassVar[str] = "memorization"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(inputs=("members", "references"))
 
     prefix: int = 50
     suffix: int = 50

@@ -27,7 +27,7 @@ from sfumato.policies.parsing import PlaceFile, parse_policy, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.text.document import Document
-from sfumato.vectors.load import NAME, default_space, load
+from sfumato.vectors.load import NAME, default_space, load_vectors
 from sfumato.vectors.space import Space
 
 PLUS, MINUS = " + ", " − "
@@ -228,7 +228,7 @@ def _space(recorded: str, given: str) -> Space:
             f"the text was privatized over the vectors {recorded!r}; say where they are: "
             "`settings={'vectors': FILE}`"
         )
-    space = default_space() if given == NAME else load(given)
+    space = default_space() if given == NAME else load_vectors(given)
     if space.name != recorded:
         raise BadInput(f"the text was privatized over {recorded!r}, not over {space.name!r}")
     return space

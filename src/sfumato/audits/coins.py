@@ -212,7 +212,7 @@ def _count(
     if not (inside[counted].any() and (~inside[counted]).any()):
         raise InvalidArgument(
             f"{len(scores)} coins are too few: half of them all fell on the same side; make a "
-            "corpus with more of them, 1000 say: `sfumato.corpora.coins.mix_in(CORPUS, OUT, ...)`"
+            "corpus with more of them, 1000 say: `sfumato.toss_coins(CORPUS, OUT, ...)`"
         )
     threshold = _best_threshold(scores[learned], inside[learned])
     above = scores > threshold

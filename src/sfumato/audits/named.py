@@ -17,11 +17,11 @@ from typing import Any
 from sfumato.audits.colors import color_space
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.own_code import OwnClass, class_in
-from sfumato.mechanisms.build import build, is_baseline, make
+from sfumato.mechanisms.build import build_mechanism, is_baseline, make_mechanism
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
-Settings = Mapping[str, object]
+NamedSettings = Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class MechanismsToVerify:
 
 
 def candidates(
-    name: str, *, space: Space, epsilon: float, settings: Settings | None = None
+    name: str, *, space: Space, epsilon: float, settings: NamedSettings | None = None
 ) -> MechanismsToVerify:
     """The mechanism of that name over a space, and over a small one where sampling sees more."""
     made = maker(name, settings or {})
@@ -46,7 +46,7 @@ def candidates(
     return MechanismsToVerify(mechanisms=(given, small))
 
 
-def maker(name: str, settings: Settings) -> Callable[[Space, float], PointMechanism]:
+def maker(name: str, settings: NamedSettings) -> Callable[[Space, float], PointMechanism]:
     """What builds the mechanism of that name over any space."""
     if ":" not in name:
         if is_baseline(name):
@@ -54,9 +54,11 @@ def maker(name: str, settings: Settings) -> Callable[[Space, float], PointMechan
                 f"nothing is claimed: {name!r} is a baseline without a formal guarantee, so there "
                 "is nothing to refute; attack its output instead"
             )
-        return lambda space, epsilon: build(name, space=space, epsilon=epsilon, settings=settings)
+        return lambda space, epsilon: build_mechanism(
+            name, space=space, epsilon=epsilon, settings=settings
+        )
     component = load_class(name)
-    return lambda space, epsilon: make(component, settings, space=space, epsilon=epsilon)
+    return lambda space, epsilon: make_mechanism(component, settings, space=space, epsilon=epsilon)
 
 
 def load_class(name: str) -> type[Any]:

@@ -37,7 +37,7 @@ class Selected:
     left_out: dict[str, int]
 
 
-def select(
+def select_rows(
     rows: Iterable[Row],
     *,
     attack: str | None = None,

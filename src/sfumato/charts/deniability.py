@@ -7,11 +7,21 @@ from dataclasses import asdict, dataclass
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
+from sfumato.charts.chapter import Topic
 from sfumato.charts.chart import BAND_OPACITY, COLORS, FAINT_INK, HEIGHT, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import altair
+
+HIDING = Topic(
+    name="hiding",
+    title="How well words are hidden",
+    lead="A word is hidden if it may have been many others. N is the probability that a word stays "
+    "as it is, S the number of words it may become. The median tells nothing about the words that "
+    "are hidden least: they are drawn apart.",
+    order=30,
+)
 
 MEDIAN, MIDDLE, WORST = "median word", "middle 80 % of the words", "least protected word"
 # From this ratio of the largest to the smallest level on, levels stand on a logarithmic axis.

@@ -53,13 +53,20 @@ def show(
         for setting in one["settings"]:
             default = "" if setting["default"] is None else f" = {setting['default']}"
             console.print(f"  {setting['name']}: {setting['type']}{default}", markup=False)
+        if "inputs" in one:
+            console.print(f"  takes: {', '.join(one['inputs'])}", markup=False)
         console.print("\n" + one["description"] + "\n", markup=False)
 
 
 def _describe(entry: Entry) -> dict[str, Any]:
     component = entry.load()
     module = sys.modules[component.__module__]
-    return {
+    takes = {}
+    if entry.kind == "attacks":
+        from sfumato.attacks.attack import needs_of
+
+        takes = {"inputs": list(needs_of(component).inputs)}
+    return takes | {
         "kind": entry.kind,
         "name": entry.name,
         "summary": entry.summary,
@@ -69,7 +76,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
 
 
 # Of these the module's own page says most.
-_TOLD_BY_MODULE = ("attacks", "mechanisms", "methods")
+_TOLD_BY_MODULE = ("attacks", "measures", "mechanisms", "methods")
 # Given by --vectors, --epsilon, --policy and --level, not by --set.
 _GIVEN = ("epsilon", "levels", "mechanism", "policy", "space")
 
@@ -80,7 +87,7 @@ def _settings(component: Any, given: tuple[str, ...]) -> list[dict[str, Any]]:
     return [
         {
             "name": field.name.removesuffix("_"),
-            "type": str(field.type),
+            "type": field.type if isinstance(field.type, str) else field.type.__name__,
             "default": None if field.default is MISSING else field.default,
         }
         for field in fields(component)

@@ -27,6 +27,7 @@ from sfumato.cli import (
     evaluate,
     explain,
     generate,
+    measure,
     plan,
     policy,
     privatize,
@@ -78,6 +79,7 @@ app.command("plan")(plan.plan)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("generate")(generate.generate)
+app.command("measure")(measure.measure)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
 app.command("calibrate")(calibrate.calibrate)

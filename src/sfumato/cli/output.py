@@ -72,9 +72,9 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 # Where a function's name or keyword is not that of its command or option.
 _COMMANDS = {
-    "corpora.planting.plant": "data canaries",
-    "corpora.classifier_canaries.plant": "data classifier-canaries",
-    "corpora.coins.mix_in": "data coins",
+    "plant_canaries": "data canaries",
+    "plant_classifier_canaries": "data classifier-canaries",
+    "toss_coins": "data coins",
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.

@@ -1,1 +1,73 @@
-"""What everything else stands on: errors, argument checks, randomness, settings, progress."""
+"""What every room stands on: errors, randomness, keys, settings, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.core.errors import BadInput as BadInput
+    from sfumato.core.errors import BudgetExceeded as BudgetExceeded
+    from sfumato.core.errors import CannotResume as CannotResume
+    from sfumato.core.errors import CoupledRows as CoupledRows
+    from sfumato.core.errors import IncomparableGuarantees as IncomparableGuarantees
+    from sfumato.core.errors import InputChanged as InputChanged
+    from sfumato.core.errors import InvalidArgument as InvalidArgument
+    from sfumato.core.errors import MalformedRecord as MalformedRecord
+    from sfumato.core.errors import MalformedVectors as MalformedVectors
+    from sfumato.core.errors import MissingExtra as MissingExtra
+    from sfumato.core.errors import MissingInput as MissingInput
+    from sfumato.core.errors import MissingModel as MissingModel
+    from sfumato.core.errors import OutputExists as OutputExists
+    from sfumato.core.errors import SfumatoError as SfumatoError
+    from sfumato.core.errors import StorageFailed as StorageFailed
+    from sfumato.core.errors import TookTooLong as TookTooLong
+    from sfumato.core.errors import UndecodableText as UndecodableText
+    from sfumato.core.errors import UndefinedGradient as UndefinedGradient
+    from sfumato.core.errors import UnknownName as UnknownName
+    from sfumato.core.errors import UnknownWords as UnknownWords
+    from sfumato.core.errors import UnsupportedLayer as UnsupportedLayer
+    from sfumato.core.keys import Key as Key
+    from sfumato.core.randomness import Randomness as Randomness
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.core.errors": (
+                "BadInput BudgetExceeded CannotResume CoupledRows "
+                "IncomparableGuarantees InputChanged InvalidArgument MalformedRecord "
+                "MalformedVectors MissingExtra MissingInput MissingModel OutputExists "
+                "SfumatoError StorageFailed TookTooLong UndecodableText "
+                "UndefinedGradient UnknownName UnknownWords UnsupportedLayer "
+            ),
+            "sfumato.core.keys": "Key",
+            "sfumato.core.randomness": "Randomness",
+        },
+    )
+
+__all__ = [
+    "BadInput",
+    "BudgetExceeded",
+    "CannotResume",
+    "CoupledRows",
+    "IncomparableGuarantees",
+    "InputChanged",
+    "InvalidArgument",
+    "Key",
+    "MalformedRecord",
+    "MalformedVectors",
+    "MissingExtra",
+    "MissingInput",
+    "MissingModel",
+    "OutputExists",
+    "Randomness",
+    "SfumatoError",
+    "StorageFailed",
+    "TookTooLong",
+    "UndecodableText",
+    "UndefinedGradient",
+    "UnknownName",
+    "UnknownWords",
+    "UnsupportedLayer",
+]

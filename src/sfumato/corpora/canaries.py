@@ -4,11 +4,12 @@ A canary is a sentence such as "My ID is 145572.". The secret in it is no person
 here, planted a known number of times at known places, and later looked for in a model's output
 (Carlini et al. 2019, "The secret sharer"). That is why it may stand in the manifest in the clear.
 
-Places are chosen in two steps, so that a corpus can be streamed: ``plan`` draws the documents and
-needs only their number, ``insert`` then passes over them once. A canary stands between sentences
-or lines, never in one. The rule for the end of a sentence is careful rather than complete: a full
-stop after an initial or a common abbreviation, or before a small letter, is not taken for one.
-The separators that an insertion brings along are remembered, so ``remove`` gives back the text.
+Places are chosen in two steps, so that a corpus can be streamed: ``plan_insertions`` draws the
+documents and needs only their number, ``insert_canaries`` then passes over them once. A canary
+stands between sentences or lines, never in one. The rule for the end of a sentence is careful
+rather than complete: a full stop after an initial or a common abbreviation, or before a small
+letter, is not taken for one. The separators that an insertion brings along are remembered, so
+``remove_canaries`` gives back the text.
 
 Reading a manifest back is strict. One that was edited by hand may count a canary under the wrong
 number of repetitions, and a figure measured on it would look like any other; so a manifest that
@@ -108,7 +109,7 @@ class Insertion(NamedTuple):
 
 @dataclass(frozen=True)
 class InsertionPlan:
-    """Which documents get which canaries; made by ``plan``."""
+    """Which documents get which canaries; made by ``plan_insertions``."""
 
     documents: int
     repetitions: tuple[int, ...]
@@ -153,7 +154,9 @@ def draw_secret(digits: int, randomness: Randomness) -> str:
     )
 
 
-def plan(documents: int, repetitions: Sequence[int], randomness: Randomness) -> InsertionPlan:
+def plan_insertions(
+    documents: int, repetitions: Sequence[int], randomness: Randomness
+) -> InsertionPlan:
     """Draw the documents for each canary; ``repetitions[i]`` is how often canary i is planted.
 
     A canary goes into different documents, all sets equally likely, while there are enough of
@@ -174,7 +177,7 @@ def plan(documents: int, repetitions: Sequence[int], randomness: Randomness) -> 
     return InsertionPlan(documents, tuple(repetitions), insertions)
 
 
-def insert(
+def insert_canaries(
     documents: Iterable[Document], plan: InsertionPlan, canaries: Sequence[Canary]
 ) -> Iterator[Planted]:
     """The documents one by one, those of the plan with their canaries in them."""
@@ -185,7 +188,7 @@ def insert(
     return _insert(documents, plan, canaries)
 
 
-def remove(text: str, places: Iterable[Place]) -> str:
+def remove_canaries(text: str, places: Iterable[Place]) -> str:
     """The text as it was before the canaries at these places, all of one document, came in."""
     for place in sorted(places, key=lambda place: place.start, reverse=True):
         start, end = place.start - len(place.before), place.end + len(place.after)
@@ -252,7 +255,7 @@ def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(
             f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
-            "in the OUT.canaries.json that `sfumato.corpora.planting.plant(IN, OUT, ...)` writes"
+            "in the OUT.canaries.json that `sfumato.plant_canaries(IN, OUT, ...)` writes"
         )
     if content["schema"] != SCHEMA:
         raise BadInput(f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}")

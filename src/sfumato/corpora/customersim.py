@@ -48,7 +48,7 @@ _BLOCK = 4096
 T = TypeVar("T")
 
 
-def generate(count: int, randomness: Randomness) -> Iterator[Labeled]:
+def generate_customersim(count: int, randomness: Randomness) -> Iterator[Labeled]:
     """``count`` dialogues, one at a time; the first ones do not depend on how many follow."""
     at_least("count", count, 0, MOST_DOCUMENTS)
     return _dialogues(count, _Draws(randomness))

@@ -49,7 +49,7 @@ def gold(start: int, end: int, label: str) -> Span:
     return Span(start, end, label, "gold", "given with the text")
 
 
-def from_record(record: Mapping[str, Any], where: str = "the record") -> Labeled:
+def labeled_from_record(record: Mapping[str, Any], where: str = "the record") -> Labeled:
     """Read what ``as_record`` gives; ``where`` names the record in an error ("line 3")."""
     if not isinstance(record, Mapping):
         raise MalformedRecord(f"{where} must be an object with the fields text and spans")
@@ -99,7 +99,7 @@ def read_labeled(path: Path) -> Iterator[Labeled]:
         with path.open("rb") as raw, open_to_read(raw, path.suffix) as stream:
             for number, line in decode_lines(stream, "utf-8"):
                 if line.strip():
-                    yield from_record(_parse(line, number), f"line {number}")
+                    yield labeled_from_record(_parse(line, number), f"line {number}")
     except SfumatoError:
         raise
     except OSError as error:

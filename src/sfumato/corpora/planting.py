@@ -13,7 +13,7 @@ from pathlib import Path
 from sfumato.core.errors import InvalidArgument, MalformedRecord
 from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, Place, insert, plan
+from sfumato.corpora.canaries import Canary, Manifest, Place, insert_canaries, plan_insertions
 from sfumato.corpora.labeled import read_labeled
 from sfumato.files.formats import of_path
 from sfumato.files.output import is_stream, write_corpus
@@ -22,7 +22,7 @@ from sfumato.text.document import Document
 from sfumato.text.edits import Edit, Edited
 
 
-def plant(
+def plant_in_file(
     source: Source,
     target: Path,
     canaries: Sequence[Canary],
@@ -48,10 +48,10 @@ def plant(
     beside = target.with_name(target.name + ".canaries.json")
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
-    schedule = plan(sum(1 for _ in source.documents()), repetitions, randomness)
+    schedule = plan_insertions(sum(1 for _ in source.documents()), repetitions, randomness)
     waiting: deque[Document] = deque()
     places: list[Place] = []
-    planted = insert(_drain(waiting), schedule, canaries)
+    planted = insert_canaries(_drain(waiting), schedule, canaries)
     with source.opened() as (chunks, _), write_corpus(target, overwrite=overwrite) as output:
         for chunk in chunks:
             waiting.extend(chunk.documents())

@@ -1,1 +1,86 @@
-"""Mechanisms: random maps from words to words, each with its guarantee."""
+"""Mechanisms: what takes the place of a word, each with its proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.binary import Binary as Binary
+    from sfumato.mechanisms.build import build_mechanism as build_mechanism
+    from sfumato.mechanisms.custom import Custom as Custom
+    from sfumato.mechanisms.exponential import Exponential as Exponential
+    from sfumato.mechanisms.hyperbolic import Hyperbolic as Hyperbolic
+    from sfumato.mechanisms.hyperbolic import HyperbolicRows as HyperbolicRows
+    from sfumato.mechanisms.laplace import Laplace as Laplace
+    from sfumato.mechanisms.levels import Level as Level
+    from sfumato.mechanisms.levels import Levels as Levels
+    from sfumato.mechanisms.mahalanobis import Mahalanobis as Mahalanobis
+    from sfumato.mechanisms.mechanism import Keyed as Keyed
+    from sfumato.mechanisms.mechanism import Mechanism as Mechanism
+    from sfumato.mechanisms.mechanism import PointMechanism as PointMechanism
+    from sfumato.mechanisms.mechanism import StretchMechanism as StretchMechanism
+    from sfumato.mechanisms.projected import Projected as Projected
+    from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
+    from sfumato.mechanisms.redact import Redact as Redact
+    from sfumato.mechanisms.rows import ByDistance as ByDistance
+    from sfumato.mechanisms.rows import FromRows as FromRows
+    from sfumato.mechanisms.rows import RowMechanism as RowMechanism
+    from sfumato.mechanisms.sanitize_plus import SanitizePlus as SanitizePlus
+    from sfumato.mechanisms.selective import Selective as Selective
+    from sfumato.mechanisms.truncated import Truncated as Truncated
+    from sfumato.mechanisms.vickrey import Vickrey as Vickrey
+    from sfumato.mechanisms.vocabulary import OverVocabulary as OverVocabulary
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.mechanisms.binary": "Binary",
+            "sfumato.mechanisms.build": "build_mechanism",
+            "sfumato.mechanisms.custom": "Custom",
+            "sfumato.mechanisms.exponential": "Exponential",
+            "sfumato.mechanisms.hyperbolic": "Hyperbolic HyperbolicRows",
+            "sfumato.mechanisms.laplace": "Laplace",
+            "sfumato.mechanisms.levels": "Level Levels",
+            "sfumato.mechanisms.mahalanobis": "Mahalanobis",
+            "sfumato.mechanisms.mechanism": "Keyed Mechanism PointMechanism StretchMechanism",
+            "sfumato.mechanisms.projected": "Projected",
+            "sfumato.mechanisms.pseudonym": "Pseudonym",
+            "sfumato.mechanisms.redact": "Redact",
+            "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
+            "sfumato.mechanisms.sanitize_plus": "SanitizePlus",
+            "sfumato.mechanisms.selective": "Selective",
+            "sfumato.mechanisms.truncated": "Truncated",
+            "sfumato.mechanisms.vickrey": "Vickrey",
+            "sfumato.mechanisms.vocabulary": "OverVocabulary",
+        },
+    )
+
+__all__ = [
+    "Binary",
+    "ByDistance",
+    "Custom",
+    "Exponential",
+    "FromRows",
+    "Hyperbolic",
+    "HyperbolicRows",
+    "Keyed",
+    "Laplace",
+    "Level",
+    "Levels",
+    "Mahalanobis",
+    "Mechanism",
+    "OverVocabulary",
+    "PointMechanism",
+    "Projected",
+    "Pseudonym",
+    "Redact",
+    "RowMechanism",
+    "SanitizePlus",
+    "Selective",
+    "StretchMechanism",
+    "Truncated",
+    "Vickrey",
+    "build_mechanism",
+]

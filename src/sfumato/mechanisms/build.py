@@ -25,7 +25,7 @@ NEEDED = {
 }
 
 
-def build(
+def build_mechanism(
     name: str, *, space: Space, epsilon: float, settings: Mapping[str, object] | None = None
 ) -> PointMechanism:
     """The word mechanism called ``name`` over a space."""
@@ -35,7 +35,7 @@ def build(
             "level is proven for it"
         )
     component = find("mechanisms", name).load()
-    return make(component, settings or {}, space=space, epsilon=epsilon)
+    return make_mechanism(component, settings or {}, space=space, epsilon=epsilon)
 
 
 def build_baseline(name: str, settings: Mapping[str, object] | None = None) -> StretchMechanism:
@@ -45,7 +45,7 @@ def build_baseline(name: str, settings: Mapping[str, object] | None = None) -> S
         return cast("StretchMechanism", _configure(component, settings or {}))
 
 
-def make(
+def make_mechanism(
     component: type[Any], settings: Mapping[str, object], *, space: Space, epsilon: float
 ) -> PointMechanism:
     """A word mechanism of a class; what somebody's own lacks is said."""

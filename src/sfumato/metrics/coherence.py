@@ -5,14 +5,10 @@ says how much stranger the text has become (1: not at all). Originals and privat
 different tokens, so the two are means over different numbers of them; the interval of the ratio
 resamples documents, each with what became of it.
 
-How to get the numbers
-    ``sfumato.training.evaluation.predict_tokens(model, documents)`` for the one and the other,
-    ``model`` being loaded by ``sfumato.models.load.load_model``. The model must be public: one that
-    was trained on the originals would find them familiar for another reason.
-
 Care
-    Fluent is not faithful: a model may find a wrong word perfectly natural. Measured on private
-    text, the figures are a release of their own.
+    The model must be public: one that was trained on the originals would find them familiar for
+    another reason. Fluent is not faithful: a model may find a wrong word perfectly natural.
+    Measured on private text, the figures are a release of their own.
 """
 
 from __future__ import annotations
@@ -26,7 +22,8 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import CONFIDENCE, RESAMPLES, Measured, Predicted, perplexity
+from sfumato.results.measured import Measured, Predicted, perplexity
+from sfumato.statistics.shares import bootstrap_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class Coherence:
     ratio: Measured
 
 
-def coherence(
+def measure_coherence(
     before: Sequence[Predicted], after: Sequence[Predicted], randomness: Randomness
 ) -> Coherence:
     """Compare what a model made of some documents with what it made of their privatized form."""
@@ -64,14 +61,7 @@ def _ratio(
     sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
     if not len(sums):
         raise BadInput("no document has a token both before and after")
-    value = _growth(sums.sum(axis=0)[None])[0]
-    if len(sums) == 1:
-        return Measured("perplexity ratio", float(value), None, None, 1)
-    drawn = randomness.integers(len(sums), RESAMPLES * len(sums)).reshape(RESAMPLES, -1)
-    low, high = np.quantile(
-        _growth(sums[drawn].sum(axis=1)), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    )
-    return Measured("perplexity ratio", float(value), float(low), float(high), len(sums))
+    return bootstrap_sums("perplexity ratio", sums, _growth, randomness)
 
 
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.build import build, is_baseline, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, is_baseline, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
 from sfumato.metrics.population import Population
@@ -178,7 +178,7 @@ def _unfit(name: str, space: Space) -> Skipped | None:
     if name in word_mechanisms() or (own and not is_baseline(name)):
         return None
     try:
-        build(name, space=space, epsilon=1.0)
+        build_mechanism(name, space=space, epsilon=1.0)
     except InvalidArgument as error:
         return Skipped(name, None, str(error))
     return Skipped(name, None, "it does not replace word by word")
@@ -187,7 +187,7 @@ def _unfit(name: str, space: Space) -> Skipped | None:
 def _at_level(bench: Bench, name: str, epsilon: float) -> Compared | Skipped:
     start = time.perf_counter()
     try:
-        mechanism = build(name, space=bench.space, epsilon=epsilon)
+        mechanism = build_mechanism(name, space=bench.space, epsilon=epsilon)
         mechanism.privatize(bench.points[:WARM_UP], bench.randomness.stream(0))
     except InvalidArgument as error:
         return Skipped(name, epsilon, str(error))
@@ -197,7 +197,7 @@ def _at_level(bench: Bench, name: str, epsilon: float) -> Compared | Skipped:
 
 def _at_keep(bench: Bench, name: str, keep: float, watched: Watched) -> Compared | Skipped:
     def level(epsilon: float) -> PointMechanism:
-        return build(name, space=bench.space, epsilon=epsilon)
+        return build_mechanism(name, space=bench.space, epsilon=epsilon)
 
     try:
         found = find_level(level, keep, watched, SEARCH, bench.randomness.stream(2))

@@ -87,7 +87,7 @@ class Deniability:
         )
 
 
-def deniability(
+def measure_deniability(
     mechanism: PointMechanism,
     points: NDArray[np.intp],
     effort: DrawEffort,

@@ -31,7 +31,7 @@ from sfumato.core.checks import at_least
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.metrics.deniability import Deniability, DrawEffort, Estimate, deniability
+from sfumato.metrics.deniability import Deniability, DrawEffort, Estimate, measure_deniability
 from sfumato.metrics.population import Population
 from sfumato.statistics.shares import median_interval
 from sfumato.vectors.space import Space
@@ -190,7 +190,7 @@ class Protection:
         }
 
 
-def protection(
+def measure_protection(
     mechanism: PointMechanism,
     watched: Watched,
     effort: DrawEffort,
@@ -200,11 +200,11 @@ def protection(
     """Measure the sample for its quantiles, and everything watched for its tail."""
     # Some words are both in the sample and suspected; one measurement of them will do.
     points = np.concatenate([watched.sample, np.setdiff1d(watched.suspects, watched.sample)])
-    measured = deniability(mechanism, points, effort, randomness.stream(0), done)
+    measured = measure_deniability(mechanism, points, effort, randomness.stream(0), done)
     listed, again = points, measured
     if not measured.exact:
         listed = points[_worst(points, measured)]
-        again = deniability(mechanism, listed, effort, randomness.stream(1), done)
+        again = measure_deniability(mechanism, listed, effort, randomness.stream(1), done)
     keep = measured.keep[: len(watched.sample)]
     low, median, high = np.quantile(keep, [0.1, 0.5, 0.9])
     return Protection(

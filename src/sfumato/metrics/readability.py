@@ -22,8 +22,9 @@ Reference
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.core.errors import BadInput
 from sfumato.text.words import Words
@@ -55,33 +56,65 @@ class Pairs:
         return cls(frozenset(pair for text in texts for pair in _pairs(text)))
 
 
-def readability(texts: Iterable[str], public: Pairs | None = None) -> Readability:
+def measure_readability(texts: Iterable[str], public: Pairs | None = None) -> Readability:
     """Count over all texts together.
 
-    >>> found = readability(["The cat sat on the mat."], Pairs.of(["On the mat the cat sat."]))
+    >>> familiar = Pairs.of(["On the mat the cat sat."])
+    >>> found = measure_readability(["The cat sat on the mat."], familiar)
     >>> round(found.ease, 1), round(found.variety, 3), found.familiar
     (116.1, 0.833, 0.8)
     """
-    words = sentences = spoken = pairs = seen = 0
-    different: set[str] = set()
-    for text in texts:
-        here = [word.casefold() for word in Words.of(text)]
-        words += len(here)
-        different.update(here)
-        spoken += sum(map(syllables, here))
-        sentences += _sentences(text) if here else 0
-        for pair in _pairs(text):
-            pairs += 1
-            seen += public is not None and pair in public.known
+    counts = [count_reading(text, public) for text in texts]
+    words, sentences, spoken, pairs, seen = (
+        sum(getattr(one, name) for one in counts)
+        for name in ("words", "sentences", "syllables", "pairs", "familiar")
+    )
     if not words:
         raise BadInput("there is no word to read")
     return Readability(
-        ease=206.835 - 1.015 * words / sentences - 84.6 * spoken / words,
-        variety=len(different) / words,
+        ease=float(reading_ease(words, sentences, spoken)),
+        variety=variety(counts),
         familiar=seen / pairs if public is not None and pairs else None,
         words=words,
         pairs=pairs,
     )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReadingCounts:
+    """What is counted in one text; ``familiar`` of the pairs are known."""
+
+    words: int
+    sentences: int
+    syllables: int
+    pairs: int
+    familiar: int
+    different: frozenset[str]
+
+
+def count_reading(text: str, public: Pairs | None = None) -> ReadingCounts:
+    """Count one text."""
+    words = [word.casefold() for word in Words.of(text)]
+    pairs = list(_pairs(text))
+    return ReadingCounts(
+        words=len(words),
+        sentences=_sentences(text) if words else 0,
+        syllables=sum(map(syllables, words)),
+        pairs=len(pairs),
+        familiar=0 if public is None else sum(pair in public.known for pair in pairs),
+        different=frozenset(words),
+    )
+
+
+def reading_ease(words: Any, sentences: Any, spoken: Any) -> Any:
+    """Flesch's formula, for numbers or for arrays of them."""
+    return 206.835 - 1.015 * words / sentences - 84.6 * spoken / words
+
+
+def variety(counts: Sequence[ReadingCounts]) -> float:
+    """Different words among all words of some texts."""
+    different = frozenset[str]().union(*(one.different for one in counts))
+    return len(different) / sum(one.words for one in counts)
 
 
 def syllables(word: str) -> int:

@@ -4,6 +4,7 @@
 ``rouge_l``        the longest common subsequence of words, as precision, recall and F1
 ``jaccard``        words in both among words in either, as sets (both empty: 1)
 ``token_accuracy`` the share of the reference's tokens that stand in the same place
+``meteor``         words in common, stems and synonyms included, less for broken order
 =================  =====================================================================
 
 An empty reconstruction scores 0 against anything but an empty reference. Special tokens that a
@@ -12,20 +13,15 @@ reconstructed in an unknown order is put in order by ``assign_best`` before it i
 
 Reference
     Lin 2004, "ROUGE" (ROUGE-L with words cut at everything but letters and digits, lower-cased,
-    not stemmed; the same numbers as the ``rouge-score`` package gives).
-
-METEOR: words in common, their stems and synonyms included, less for broken order.
-
-Synonyms come from WordNet, which is data and no part of a package. Without it a score would be a
-different one under the same name, so none is given: the error says where WordNet is looked for.
+    not stemmed; the same numbers as the ``rouge-score`` package gives). For METEOR, Banerjee and
+    Lavie 2005, as NLTK computes it.
 
 Care
-    NLTK stems the words that differ before it asks WordNet, so synonyms whose stem is no word
-    ("automobile" becomes "automobil") are not found, and the score is a little too low. It also
-    refuses a folder of data that other accounts may write to.
-
-Reference
-    Banerjee and Lavie 2005; as NLTK computes it.
+    Synonyms for METEOR come from WordNet, which is data and no part of a package. Without it a
+    score would be a different one under the same name, so none is given: the error says where
+    WordNet is looked for. NLTK stems the words that differ before it asks WordNet, so synonyms
+    whose stem is no word ("automobile" becomes "automobil") are not found, and the score is a
+    little too low. It also refuses a folder of data that other accounts may write to.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
-from sfumato.metrics.deniability import DrawEffort, deniability
-from sfumato.metrics.protection import Protection, Watched, protection
+from sfumato.metrics.deniability import DrawEffort, measure_deniability
+from sfumato.metrics.protection import Protection, Watched, measure_protection
 
 SMALLEST, LARGEST = 1e-6, 1e6
 # First a rough search with few draws and long steps, then a fine one around what it found.
@@ -137,7 +137,7 @@ def find_level(
             some = DrawEffort(eta=effort.eta, draws=draws)
             # A stream made anew gives the same numbers again.
             numbers = replayed.stream(draws)
-            measured = deniability(level(epsilon), watched.sample, some, numbers, done)
+            measured = measure_deniability(level(epsilon), watched.sample, some, numbers, done)
             return float(np.median(measured.keep))
 
         return median
@@ -153,7 +153,7 @@ def find_level(
         fine = median_with(enough.draws)
         epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO))
     there = level(epsilon)
-    found = protection(there, watched, enough, randomness.stream(1), done)
+    found = measure_protection(there, watched, enough, randomness.stream(1), done)
     return Suggestion(keep=keep, epsilon=epsilon, protection=found, vectors=there.space.name)
 
 

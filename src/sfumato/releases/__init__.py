@@ -1,1 +1,34 @@
-"""Releasing text: the Privatizer for texts in memory, the job for files."""
+"""Privatizing texts in memory and in files, with the guarantee beside the output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.releases.explanation import Explanation as Explanation
+    from sfumato.releases.explanation import explain_text as explain_text
+    from sfumato.releases.job import Job as Job
+    from sfumato.releases.job import run_job as run_job
+    from sfumato.releases.privatizer import Privatizer as Privatizer
+    from sfumato.releases.release import Release as Release
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.releases.explanation": "Explanation explain_text",
+            "sfumato.releases.job": "Job run_job",
+            "sfumato.releases.privatizer": "Privatizer",
+            "sfumato.releases.release": "Release",
+        },
+    )
+
+__all__ = [
+    "Explanation",
+    "Job",
+    "Privatizer",
+    "Release",
+    "explain_text",
+    "run_job",
+]

@@ -105,7 +105,7 @@ class Part:
     tally: Tally
 
 
-def run(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Do the job and return what the side file says."""
     privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
     try:

@@ -19,7 +19,7 @@ from sfumato.core.own_code import OwnClass
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import exact
-from sfumato.mechanisms.build import build, build_baseline, is_baseline
+from sfumato.mechanisms.build import build_baseline, build_mechanism, is_baseline
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.levels import Level, Levels
 from sfumato.mechanisms.mechanism import Keyed, Mechanism, PointMechanism, StretchMechanism
@@ -31,7 +31,7 @@ from sfumato.policies.policy import Policy
 from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
-from sfumato.vectors.load import NAME, default_space, load
+from sfumato.vectors.load import NAME, default_space, load_vectors
 from sfumato.vectors.space import SEARCHES, Space
 
 
@@ -296,7 +296,7 @@ class Privatizer:
         raise InvalidArgument("mechanism must be a name or a mechanism")
 
     def _over_words(self, name: str, space: Space, epsilon: float) -> OverVocabulary:
-        points = build(name, space=space, epsilon=epsilon, settings=self.settings)
+        points = build_mechanism(name, space=space, epsilon=epsilon, settings=self.settings)
         return OverVocabulary(points=points, unknown=self.unknown, case=self.case)
 
     def _of_baseline(self) -> Mapping[str, object]:
@@ -327,7 +327,7 @@ class Privatizer:
         if self.vectors is None or self.vectors == NAME:
             space = default_space()
         else:
-            space = load(self.vectors) if isinstance(self.vectors, str) else self.vectors
+            space = load_vectors(self.vectors) if isinstance(self.vectors, str) else self.vectors
         return space if self.search == "exact" else replace(space, search_kind=self.search)
 
 

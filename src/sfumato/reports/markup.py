@@ -1,13 +1,12 @@
 """Markup that cannot be injected into: whatever is not ``Html`` is escaped on its way in.
 
 Documents, names of methods, groups and messages may hold anything, also what looks like markup. It
-is shown as it stands, and never becomes an element or runs.
+is shown as it stands, and never becomes an element or runs. Tables are written here as well: each
+has a header for every column and every row, and a box that scrolls where they are wide.
 
 Care
     Tags and the names of attributes are ours and checked to be plain names; no attribute that runs
     or fetches something (``on…``, ``src``) can be written, and ``href`` leads inside the page only.
-
-Tables: a header for every column and every row, and a place to scroll when they are wide.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sfumato.reports.numbers import number
+from sfumato.charts.numbers import number
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"meta", "br", "hr"})

@@ -1,13 +1,10 @@
-"""The frame of a page: one file that asks nobody for anything.
+"""The frame of a page: one file that asks nobody for anything, to be read in light and in dark.
 
 Style, scripts and data stand in the file. A policy in its head forbids every request, and lets
 only those scripts run whose digests it names: text that slipped through as markup would still be
-dead. The same input gives the same bytes; a page does not say when it was made.
-
-Colors of charts on a dark page: for every color of the house, one that is seen there.
-
-Charts are described for white paper. On a dark page the same description is drawn with each color
-exchanged; hues stay, so that a legend read in one look is right in the other.
+dead. The same input gives the same bytes; a page does not say when it was made. Charts are
+described for white paper; on a dark page the same description is drawn with each color exchanged
+for one that is seen there. Hues stay, so that a legend read in one look is right in the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""What pages are made of: sections, and in them figures, each with its data as a table.
+"""What pages are made of: notices at the top, then sections with text and figures.
 
-What must stand at the top of a page that is not for everyone.
+A figure always comes with its data as a table, which stands open where the libraries that draw are
+not installed. Notices say first what a reader must know before passing a page on: that it holds
+private text, that its figures were measured on private text, that what it describes must not be
+released.
 """
 
 from __future__ import annotations

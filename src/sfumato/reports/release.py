@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.text_target import side_path
+from sfumato.charts.numbers import as_number, epsilon_of, number
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.json import read_json
 from sfumato.files.layout import Layout
@@ -15,7 +16,6 @@ from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.releases.sidefile import SCHEMA
 from sfumato.reports.markup import CellValue, Html, Table, properties
-from sfumato.reports.numbers import as_number, epsilon_of, number
 from sfumato.reports.originals import (
     FoundByType,
     Showing,

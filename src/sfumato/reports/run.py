@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.charts.numbers import as_number, epsilon_of, interval, number
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.markup import CellValue, Table, properties
-from sfumato.reports.numbers import as_number, epsilon_of, interval, number
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
 from sfumato.reports.parts import NOT_FOR_RELEASE, Section, paragraph

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from sfumato.calibration.curves import estimate_of
-from sfumato.reports.numbers import level_of
+from sfumato.charts.numbers import level_of
 from sfumato.results.row import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from sfumato.attacks.attack import Attempt
+from sfumato.charts.chapter import Against
 from sfumato.core.errors import BadInput, SfumatoError
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.reports.numbers import level_of
 from sfumato.results.row import ANCHORS, Row
-from sfumato.studies.cell import RUN
+from sfumato.results.scores import Scores
+from sfumato.studies.cell import ATTACK, MEASURE, RUN
 from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
+from sfumato.studies.measures.measure import Measurement, Taken
 
 
 @dataclass(frozen=True)
@@ -104,11 +108,25 @@ class Studied:
             row.by for cell in self.done if not runs.isdisjoint(cell.inputs) for row in cell.rows
         )
 
-    def attacks(self, name: str) -> Iterator[tuple[CellRecord, Mapping[str, Any]]]:
-        """The finished attacks of that name, each with its scores."""
-        for cell in self.done:
-            if cell.kind == "attack" and cell.name == name and isinstance(cell.scores, Mapping):
-                yield cell, cell.scores
+    def attempts(self, name: str) -> list[Attempt]:
+        """The finished attacks of that name whose scores can be read."""
+        return [
+            Attempt(scores=scores, **_place(cell))
+            for cell in self.done
+            if cell.kind == ATTACK and cell.name == name
+            for scores in _scores(cell)
+        ]
+
+    def taken(self, name: str) -> list[Taken]:
+        """The finished measures of that name."""
+        return [
+            Taken(
+                measurement=Measurement(measure=name, rows=cell.rows, details=cell.details),
+                **_place(cell),
+            )
+            for cell in self.done
+            if cell.kind == MEASURE and cell.name == name
+        ]
 
     def guarantees(self, method: str) -> dict[tuple[str | None, float | None], Guarantee]:
         """What is proven about a method, for each parameter and level."""
@@ -129,12 +147,21 @@ def _guarantee(cell: CellRecord) -> Guarantee:
 
 
 def describe_method(cell: CellRecord) -> str:
-    """A cell's method with its level: what a legend or the first column of a table says.
+    """A cell's method with its level, as legends and tables name it.
 
     >>> cell = CellRecord(key="a", kind="run", method="DP-SGD", parameter="epsilon", level=2.0)
     >>> describe_method(cell)
     'DP-SGD, ε = 2'
     """
-    level = level_of(cell.parameter, cell.level)
+    return Against(**_place(cell)).said
+
+
+def _place(cell: CellRecord) -> dict[str, Any]:
     on = f"{cell.method} on {cell.corpus}" if cell.corpus and cell.method else cell.method
-    return f"{on}, {level}" if level else on
+    return {"method": on} | {name: getattr(cell, name) for name in ("parameter", "level", "seed")}
+
+
+def _scores(cell: CellRecord) -> Iterator[Scores]:
+    """The scores, if they are of this version."""
+    with suppress(SfumatoError):
+        yield Scores.from_dict(cell.scores or {})

@@ -6,19 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.charts.numbers import count_things
 from sfumato.core.errors import InvalidArgument
-from sfumato.reports.numbers import count_things
 from sfumato.reports.originals import Showing
 from sfumato.reports.page import Page
 from sfumato.reports.parts import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT, Section
-from sfumato.reports.sections.attackers import attackers
+from sfumato.reports.sections.attacks import attackers, chapters
 from sfumato.reports.sections.claims import claims
 from sfumato.reports.sections.groups import groups
-from sfumato.reports.sections.hiding import hiding
 from sfumato.reports.sections.limits import study_limits
-from sfumato.reports.sections.recognition import recognition
 from sfumato.reports.sections.record import all_figures, cost, missing, missing_notice, provenance
-from sfumato.reports.sections.secrets import secrets
 from sfumato.reports.sections.summary import summary
 from sfumato.reports.sections.texts import texts
 from sfumato.reports.sections.tradeoff import tradeoff
@@ -26,13 +23,8 @@ from sfumato.reports.studied import Studied
 from sfumato.reports.study_samples import study_samples
 from sfumato.studies.folder import CellRecord, StudyFolder
 
-_SECTIONS: tuple[Callable[[Studied], Section | None], ...] = (
-    summary,
-    missing,
-    tradeoff,
-    recognition,
-    secrets,
-    hiding,
+_FIRST: tuple[Callable[[Studied], Section | None], ...] = (summary, missing, tradeoff)
+_THEN: tuple[Callable[[Studied], Section | None], ...] = (
     claims,
     groups,
     cost,
@@ -85,17 +77,24 @@ def _called(cell: CellRecord) -> str:
 def _of_each_corpus(study: Studied) -> list[Section | None]:
     """What was measured on one corpus says nothing about another: each has its own sections."""
     if not study.corpora:
-        return [section(study) for section in _SECTIONS]
+        return _measured(study)
     found = [missing(study)]
     for number, name in enumerate(study.corpora, start=1):
-        own = study.of_corpus(name)
-        parts = [section(own) for section in _SECTIONS if section is not missing]
+        parts = _measured(study.of_corpus(name), without=missing)
         found += [
             replace(part, name=f"{part.name}-{number}", title=f"{name}: {part.title}")
             for part in parts
             if part is not None
         ]
     return found
+
+
+def _measured(
+    study: Studied, without: Callable[[Studied], Section | None] | None = None
+) -> list[Section | None]:
+    """The sections about figures: those of every study, and what its components have to show."""
+    first = [section(study) for section in _FIRST if section is not without]
+    return [*first, *chapters(study), *(section(study) for section in _THEN)]
 
 
 def _lead(study: Studied) -> str:

@@ -33,6 +33,7 @@ class Row:
     ``corpus`` names the corpus where a study has several. ``guarantee`` is the sentence about what
     was measured; ``cell`` names the computation.
 
+    >>> import math
     >>> row = Row(cell="a1", method="SMDP", parameter="epsilon", level=math.inf, seed=1,
     ...           role="leakage", by="exposure", metric="exposure", better="lower", value=2.5)
     >>> Row.from_dict(row.as_dict()) == row, row.as_dict()["level"]

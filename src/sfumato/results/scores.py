@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import nan
 from time import perf_counter
 from typing import Any
 
 from sfumato.core.display import as_html, as_lines, interval
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.results.measured import Measured
 
@@ -107,6 +108,28 @@ class Scores:
             "seconds": self.seconds,
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scores:
+        """Read back what ``as_dict`` wrote."""
+        try:
+            control, every = values["control"], [*values["figures"], *values["control"]["figures"]]
+            chances = {str(one["metric"]): _float(one["chance"]) for one in every}
+            return cls(
+                attack=str(values["attack"]),
+                knowledge=str(values["knowledge"]),
+                figures=tuple(_figure(one) for one in values["figures"]),
+                chance={name: one for name, one in chances.items() if one is not None},
+                control=Control(
+                    what=str(control["what"]),
+                    figures=tuple(_figure(one) for one in control["figures"]),
+                ),
+                notes=tuple(str(one) for one in values["notes"]),
+                details=dict(values["details"]),
+                seconds=_float(values["seconds"]) or 0.0,
+            )
+        except (KeyError, TypeError, ValueError):
+            raise BadInput("the scores of an attack are damaged, or of another version") from None
+
 
 @dataclass(frozen=True)
 class ScoresOfAll:
@@ -156,3 +179,17 @@ def _row(one: Measured, chance: float | None) -> dict[str, Any]:
         "n": one.n,
         "chance": chance,
     }
+
+
+def _figure(written: Mapping[str, Any]) -> Measured:
+    value, low, high = (_float(written[key]) for key in ("value", "low", "high"))
+    return Measured(
+        str(written["metric"]), nan if value is None else value, low, high, int(written["n"])
+    )
+
+
+def _float(written: object) -> float | None:
+    """A number as JSON has it, in which the infinite ones are words."""
+    if written is None or isinstance(written, bool) or not isinstance(written, int | float | str):
+        return None
+    return float(written)

@@ -20,6 +20,7 @@ Why they hold
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +121,32 @@ def bootstrap_mean(metric: str, values: NDArray[np.float64], randomness: Randomn
     drawn = randomness.integers(len(values), RESAMPLES * len(values)).reshape(RESAMPLES, -1)
     ends = np.quantile(values[drawn].mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Measured(metric, float(values.mean()), float(ends[0]), float(ends[1]), len(values))
+
+
+def bootstrap_sums(
+    metric: str,
+    sums: NDArray[np.float64],
+    figure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    randomness: Randomness,
+) -> Measured:
+    """A figure of sums over documents, with a 95 % interval by resampling documents.
+
+    ``sums`` has a row for each document, ``figure`` makes a number of each row of totals. A single
+    document says nothing about others, and there is no interval.
+
+    >>> share = lambda totals: totals[:, 0] / totals[:, 1]
+    >>> bootstrap_sums("share", np.array([[1.0, 4.0]]), share, Randomness.reproducible(1)).value
+    0.25
+    """
+    if not len(sums):
+        raise BadInput(f"there is nothing to measure {metric!r} on")
+    value = float(figure(sums.sum(axis=0)[None])[0])
+    if len(sums) == 1:
+        return Measured(metric, value, None, None, 1)
+    drawn = randomness.integers(len(sums), RESAMPLES * len(sums)).reshape(RESAMPLES, -1)
+    found = figure(sums[drawn].sum(axis=1))
+    low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Measured(metric, value, float(low), float(high), len(sums))
 
 
 def binomial_below(trials: int, chance: float, alpha: float) -> int:

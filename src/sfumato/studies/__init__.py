@@ -1,1 +1,43 @@
-"""Studies: a grid of methods, attacks and measures in one file, computed once and resumed."""
+"""Studies: a grid of methods, attacks and measures from one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.studies.doors import Doors as Doors
+    from sfumato.studies.folder import CellRecord as CellRecord
+    from sfumato.studies.folder import StudyFolder as StudyFolder
+    from sfumato.studies.measures.measure import Measure as Measure
+    from sfumato.studies.measures.measure import MeasureReading as MeasureReading
+    from sfumato.studies.measures.measure import Specimen as Specimen
+    from sfumato.studies.spec import StudySpec as StudySpec
+    from sfumato.studies.spec import parse_spec as parse_spec
+    from sfumato.studies.spec import read_spec as read_spec
+    from sfumato.studies.study import Study as Study
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.studies.doors": "Doors",
+            "sfumato.studies.folder": "CellRecord StudyFolder",
+            "sfumato.studies.measures.measure": "Measure MeasureReading Specimen",
+            "sfumato.studies.spec": "StudySpec parse_spec read_spec",
+            "sfumato.studies.study": "Study",
+        },
+    )
+
+__all__ = [
+    "CellRecord",
+    "Doors",
+    "Measure",
+    "MeasureReading",
+    "Specimen",
+    "Study",
+    "StudyFolder",
+    "StudySpec",
+    "parse_spec",
+    "read_spec",
+]

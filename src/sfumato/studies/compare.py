@@ -115,7 +115,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def compare(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
+def compare_studies(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
     """All figures of either study, in the order in which they come."""
     values = [_values(rows) for rows in (first, second)]
     figures = dict.fromkeys([*values[0], *values[1]])

@@ -19,7 +19,7 @@ from sfumato.core.settings import configure
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell, code_identity, corpus_settings, find_named_files
-from sfumato.studies.measures import check_measure
+from sfumato.studies.measures.measure import MODEL, TEXT
 from sfumato.studies.resolve import (
     LINKED,
     MOST_POINTS,
@@ -27,14 +27,14 @@ from sfumato.studies.resolve import (
     GridPoint,
     anchor_settings,
     meaning_of,
-    measured_by,
     model_settings,
     points_of,
+    resolve_measure,
     resolve_policy,
     text_settings,
     training_settings,
 )
-from sfumato.studies.spec import OF_TEXT, StudySpec
+from sfumato.studies.spec import StudySpec
 from sfumato.training.methods.plain import Plain
 from sfumato.training.settings import Training
 
@@ -51,7 +51,7 @@ class Grid:
         return list({cell.key: cell for cell in self.cells}.values())
 
 
-def grid(study: StudySpec) -> Grid:
+def list_cells(study: StudySpec) -> Grid:
     """The grid of a study; what is wrong with a setting is said here."""
     points = points_of(study)
     _refuse_too_many(study, [point for some in points.values() for point in some])
@@ -76,8 +76,10 @@ class _Builder:
             name: (configure(study.component("attacks", name), settings), dict(settings))
             for name, settings in study.attacks.items()
         }
-        for name, settings in study.measures.items():
-            measured_by(study, check_measure(name, settings))
+        self.measures = {
+            name: (resolve_measure(study, name, settings), dict(settings))
+            for name, settings in study.measures.items()
+        }
         for name in study.policies:
             resolve_policy(study, {"policy": name})
         # Methods are looked at before the anchors, which are made of them.
@@ -130,14 +132,17 @@ class _Builder:
             method=target.method, parameter=target.parameter, level=target.level, settings={}
         )
         groups = {"groups": self.study.groups} if self.study.groups else {}
-        for name, given in self.study.measures.items():
-            if (name in OF_TEXT) == (what == "text"):
+        for name, (measure, given) in self.measures.items():
+            if (measure.of == MODEL) == (what == MODEL):
                 yield self._cell(
                     cells.MEASURE,
                     point,
                     target.seed,
                     name=name,
-                    settings={"settings": dict(given)} | groups | meaning_of(self.study, given),
+                    settings={"settings": given}
+                    | groups
+                    | self._files(type(measure), given)
+                    | meaning_of(self.study, given),
                     inputs=(self.corpus, target),
                 )
         for name, (attack, given) in self.attacks.items():
@@ -154,17 +159,19 @@ class _Builder:
                     inputs=(self.corpus, target),
                 )
 
-    def _files(self, attack: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        found = find_named_files(self.study, attack, given)
+    def _files(self, component: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        found = find_named_files(self.study, component, given)
         return {"files": found} if found else {}
 
     def _anchors(self, seed: int) -> Iterator[Cell]:
         """A text without noise and one that is nothing but noise; a model on the originals and one
         that was never trained.
         """
-        looked_at = any(attack.target == "text" for attack, _ in self.attacks.values())
+        looked_at = any(attack.target == TEXT for attack, _ in self.attacks.values()) or any(
+            measure.of == TEXT for measure, _ in self.measures.values()
+        )
         own = anchor_settings(point for point, is_text in self.points if is_text)
-        if own is not None and (looked_at or "text" in self.study.measures):
+        if own is not None and looked_at:
             for name, chosen in TEXT_ANCHORS.items():
                 point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = text_settings(self.study, own | chosen, name)

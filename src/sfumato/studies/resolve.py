@@ -16,7 +16,7 @@ What methods are told
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -25,7 +25,15 @@ from typing import Any
 from sfumato.catalog import entries
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.settings import RUNS, check_table, read, read_table, settings_of
+from sfumato.core.settings import (
+    NAMES_POLICY,
+    RUNS,
+    check_table,
+    purposes,
+    read,
+    read_table,
+    settings_of,
+)
 from sfumato.mechanisms.build import is_baseline
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
@@ -35,6 +43,7 @@ from sfumato.releases.privatizer import Privatizer, name_of
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.cell import code_identity, file_identity, place_files
 from sfumato.studies.doors import CodeNotAllowed
+from sfumato.studies.measures.measure import Measure, configure_measure
 from sfumato.studies.spec import MethodSettings, StudySpec, check_seeds
 from sfumato.training.records import LONG
 from sfumato.training.settings import GENERAL, Training
@@ -165,13 +174,24 @@ def locate_files(study: StudySpec, resolved: Mapping[str, Any]) -> dict[str, Any
     return {"find": found, "except": without, "settings": settings}
 
 
-def measured_by(study: StudySpec, settings: Any) -> Policy | None:
-    """The policy that a measure tells private tokens from others by, if it has one."""
-    given = getattr(settings, "policy", ())
-    if not given:
-        return None
-    named = {"policy": given if isinstance(given, str) else list(given)}
-    return policy_of(study, resolve_policy(study, named))
+def resolve_measure(study: StudySpec, name: str, given: Mapping[str, object]) -> Measure:
+    """A measure with the study's settings: files where they are, policies as the study has them."""
+    component = study.component("measures", name)
+    named = {key for key, use in purposes(component).items() if use == NAMES_POLICY}
+    others = {key: value for key, value in given.items() if key not in named}
+    placed = dict(given) | place_files(study, component, others)
+    made = configure_measure(study.component_name(name), placed)
+    policies = {
+        key: policy_of(study, resolve_policy(study, {"policy": _listed(getattr(made, key))}))
+        for key in named & set(given)
+        if getattr(made, key)
+    }
+    resolved: Measure = replace(made, **policies)  # type: ignore[type-var]  # it is a dataclass
+    return resolved
+
+
+def _listed(given: str | tuple[str, ...]) -> str | list[str]:
+    return given if isinstance(given, str) else list(given)
 
 
 def meaning_of(study: StudySpec, settings: Mapping[str, Any]) -> dict[str, Any]:

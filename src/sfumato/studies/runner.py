@@ -30,7 +30,7 @@ from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
 from sfumato.studies.doors import CodeNotAllowed, Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
-from sfumato.studies.grid import Grid, grid
+from sfumato.studies.grid import Grid, list_cells
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.resolve import points
 from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
@@ -152,7 +152,7 @@ def run_study(
 
 def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
     """The folder of a study, described; everything that can be wrong in the file is said here."""
-    wanted: Grid = grid(study)
+    wanted: Grid = list_cells(study)
     folder = StudyFolder(output)
     refuse_links(folder)
     if folder.description.exists() and not resume:
@@ -258,6 +258,6 @@ def passages(study: StudySpec, output: Path) -> list[Passage]:
     """Everything that a study with listing doors asks for, what it reads first."""
     # Code that is not allowed ends the list: what it would ask for is known once it may run.
     with suppress(CodeNotAllowed):
-        grid(study)
+        list_cells(study)
     study.doors.pass_through(output.resolve().parent, output, WRITES)
     return sorted(study.doors.asked.values(), key=lambda one: (one.purpose, one.path))

@@ -37,9 +37,6 @@ GENERATED_GROUPS = "label"
 # Figures are written as columns of fixed types, and numbers of 64 bits end here.
 LARGEST_SEED = 2**63 - 1
 DEEPEST = 32
-MEASURES = ("deniability", "perplexity", "text")
-# What a measure is taken on: a privatized text, or a model.
-OF_TEXT = ("deniability", "text")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -193,16 +190,16 @@ class StudySpec:
         for name in self.attacks:
             find("attacks", name)
         for name in self.measures:
-            _known("measure", name, MEASURES)
-        if "perplexity" in self.measures and (self.test is None or self.model is None):
-            raise InvalidArgument("the measure perplexity needs [test] and [model]")
+            of_model = find("measures", name).load().of == "model"
+            if of_model and (self.test is None or self.model is None):
+                raise InvalidArgument(f"the measure {name} needs [test] and [model]")
         if self.coins is not None and self.model is None:
             raise InvalidArgument("[coins] are for auditing a model; [model] is missing")
         planted = self.canaries is not None and self.canaries.manifest is None
         if (planted or self.coins is not None) and not self.corpus.copied:
             raise InvalidArgument(
                 "planting makes a copy of the corpus, and this one is private; plant with "
-                "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, give that file as the "
+                "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, give that file as the "
                 "corpus and canaries.manifest, or declare public = true"
             )
 
@@ -408,11 +405,6 @@ def _method(given: object, number: int) -> MethodSettings:
     return MethodSettings(
         name=given["name"], settings={key: given[key] for key in given if key != "name"}
     )
-
-
-def _known(kind: str, name: str, names: Any) -> None:
-    if name not in names:
-        raise UnknownName(kind, name, names)
 
 
 def _value(match: re.Match[str]) -> str:

@@ -27,10 +27,10 @@ from sfumato.core.checks import extra
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.progress import Advance, progress
 from sfumato.results.row import Row
-from sfumato.studies.compare import StudyComparison, compare
+from sfumato.studies.compare import StudyComparison, compare_studies
 from sfumato.studies.doors import Doors, Passage
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import StudyOutcome, WatchWork, passages, run_study
 from sfumato.studies.spec import StudySpec, parse_spec, read_spec, write_template
 from sfumato.studies.watch import Board, StudyStatus, look_at
@@ -138,7 +138,7 @@ class Study:
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
         command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
-        with progress("cells", len(grid(spec).distinct), unit_is_bytes=False) as advance:
+        with progress("cells", len(list_cells(spec).distinct), unit_is_bytes=False) as advance:
             found = run_study(
                 spec,
                 output,
@@ -169,7 +169,7 @@ class Study:
         return StudyComparison(
             first=self.folder.name,
             second=second.folder.name,
-            differences=tuple(compare(self.rows(), second.rows())),
+            differences=tuple(compare_studies(self.rows(), second.rows())),
         )
 
     @property

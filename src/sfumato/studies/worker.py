@@ -97,6 +97,7 @@ _MODULES = {
     cells.RUN: "run",
     cells.ATTACK: "attack",
     cells.AUDIT: "audit",
+    cells.MEASURE: "measure",
 }
 
 Told = Callable[[Cell, str, float], None]
@@ -190,8 +191,7 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
 
 def compute(context: Context) -> CellResult:
     """What the cell is about."""
-    cell = context.cell
-    module = cell.name if cell.kind == cells.MEASURE else _MODULES[cell.kind]
+    module = _MODULES[context.cell.kind]
     found: CellResult = import_module(f"sfumato.studies.kinds.{module}").compute(context)
     return found
 

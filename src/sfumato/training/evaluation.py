@@ -108,11 +108,11 @@ def evaluate_model(
     return Evaluation(rows)
 
 
-Measure = Callable[[Sequence[Predicted], Randomness], Measured]
+MeasureOf = Callable[[Sequence[Predicted], Randomness], Measured]
 
 
 def _measure(
-    tokens: str, scores: Sequence[Predicted], *metrics: Measure
+    tokens: str, scores: Sequence[Predicted], *metrics: MeasureOf
 ) -> tuple[EvaluationRow, ...]:
     if not any(len(one.losses) for one in scores):
         return tuple(EvaluationRow(tokens, one.__name__) for one in metrics)

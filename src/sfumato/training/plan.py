@@ -49,14 +49,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
 from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.sampling import Poisson, Sampling, sampling
-from sfumato.training.stages import (
-    Schedule,
-    Stage,
-    countable,
-    each_step,
-    first_steps,
-    scale_stages,
-)
+from sfumato.training.stages import Schedule, Stage, countable, each_step, first_steps, scale_stages
 
 if TYPE_CHECKING:
     import numpy as np

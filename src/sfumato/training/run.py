@@ -1,7 +1,7 @@
 """A whole training run from what a user asked for: corpus, model, plan, folder.
 
-``train`` makes records and a plan, trains, and leaves a run folder behind; with the same request it
-goes on where a killed run stopped.
+``train_model`` makes records and a plan, trains, and leaves a run folder behind; with the same
+request it goes on where a killed run stopped.
 
 Care
     What the folder says of the run is public: settings, versions, the plan with the number of
@@ -46,7 +46,7 @@ from sfumato.training.methods.base import (
     private_places,
 )
 from sfumato.training.methods.private import Private
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import TrainingPlan
 from sfumato.training.records import LONG
 from sfumato.training.settings import Course, Privacy
@@ -65,7 +65,7 @@ class Request:
     model: str
     privacy: Privacy
     method: TrainingMethod = field(default_factory=Private)
-    protection: Protection | None = None
+    protection: PolicyPromise | None = None
     course: Course = field(default_factory=Course)
     kind: str = "causal"
     classes: tuple[str, ...] = ()
@@ -253,7 +253,7 @@ class Run:
         top: int | None = None,
         samples: int = 1,
         seed: int | None = None,
-    ) -> Texts:
+    ) -> TrainingTexts:
         """Texts that go on from a prompt; of one text ``str`` is the text itself.
 
         At most so many ``tokens`` each, drawn among the ``top`` likeliest if that is given.
@@ -262,7 +262,7 @@ class Run:
 
         sampling = TokenSampling(tokens=tokens, temperature=temperature, top=top)
         source = Randomness.secure() if seed is None else Randomness.reproducible(seed)
-        return Texts(
+        return TrainingTexts(
             prompt,
             tuple(
                 continue_text(self.model, prompt, sampling, source.stream(place + 1))
@@ -285,7 +285,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Texts(Sequence[str]):
+class TrainingTexts(Sequence[str]):
     """What a model said, the prompt included."""
 
     prompt: str
@@ -308,7 +308,7 @@ class Texts(Sequence[str]):
         return as_html(f"After {self.prompt!r}", ["text"], [[text] for text in self.texts])
 
 
-def train(
+def train_model(
     request: Request,
     documents: Sequence[Document],
     folder: RunFolder,

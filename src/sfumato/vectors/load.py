@@ -35,7 +35,7 @@ from sfumato.vectors.space import Space
 FORMATS = (".npy", ".txt", ".vec", ".bin")
 
 
-def load(path: str | Path, limit: int | None = None) -> Space:
+def load_vectors(path: str | Path, limit: int | None = None) -> Space:
     """Read a space from a file, at most its first ``limit`` words."""
     path = Path(path)
     plain = without_compression(path)
@@ -67,7 +67,7 @@ def vocabulary_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".npy") + ".vocab.txt")
 
 
-def save(space: Space, path: Path) -> None:
+def save_vectors(space: Space, path: Path) -> None:
     """Write a space as ``.npy`` and ``.vocab.txt``, which load without being parsed."""
     if path.suffix != ".npy":
         raise UnknownName("format of vectors to write", path.suffix or path.name, [".npy"])
@@ -174,7 +174,7 @@ NAME = "glove-6b-50d"
 @cache
 def default_space() -> Space:
     """The embedded space, loaded once per process."""
-    return load(Path(__file__).parent / "data" / f"{NAME}.npy")
+    return load_vectors(Path(__file__).parent / "data" / f"{NAME}.npy")
 
 
 def public_words(count: int) -> list[str]:

@@ -202,10 +202,10 @@ def _cache(target: Path, chosen: Path | None) -> Path | None:
 
 
 def _score(chosen: Attack[Any, Any], given: Inputs, randomness: Randomness) -> Scores:
-    from sfumato.attacks.attack import run
+    from sfumato.attacks.attack import run_attack
 
     with _bar(chosen.name) as done:
-        return run(chosen, given, randomness, done)
+        return run_attack(chosen, given, randomness, done)
 
 
 @contextmanager

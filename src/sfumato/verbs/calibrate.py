@@ -32,7 +32,7 @@ def calibrate(
     """
     from sfumato.calibration.equal_leakage import calibrate_methods
     from sfumato.calibration.permission import basis
-    from sfumato.calibration.select import select
+    from sfumato.calibration.select import select_rows
     from sfumato.studies.folder import StudyFolder
 
     place = path_of(study)
@@ -44,6 +44,8 @@ def calibrate(
     folder = StudyFolder(place)
     # What must not be chosen by is refused before any figure of it is read.
     allowed = basis(public=folder.study().get("public") is True, proxy=public_proxy)
-    selected = select(folder.rows(), attack=attack, metric=metric, utility=utility, corpus=corpus)
+    selected = select_rows(
+        folder.rows(), attack=attack, metric=metric, utility=utility, corpus=corpus
+    )
     targets = [target] if isinstance(target, (int, float)) else list(target)
     return calibrate_methods(selected, targets, basis=allowed, randomness=draws_from(seed))

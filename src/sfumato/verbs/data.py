@@ -25,14 +25,14 @@ def make_dialogues(
     output: str | Path, *, count: int = 1000, seed: int | None = None, overwrite: bool = False
 ) -> int:
     """Customer-service dialogues with gold spans, as JSON lines; everybody in them is invented."""
-    from sfumato.corpora.customersim import generate
+    from sfumato.corpora.customersim import generate_customersim
     from sfumato.files.formats import of_path
     from sfumato.files.output import write_corpus
 
     kind = of_path(Path(output))
     if kind is not None and kind.name != "jsonl":
         raise InvalidArgument(f"dialogues are written as JSON lines, not as {kind.name}")
-    dialogues = generate(count, draws_from(seed))
+    dialogues = generate_customersim(count, draws_from(seed))
     with write_corpus(Path(output), overwrite=overwrite) as stream:
         for dialogue in dialogues:
             line = json.dumps(dialogue.as_record(), ensure_ascii=False)
@@ -59,7 +59,7 @@ def plant_canaries(
     ``OUTPUT.canaries.json`` says which, how often and where; attacks read it.
     """
     from sfumato.corpora.canaries import Canary, draw_secret
-    from sfumato.corpora.planting import plant
+    from sfumato.corpora.planting import plant_in_file
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
 
@@ -68,7 +68,7 @@ def plant_canaries(
     counts = [repetitions] if isinstance(repetitions, int) else list(repetitions)
     wanted = max(len(given), len(counts))
     secrets = given or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
-    return plant(
+    return plant_in_file(
         Source.of(source, Layout(field=field, encoding=encoding), file_format=file_format),
         Path(output),
         [Canary(template, one) for one in secrets],
@@ -164,9 +164,9 @@ def convert_vectors(
 ) -> Space:
     """Word vectors as .npy and .vocab.txt, which load at once, memory-mapped."""
     from sfumato.core.files import refuse_existing
-    from sfumato.vectors.load import load, save
+    from sfumato.vectors.load import load_vectors, save_vectors
 
     refuse_existing(Path(output), overwrite=overwrite)
-    space = load(Path(source), limit)
-    save(space, Path(output))
+    space = load_vectors(Path(source), limit)
+    save_vectors(space, Path(output))
     return space

@@ -50,10 +50,10 @@ def deniability(
     """
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
-    from sfumato.mechanisms.build import build
+    from sfumato.mechanisms.build import build_mechanism
     from sfumato.metrics.deniability import DrawEffort
     from sfumato.metrics.levels import ProtectionByLevel
-    from sfumato.metrics.protection import LISTED, Watched, protection
+    from sfumato.metrics.protection import LISTED, Watched, measure_protection
 
     own, of_policies = split_settings(settings)
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
@@ -65,13 +65,15 @@ def deniability(
     levels = levels_of(epsilon)
     space = open_space(vectors)
     # Whatever is wrong with a level or a setting is said before anything takes long.
-    built = [build(mechanism, space=space, epsilon=level, settings=own) for level in levels]
+    built = [
+        build_mechanism(mechanism, space=space, epsilon=level, settings=own) for level in levels
+    ]
     population = given.population(space)
     randomness = draws_from(seed)
     watched = Watched.of(population, words, randomness.stream(0))
     with counting("measuring", len(built) * (len(watched) + LISTED)) as done:
         found = [
-            protection(one, watched, effort, randomness.stream(1 + place), done)
+            measure_protection(one, watched, effort, randomness.stream(1 + place), done)
             for place, one in enumerate(built)
         ]
     return ProtectionByLevel(

@@ -8,7 +8,7 @@ from sfumato.core.checks import extra
 from sfumato.verbs.inputs import Placed, path_of
 
 if TYPE_CHECKING:
-    from sfumato.training.run import Texts
+    from sfumato.training.run import TrainingTexts
 
 
 def generate(
@@ -20,7 +20,7 @@ def generate(
     top: int | None = None,
     samples: int = 1,
     seed: int | None = None,
-) -> Texts:
+) -> TrainingTexts:
     """Let a finished run's model go on with a text.
 
     At most so many ``tokens`` are said, drawn among the ``top`` likeliest if that is given;

@@ -59,12 +59,12 @@ def draws_from(seed: int | None) -> Randomness:
 
 def open_space(vectors: str | Path | Space | None) -> Space:
     """The public space that was named; the embedded one where none was."""
-    from sfumato.vectors.load import NAME, default_space, load
+    from sfumato.vectors.load import NAME, default_space, load_vectors
     from sfumato.vectors.space import Space
 
     if isinstance(vectors, Space):
         return vectors
-    return default_space() if vectors in (None, NAME) else load(str(vectors))
+    return default_space() if vectors in (None, NAME) else load_vectors(str(vectors))
 
 
 def several(given: Policies | None) -> list[str | Policy]:

@@ -11,7 +11,7 @@ from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
 from sfumato.policies.policy import Policy
-from sfumato.releases.job import Job, run
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
 from sfumato.vectors.space import Space
@@ -85,7 +85,7 @@ def privatize(
         overwrite=overwrite,
     )
     _check_formats(job.source.format.name, target, file_format)
-    return Release.of(job, run(job, privatizer))
+    return Release.of(job, run_job(job, privatizer))
 
 
 def _check_formats(name: str, output: Path, given: str | None) -> None:

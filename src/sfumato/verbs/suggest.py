@@ -35,7 +35,7 @@ def suggest(
     It looks at public words only, so it costs no privacy. The median is not the whole answer: the
     words that stay far more often at that level are in ``protection.exposed``.
     """
-    from sfumato.mechanisms.build import build
+    from sfumato.mechanisms.build import build_mechanism
     from sfumato.metrics.deniability import DrawEffort
     from sfumato.metrics.population import frequent_words
     from sfumato.metrics.protection import Watched
@@ -46,7 +46,7 @@ def suggest(
     space = open_space(vectors)
 
     def level(epsilon: float) -> PointMechanism:
-        return build(mechanism, space=space, epsilon=epsilon, settings=own)
+        return build_mechanism(mechanism, space=space, epsilon=epsilon, settings=own)
 
     randomness = draws_from(seed)
     watched = Watched.of(frequent_words(space), words, randomness.stream(0))

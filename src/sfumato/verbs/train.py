@@ -80,9 +80,9 @@ def train(
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.training.folder import RunFolder
-    from sfumato.training.methods.promise import Protection
+    from sfumato.training.methods.promise import PolicyPromise
     from sfumato.training.run import Request, named_policy
-    from sfumato.training.run import train as run_training
+    from sfumato.training.run import train_model as run_training
     from sfumato.training.settings import Training
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
@@ -117,7 +117,7 @@ def train(
     )
     privacy, course = chosen.privacy(), chosen.course()
     found = named_policy(policy, exclude, of_policies)
-    protection = Protection.of(found, key=policy_key, gold=gold)
+    protection = PolicyPromise.of(found, key=policy_key, gold=gold)
     into = RunFolder(Path(folder))
     into.refuse(resume=resume)
     layout = Layout(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.attacks.attack import Inputs, run
+from sfumato.attacks.attack import Inputs, run_attack
 from sfumato.attacks.authorship import Authorship
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
@@ -117,12 +117,12 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         )
     )
     with pytest.raises(MissingInput, match="`author_field=NAME`"):
-        run(ATTACK, Inputs(target=path), SEED(1))
+        run_attack(ATTACK, Inputs(target=path), SEED(1))
     with pytest.raises(MissingInput, match="not a file of documents"):
-        run(ATTACK, Inputs(target=tmp_path), SEED(1))
+        run_attack(ATTACK, Inputs(target=tmp_path), SEED(1))
     inputs = Inputs(target=path, layout=Layout(author_field="who"))
     done: list[tuple[int, int]] = []
-    scores = run(ATTACK, inputs, SEED(1), lambda *now: done.append(now))
+    scores = run_attack(ATTACK, inputs, SEED(1), lambda *now: done.append(now))
     assert scores.figure("adaptive").value > 0.9
     assert done == [(1, 2), (2, 2)]
     assert "gonna" not in json.dumps(scores.as_dict())

@@ -133,7 +133,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     for given in (None, tmp_path / "c.jsonl.canaries.json"):
         said = ClassifierExtraction().missing(Inputs(target=tmp_path, canaries=given))
         assert said is not None
-        assert "sfumato.corpora.classifier_canaries.plant(" in said
+        assert "sfumato.plant_classifier_canaries(" in said
 
 
 def test_planting_writes_originals_and_supporting_ones(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, Sfumato
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.mechanisms.exponential import Exponential
-from sfumato.releases.job import Job, run
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.text.document import Document
-from sfumato.vectors.load import save
+from sfumato.vectors.load import save_vectors
 from sfumato.vectors.space import Space
 
 TEXT = "The cat in Paris had 12 dogs.\nMail zoe@example.org, quark!\n\nROME 7 Atlantis\n"
@@ -25,7 +25,7 @@ TEXT = "The cat in Paris had 12 dogs.\nMail zoe@example.org, quark!\n\nROME 7 At
 
 @pytest.fixture
 def folder(tmp_path: Path, small_space: Space) -> Path:
-    save(small_space, tmp_path / "small.npy")
+    save_vectors(small_space, tmp_path / "small.npy")
     (tmp_path / "in.txt").write_text(TEXT)
     return tmp_path
 
@@ -43,7 +43,7 @@ def released(folder: Path, **settings: Any) -> Path:
         del given["policy"], given["epsilon"]
     target = folder / "out.txt"
     job = Job(source=Source.of(folder / "in.txt", Layout()), target=target, overwrite=True)
-    run(job, Privatizer(**given))
+    run_job(job, Privatizer(**given))
     return target
 
 
@@ -110,7 +110,7 @@ def test_vectors_must_be_the_same(folder: Path, random_space: Space) -> None:
     path = released(folder)
     with pytest.raises(MissingInput, match="'vectors': FILE"):
         open_text(path, documents(path), Known())
-    save(random_space, folder / "other.npy")
+    save_vectors(random_space, folder / "other.npy")
     with pytest.raises(BadInput, match="'small', not over 'other'"):
         open_text(path, documents(path), Known(vectors=str(folder / "other.npy")))
 

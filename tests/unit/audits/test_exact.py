@@ -13,7 +13,7 @@ from pairs import all_points, all_rows, worst_excess
 from sfumato.audits.exact import check_rows
 from sfumato.audits.verdict import Finding
 from sfumato.core.errors import InvalidArgument
-from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, word_mechanisms
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
@@ -32,7 +32,7 @@ def checked(mechanism: RowMechanism, points: NDArray[np.intp] | None = None) -> 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 10.0, 1e3, 1e6])
 def test_no_true_claim_is_refuted_at_any_level(random_space: Space, epsilon: float) -> None:
     for name in word_mechanisms():
-        mechanism = build(name, space=random_space, epsilon=epsilon)
+        mechanism = build_mechanism(name, space=random_space, epsilon=epsilon)
         if isinstance(mechanism, RowMechanism):
             finding = checked(mechanism)
             assert not finding.refuted, (name, finding.witness, finding.defect)

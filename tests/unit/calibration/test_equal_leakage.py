@@ -14,7 +14,7 @@ from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.inverse import ABOVE_EVERYWHERE, BELOW_EVERYWHERE, UNFIT_CURVE
 from sfumato.calibration.permission import basis
 from sfumato.calibration.results import NOT_A_GUARANTEE, Calibration
-from sfumato.calibration.select import select
+from sfumato.calibration.select import select_rows
 from sfumato.core.errors import BadInput, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.results.row import Row
@@ -35,7 +35,7 @@ def made(
 
 def found(rows: list[Row], *targets: float, **names: str) -> Calibration:
     return calibrate_methods(
-        select(rows, **names),
+        select_rows(rows, **names),
         targets,
         basis=basis(public=True),
         randomness=Randomness.reproducible(1),
@@ -146,27 +146,27 @@ def test_it_can_be_written_as_json_and_says_what_it_is_not() -> None:
 def test_names_are_looked_up_and_defaults_are_the_first() -> None:
     rows = made()
     other = [replace(one, by="membership", metric="auc") for one in rows if one.role == "leakage"]
-    chosen = select([*rows, *other])
+    chosen = select_rows([*rows, *other])
     assert (chosen.leakage.by, chosen.utility and chosen.utility.metric) == (
         "exposure",
         "perplexity",
     )
-    assert select([*rows, *other], attack="membership").leakage.metric == "auc"
+    assert select_rows([*rows, *other], attack="membership").leakage.metric == "auc"
     with pytest.raises(UnknownName, match="did you mean 'exposure'"):
-        select(rows, attack="exposur")
+        select_rows(rows, attack="exposur")
     with pytest.raises(UnknownName, match="figure of exposure"):
-        select(rows, metric="rank")
+        select_rows(rows, metric="rank")
     with pytest.raises(UnknownName, match="figure of utility"):
-        select(rows, utility="bleu")
+        select_rows(rows, utility="bleu")
 
 
 def test_without_leakage_or_without_levels_there_is_nothing_to_calibrate() -> None:
     with pytest.raises(BadInput, match="no figure of leakage"):
-        select([one for one in made() if one.role == "utility"])
+        select_rows([one for one in made() if one.role == "utility"])
     with pytest.raises(BadInput, match="several levels"):
         found(anchors(7.0, 0.0), 3.0)
     with pytest.raises(BadInput, match="no finite figure"):
-        select([row(1.0, None)])
+        select_rows([row(1.0, None)])
     with pytest.raises(InvalidArgument, match="target"):
         found(made(), math.nan)
 
@@ -187,7 +187,7 @@ def test_private_figures_are_refused(proxy: str | None) -> None:
 def test_a_named_stand_in_is_named_in_the_result() -> None:
     allowed = basis(public=False, proxy=" WikiText-2 ")
     result = calibrate_methods(
-        select(made()), [3.0], basis=allowed, randomness=Randomness.reproducible(1)
+        select_rows(made()), [3.0], basis=allowed, randomness=Randomness.reproducible(1)
     )
     assert "WikiText-2" in result.sentence
     assert result.as_dict()["public_proxy"] == "WikiText-2"

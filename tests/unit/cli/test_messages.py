@@ -197,7 +197,7 @@ def test_functions_that_stand_for_commands_exist_and_so_do_the_commands() -> Non
             "'sfumato attack exposure RUN --canaries C.json'",
         ),
         (
-            "`sfumato.corpora.planting.plant(CORPUS, OUT, ...)`",
+            "`sfumato.plant_canaries(CORPUS, OUT, ...)`",
             "'sfumato data canaries CORPUS -o OUT …'",
         ),
     ],

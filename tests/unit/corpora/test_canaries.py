@@ -22,9 +22,9 @@ from sfumato.corpora.canaries import (
     Place,
     Planted,
     draw_secret,
-    insert,
-    plan,
-    remove,
+    insert_canaries,
+    plan_insertions,
+    remove_canaries,
 )
 from sfumato.text.document import Document
 
@@ -41,8 +41,8 @@ REPETITIONS = st.lists(st.integers(0, 15), min_size=3, max_size=3)
 
 def planted(texts: list[str], repetitions: list[int], seed: int) -> list[Planted]:
     documents = [Document(text, f"d{number}") for number, text in enumerate(texts)]
-    made = plan(len(texts), repetitions, Randomness.reproducible(seed))
-    return list(insert(documents, made, CANARIES))
+    made = plan_insertions(len(texts), repetitions, Randomness.reproducible(seed))
+    return list(insert_canaries(documents, made, CANARIES))
 
 
 @given(TEXTS, REPETITIONS, st.integers(0, 99))
@@ -56,7 +56,9 @@ def test_every_place_holds_its_canary(texts: list[str], repetitions: list[int], 
 
 @given(TEXTS, REPETITIONS, st.integers(0, 99))
 def test_removal_gives_the_text_back(texts: list[str], repetitions: list[int], seed: int) -> None:
-    restored = [remove(*pair) for pair in _texts_and_places(planted(texts, repetitions, seed))]
+    restored = [
+        remove_canaries(*pair) for pair in _texts_and_places(planted(texts, repetitions, seed))
+    ]
     assert [text.encode() for text in restored] == [text.encode() for text in texts]
 
 
@@ -79,7 +81,7 @@ def _texts_and_places(made: list[Planted]) -> list[tuple[str, tuple[Place, ...]]
 def test_canaries_are_spread_as_evenly_as_can_be(
     documents: int, repetitions: list[int], seed: int
 ) -> None:
-    made = plan(documents, repetitions, Randomness.reproducible(seed))
+    made = plan_insertions(documents, repetitions, Randomness.reproducible(seed))
     for canary, wanted in enumerate(repetitions):
         each = [
             sum(insertion.canary == canary for insertion in made.insertions.get(number, ()))
@@ -100,7 +102,7 @@ def test_every_document_is_equally_likely() -> None:
     seen: Counter[int] = Counter()
     randomness = Randomness.reproducible(11)
     for _ in range(3000):
-        seen.update([*plan(12, [3], randomness).insertions])
+        seen.update([*plan_insertions(12, [3], randomness).insertions])
     assert unevenness([seen[number] for number in range(12)]) > 1e-6
     # The twin: a plan that never reaches the last document but takes the first instead.
     twin = seen + Counter({0: seen.pop(11)})
@@ -109,7 +111,7 @@ def test_every_document_is_equally_likely() -> None:
 
 def test_every_boundary_is_equally_likely_and_a_twin_that_prefers_the_start_is_caught() -> None:
     documents = [Document("One. Two. Three. Four.")] * 2000
-    fair = plan(2000, [2000], Randomness.reproducible(3))
+    fair = plan_insertions(2000, [2000], Randomness.reproducible(3))
     squared = {
         number: [made[0]._replace(fraction=made[0].fraction ** 2)]
         for number, made in fair.insertions.items()
@@ -117,7 +119,7 @@ def test_every_boundary_is_equally_likely_and_a_twin_that_prefers_the_start_is_c
     twin = InsertionPlan(2000, (2000,), squared)
 
     def starts(made: InsertionPlan) -> list[int]:
-        found = Counter(p.places[0].start for p in insert(documents, made, [Canary()]))
+        found = Counter(p.places[0].start for p in insert_canaries(documents, made, [Canary()]))
         return list(found.values())
 
     assert len(starts(fair)) == 5
@@ -151,7 +153,7 @@ def test_the_space_of_a_secret_that_is_no_number_is_unknown() -> None:
 def only(text: str, canary: Canary, fraction: float) -> str:
     """The text with the canary put at that part of it."""
     made = InsertionPlan(1, (1,), {0: [Insertion(0, fraction)]})
-    return next(insert([Document(text)], made, [canary])).document.text
+    return next(insert_canaries([Document(text)], made, [canary])).document.text
 
 
 @pytest.mark.parametrize(
@@ -171,41 +173,47 @@ def test_a_canary_stands_between_sentences_or_lines(text: str, expected: list[st
 
 def test_zero_repetitions_change_nothing() -> None:
     documents = [Document("a"), Document("", "x", "me", ("l",))]
-    made = list(insert(documents, plan(2, [0], Randomness.secure()), [Canary()]))
+    made = list(
+        insert_canaries(documents, plan_insertions(2, [0], Randomness.secure()), [Canary()])
+    )
     assert made == [Planted(documents[0], ()), Planted(documents[1], ())]
-    assert list(insert([], plan(0, [0], Randomness.secure()), [Canary()])) == []
+    assert list(insert_canaries([], plan_insertions(0, [0], Randomness.secure()), [Canary()])) == []
 
 
 def test_all_repetitions_go_into_a_single_document() -> None:
-    (document, places), *rest = insert(
-        [Document("")], plan(1, [4], Randomness.secure()), [Canary(secret="1")]
+    (document, places), *rest = insert_canaries(
+        [Document("")], plan_insertions(1, [4], Randomness.secure()), [Canary(secret="1")]
     )
     assert (document.text, len(places), rest) == (" ".join(["My ID is 1."] * 4), 4, [])
 
 
 def test_author_labels_and_id_are_kept() -> None:
     original = Document("Text.", "7", "me", ("good",))
-    (document, places), *_ = insert([original], plan(1, [1], Randomness.secure()), [Canary()])
+    (document, places), *_ = insert_canaries(
+        [original], plan_insertions(1, [1], Randomness.secure()), [Canary()]
+    )
     assert (document.id, document.author, document.labels) == ("7", "me", ("good",))
     assert places[0].id == "7"
 
 
 def test_documents_are_read_one_at_a_time() -> None:
     endless = (Document(f"Document {number}.") for number in count())
-    made = insert(endless, plan(10**6, [3], Randomness.secure()), [Canary()])
+    made = insert_canaries(endless, plan_insertions(10**6, [3], Randomness.secure()), [Canary()])
     assert len(list(islice(made, 5))) == 5
 
 
 @pytest.mark.parametrize(("there", "words"), [(2, "there were only 2"), (4, "there are more")])
 def test_a_plan_for_another_number_of_documents_is_refused(there: int, words: str) -> None:
-    made = insert([Document("a")] * there, plan(3, [1], Randomness.secure()), [Canary()])
+    made = insert_canaries(
+        [Document("a")] * there, plan_insertions(3, [1], Randomness.secure()), [Canary()]
+    )
     with pytest.raises(BadInput, match=f"the plan is for 3 documents, {words}"):
         list(made)
 
 
 def test_a_plan_for_other_canaries_is_refused_at_once() -> None:
     with pytest.raises(InvalidArgument, match="the plan is for 2 canaries, 1 were given"):
-        insert([], plan(3, [1, 1], Randomness.secure()), [Canary()])
+        insert_canaries([], plan_insertions(3, [1, 1], Randomness.secure()), [Canary()])
 
 
 @pytest.mark.parametrize(
@@ -216,7 +224,7 @@ def test_a_plan_that_cannot_be_is_refused(
     documents: int, repetitions: list[int], words: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=words):
-        plan(documents, repetitions, Randomness.secure())
+        plan_insertions(documents, repetitions, Randomness.secure())
 
 
 @pytest.mark.parametrize(
@@ -245,16 +253,18 @@ def test_other_braces_in_a_template_are_left_alone() -> None:
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
-    one, other, third = (plan(50, [5, 2], Randomness.reproducible(seed)) for seed in (1, 1, 2))
+    one, other, third = (
+        plan_insertions(50, [5, 2], Randomness.reproducible(seed)) for seed in (1, 1, 2)
+    )
     assert one == other
     assert one != third
 
 
 def test_the_manifest_says_everything_and_fits_into_json() -> None:
     canaries = (Canary(secret="0042"), Canary("The word is {}.", "swordfish"))
-    made = plan(3, [2, 1], Randomness.reproducible(1))
+    made = plan_insertions(3, [2, 1], Randomness.reproducible(1))
     documents = [Document("One. Two.", "a"), Document("B\r\nC"), Document("")]
-    results = list(insert(documents, made, canaries))
+    results = list(insert_canaries(documents, made, canaries))
     manifest = Manifest(canaries, made, tuple(p for result in results for p in result.places))
     read = json.loads(json.dumps(manifest.as_dict()))
     assert read == manifest.as_dict()
@@ -279,4 +289,4 @@ def test_the_manifest_says_everything_and_fits_into_json() -> None:
     places = [Place(**place) for place in read["places"]]
     for number, original in enumerate(documents):
         own = [place for place in places if place.document == number]
-        assert remove(results[number].document.text, own) == original.text
+        assert remove_canaries(results[number].document.text, own) == original.text

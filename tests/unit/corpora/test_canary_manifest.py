@@ -12,7 +12,7 @@ import pytest
 from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary, PlantedCanary, read_manifest
-from sfumato.corpora.planting import plant
+from sfumato.corpora.planting import plant_in_file
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 
@@ -25,7 +25,9 @@ def manifest(tmp_path: Path) -> Path:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("One. Two.\nThree.\nFour. Five.\n")
     planted = tmp_path / "planted.txt"
-    plant(Source.of(corpus, Layout()), planted, CANARIES, REPETITIONS, Randomness.reproducible(1))
+    plant_in_file(
+        Source.of(corpus, Layout()), planted, CANARIES, REPETITIONS, Randomness.reproducible(1)
+    )
     return tmp_path / "planted.txt.canaries.json"
 
 

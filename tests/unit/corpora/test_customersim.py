@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.customersim import LABELS, generate
-from sfumato.corpora.labeled import Labeled, from_record
+from sfumato.corpora.customersim import LABELS, generate_customersim
+from sfumato.corpora.labeled import Labeled, labeled_from_record
 from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
 
@@ -51,7 +51,7 @@ def text_of(example: Labeled, span: Span) -> str:
 
 @pytest.fixture(scope="module")
 def dialogues() -> list[Labeled]:
-    return list(generate(1500, Randomness.reproducible(20)))
+    return list(generate_customersim(1500, Randomness.reproducible(20)))
 
 
 @pytest.fixture(scope="module")
@@ -257,35 +257,41 @@ def test_gold_words_are_selected_whole_and_nothing_else(dialogues: list[Labeled]
 
 def test_a_dialogue_survives_being_written_and_read(dialogues: list[Labeled]) -> None:
     for example in dialogues[:100]:
-        assert from_record(json.loads(json.dumps(example.as_record()))) == example
+        assert labeled_from_record(json.loads(json.dumps(example.as_record()))) == example
 
 
 @given(st.integers(0, 2**64), st.integers(0, 6))
 def test_the_same_seed_gives_the_same_dialogues(seed: int, count: int) -> None:
-    first = list(generate(count, Randomness.reproducible(seed)))
-    assert first == list(generate(count, Randomness.reproducible(seed)))
-    assert first == list(islice(generate(50, Randomness.reproducible(seed)), count))
+    first = list(generate_customersim(count, Randomness.reproducible(seed)))
+    assert first == list(generate_customersim(count, Randomness.reproducible(seed)))
+    assert first == list(islice(generate_customersim(50, Randomness.reproducible(seed)), count))
 
 
 @given(st.integers(0, 2**32))
 def test_another_seed_gives_other_dialogues(seed: int) -> None:
-    one, other = (next(generate(1, Randomness.reproducible(s))) for s in (seed, seed + 1))
+    one, other = (
+        next(generate_customersim(1, Randomness.reproducible(s))) for s in (seed, seed + 1)
+    )
     assert one.document.text != other.document.text
 
 
 def test_the_secure_stream_never_repeats_itself() -> None:
-    assert next(generate(1, Randomness.secure())) != next(generate(1, Randomness.secure()))
+    assert next(generate_customersim(1, Randomness.secure())) != next(
+        generate_customersim(1, Randomness.secure())
+    )
 
 
 def test_one_stream_used_twice_goes_on() -> None:
     randomness = Randomness.reproducible(4)
-    one, other = (next(generate(1, randomness)) for _ in range(2))
+    one, other = (next(generate_customersim(1, randomness)) for _ in range(2))
     assert one.document.text != other.document.text
 
 
 def test_seed_seven_gives_the_dialogues_it_always_gave() -> None:
     # Studies name their corpus by its seed. Editing a sentence changes this on purpose.
-    records = [example.as_record() for example in generate(50, Randomness.reproducible(7))]
+    records = [
+        example.as_record() for example in generate_customersim(50, Randomness.reproducible(7))
+    ]
     assert {record.pop("label") for record in records} == {"US", "GB", "DE", "FR", "IN"}
     digest = hashlib.sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
     assert digest == "8134ad5a66fe39d2d351c26758958a9f0165b7abb7055c6ec876e912ffa15993"
@@ -296,8 +302,8 @@ def test_nothing_is_asked_of_the_stream_before_the_first_dialogue() -> None:
         def _ready(self) -> Any:
             raise AssertionError("a draw")
 
-    assert list(generate(0, Untouched(None))) == []
-    waiting = generate(10**8, Untouched(None))
+    assert list(generate_customersim(0, Untouched(None))) == []
+    waiting = generate_customersim(10**8, Untouched(None))
     with pytest.raises(AssertionError, match="a draw"):
         next(waiting)
 
@@ -305,7 +311,7 @@ def test_nothing_is_asked_of_the_stream_before_the_first_dialogue() -> None:
 @pytest.mark.parametrize("count", [-1, 1.5, "many", True])
 def test_a_count_that_is_none_is_refused_at_once(count: Any) -> None:
     with pytest.raises(InvalidArgument, match="count="):
-        generate(count, Randomness.secure())
+        generate_customersim(count, Randomness.secure())
 
 
 def test_every_field_of_every_sentence_is_known(script: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord
-from sfumato.corpora.labeled import Labeled, from_record, gold
+from sfumato.corpora.labeled import Labeled, gold, labeled_from_record
 from sfumato.text.document import Document
 from sfumato.text.span import Spans
 
@@ -27,12 +27,12 @@ def labeled(draw: st.DrawFn) -> Labeled:
 
 @given(labeled())
 def test_a_record_read_back_is_the_same(example: Labeled) -> None:
-    assert from_record(json.loads(json.dumps(example.as_record()))) == example
+    assert labeled_from_record(json.loads(json.dumps(example.as_record()))) == example
 
 
 def test_an_id_may_be_missing_or_a_number() -> None:
-    assert from_record({"text": "a", "spans": []}).document.id is None
-    assert from_record({"text": "a", "spans": [], "id": 12}).document.id == "12"
+    assert labeled_from_record({"text": "a", "spans": []}).document.id is None
+    assert labeled_from_record({"text": "a", "spans": [], "id": 12}).document.id == "12"
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_an_id_may_be_missing_or_a_number() -> None:
 def test_a_bad_record_is_named_and_never_quoted(change: dict[str, Any], message: str) -> None:
     record = {"id": PRIVATE, "text": f"my name, {PRIVATE}", "spans": []}
     with pytest.raises(BadInput, match=message) as caught:
-        from_record({**record, **change}, where="line 3")
+        labeled_from_record({**record, **change}, where="line 3")
     assert PRIVATE not in str(caught.value)
 
 
 def test_something_that_is_no_object_is_refused() -> None:
     with pytest.raises(MalformedRecord, match="line 9 must be an object"):
-        from_record([PRIVATE], where="line 9")  # type: ignore[arg-type]
+        labeled_from_record([PRIVATE], where="line 9")  # type: ignore[arg-type]
 
 
 def test_a_span_beyond_the_text_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.mechanisms.build import build, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, word_mechanisms
 from sfumato.mechanisms.mechanism import level
 from sfumato.vectors.space import Space
 
@@ -19,7 +19,7 @@ def test_extreme_levels_are_refused_with_the_range(epsilon: float) -> None:
 @pytest.mark.parametrize("name", word_mechanisms())
 def test_no_mechanism_takes_a_level_that_numbers_lose(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match="epsilon="):
-        build(name, space=small_space, epsilon=5e-324)
+        build_mechanism(name, space=small_space, epsilon=5e-324)
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1.0, 1e300])

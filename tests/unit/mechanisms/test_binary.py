@@ -19,7 +19,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import binary as module
 from sfumato.mechanisms.binary import Binary
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
@@ -199,7 +199,7 @@ def test_a_level_that_is_no_positive_number_is_refused(small_space: Space, epsil
 
 def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     settings = {"bits": "12", "projection_seed": "9"}
-    built = build("binary", space=small_space, epsilon=1.0, settings=settings)
+    built = build_mechanism("binary", space=small_space, epsilon=1.0, settings=settings)
     assert isinstance(built, Binary)
     assert (built.bits, built.projection_seed) == (12, 9)
 

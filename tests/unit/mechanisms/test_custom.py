@@ -13,7 +13,7 @@ from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import custom as module
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.claims import covered_outputs, loss_bounds
 from sfumato.mechanisms.custom import NOBODY, Custom
 from sfumato.mechanisms.draws import draw_from_rows
@@ -304,6 +304,6 @@ def test_zero_epsilon_is_refused_with_a_reason(small_space: Space) -> None:
 
 
 def test_the_size_is_read_from_the_command_line(small_space: Space) -> None:
-    built = build("custom", space=small_space, epsilon=1.0, settings={"size": "5"})
+    built = build_mechanism("custom", space=small_space, epsilon=1.0, settings={"size": "5"})
     assert isinstance(built, Custom)
     assert built.size == 5

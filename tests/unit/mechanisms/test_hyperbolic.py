@@ -13,7 +13,7 @@ from pairs import all_points, all_rows, worst_excess
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.claims import loss_bounds
 from sfumato.mechanisms.hyperbolic import Hyperbolic, HyperbolicRows, tanh_of_length
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -50,7 +50,7 @@ def test_twin_with_the_euclidean_distance_is_caught(random_space: Space) -> None
     # Far out the map stretches, so two words may be nearer in the claim than in the twin; at a
     # small scale every pair is.
     honest = row_form(random_space, 1.0, 0.01)
-    flat = build("exponential", space=random_space, epsilon=1.0)
+    flat = build_mechanism("exponential", space=random_space, epsilon=1.0)
     assert isinstance(flat, RowMechanism)
     assert worst_excess(all_rows(flat), honest) > 1e-3
 
@@ -65,7 +65,9 @@ def test_rows_are_the_definition_written_out(small_space: Space, epsilon: float)
 
 
 def test_the_level_decides_the_form(small_space: Space) -> None:
-    low, high = (build("hyperbolic", space=small_space, epsilon=level) for level in (2.0, 2.5))
+    low, high = (
+        build_mechanism("hyperbolic", space=small_space, epsilon=level) for level in (2.0, 2.5)
+    )
     assert isinstance(low, RowMechanism)
     assert not isinstance(high, RowMechanism)
     forced = Hyperbolic(space=small_space, epsilon=100.0, form="rows")
@@ -137,7 +139,7 @@ def test_at_a_very_high_level_words_stay(small_space: Space) -> None:
 
 def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     settings = {"form": "rows", "scale": "0.25"}
-    built = build("hyperbolic", space=small_space, epsilon=9.0, settings=settings)
+    built = build_mechanism("hyperbolic", space=small_space, epsilon=9.0, settings=settings)
     assert isinstance(built, HyperbolicRows)
     assert built.ball.scale == 0.25
 

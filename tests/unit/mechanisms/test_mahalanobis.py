@@ -12,7 +12,7 @@ from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import mahalanobis as module
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mahalanobis import Mahalanobis, rounded_up, shape_matrix
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -137,8 +137,10 @@ def test_words_at_one_place_have_no_shape() -> None:
 
 
 def test_lambda_is_read_from_the_command_line(small_space: Space) -> None:
-    built = build("mahalanobis", space=small_space, epsilon=1.0, settings={"lambda": "0.3"})
+    built = build_mechanism(
+        "mahalanobis", space=small_space, epsilon=1.0, settings={"lambda": "0.3"}
+    )
     assert isinstance(built, Mahalanobis)
     assert built.lambda_ == 0.3
     with pytest.raises(UnknownName, match="lambda"):
-        build("mahalanobis", space=small_space, epsilon=1.0, settings={"lamda": "0.3"})
+        build_mechanism("mahalanobis", space=small_space, epsilon=1.0, settings={"lamda": "0.3"})

@@ -13,7 +13,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import projected as module
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.mechanisms.mahalanobis import rounded_up
 from sfumato.mechanisms.mechanism import PointMechanism
@@ -141,6 +141,6 @@ def test_the_allowed_range_is_named(small_space: Space) -> None:
 
 def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     settings = {"dimensions": "2", "projection_seed": "9"}
-    built = build("projected", space=small_space, epsilon=1.0, settings=settings)
+    built = build_mechanism("projected", space=small_space, epsilon=1.0, settings=settings)
     assert isinstance(built, Projected)
     assert (built.dimensions, built.projection_seed) == (2, 9)

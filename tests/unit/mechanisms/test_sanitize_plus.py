@@ -12,7 +12,7 @@ from pairs import Logs, all_points, all_rows, worst_excess
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.claims import covered_outputs, euclidean, loss_bounds
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
@@ -279,13 +279,13 @@ def test_releases_add_up_for_the_same_sensitive_words_only(small_space: Space) -
 @pytest.mark.parametrize("value", [0, -0.1, 1.1, math.inf, math.nan, "half", True, None])
 def test_a_share_that_is_none_is_refused(small_space: Space, name: str, value: object) -> None:
     with pytest.raises(InvalidArgument, match=f"{name}="):
-        build("sanitize-plus", space=small_space, epsilon=1.0, settings={name: value})
+        build_mechanism("sanitize-plus", space=small_space, epsilon=1.0, settings={name: value})
 
 
 @pytest.mark.parametrize("name", ["p", "sensitive_share"])
 def test_a_share_out_of_range_is_refused_with_the_range(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match=f"{name}=2.0 must be greater than 0 and at most 1"):
-        build("sanitize-plus", space=small_space, epsilon=1.0, settings={name: "2"})
+        build_mechanism("sanitize-plus", space=small_space, epsilon=1.0, settings={name: "2"})
 
 
 @pytest.mark.parametrize("sensitive", ["paris", 7, (7,), None])
@@ -296,7 +296,7 @@ def test_sensitive_words_must_be_words(small_space: Space, sensitive: object) ->
 
 def test_settings_are_read_from_the_command_line(small_space: Space) -> None:
     typed = {"p": "0.5", "sensitive_share": "0.25", "sensitive": "paris, rome"}
-    built = build("sanitize-plus", space=small_space, epsilon=1.0, settings=typed)
+    built = build_mechanism("sanitize-plus", space=small_space, epsilon=1.0, settings=typed)
     assert isinstance(built, SanitizePlus)
     assert (built.p, built.sensitive_share, built.sensitive) == (0.5, 0.25, ("paris", "rome"))
 

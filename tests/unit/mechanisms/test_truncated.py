@@ -11,7 +11,7 @@ import pytest
 from pairs import Logs, all_points, all_rows, worst_excess
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.truncated import BETA, Truncated, default_gamma
 from sfumato.vectors.space import Space
@@ -158,6 +158,6 @@ def test_a_zero_epsilon_is_refused(small_space: Space) -> None:
 
 @pytest.mark.parametrize(("typed", "reach"), [("2.5", 2.5), ("inf", math.inf)])
 def test_gamma_is_read_from_the_command_line(small_space: Space, typed: str, reach: float) -> None:
-    built = build("truncated", space=small_space, epsilon=1.0, settings={"gamma": typed})
+    built = build_mechanism("truncated", space=small_space, epsilon=1.0, settings={"gamma": typed})
     assert isinstance(built, Truncated)
     assert built.reach == reach

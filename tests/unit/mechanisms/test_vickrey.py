@@ -12,7 +12,7 @@ from scipy import integrate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.vickrey import Vickrey, chance_of_first
@@ -180,6 +180,6 @@ def test_the_allowed_range_is_named(small_space: Space) -> None:
 
 
 def test_t_is_read_from_the_command_line(small_space: Space) -> None:
-    built = build("vickrey", space=small_space, epsilon=1.0, settings={"t": "0.25"})
+    built = build_mechanism("vickrey", space=small_space, epsilon=1.0, settings={"t": "0.25"})
     assert isinstance(built, Vickrey)
     assert built.t == 0.25

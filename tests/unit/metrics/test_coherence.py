@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.coherence import coherence
+from sfumato.metrics.coherence import measure_coherence
 from sfumato.results.measured import Predicted
 
 SEED = Randomness.reproducible
@@ -22,7 +22,7 @@ def document(losses: list[float]) -> Predicted:
 
 def test_the_same_text_has_not_changed() -> None:
     documents = [document([1.0, 4.0]), document([2.0]), document([])]
-    found = coherence(documents, documents, SEED(1))
+    found = measure_coherence(documents, documents, SEED(1))
     assert found.ratio.value == found.ratio.low == found.ratio.high == 1
     assert found.ratio.n == 2
     assert found.before.value == found.after.value
@@ -32,7 +32,7 @@ def test_documents_stay_together_with_what_became_of_them() -> None:
     """Documents differ much, but each has become stranger by the same factor."""
     before = [document([float(level)] * 3) for level in range(1, 9)]
     after = [document([level + 0.7] * 4) for level in range(1, 9)]
-    found = coherence(before, after, SEED(1))
+    found = measure_coherence(before, after, SEED(1))
     for value in (found.ratio.value, found.ratio.low, found.ratio.high):
         assert value == pytest.approx(math.exp(0.7))
     assert found.after.high is not None
@@ -41,14 +41,16 @@ def test_documents_stay_together_with_what_became_of_them() -> None:
 
 
 def test_one_document_has_no_interval_and_none_is_refused() -> None:
-    one = coherence([document([1.0])], [document([3.0])], SEED(1)).ratio
+    one = measure_coherence([document([1.0])], [document([3.0])], SEED(1)).ratio
     assert one.value == pytest.approx(math.exp(2))
     assert (one.low, one.high) == (None, None)
     with pytest.raises(BadInput, match="1 documents before and 2 after"):
-        coherence([document([1.0])], [document([1.0])] * 2, SEED(1))
+        measure_coherence([document([1.0])], [document([1.0])] * 2, SEED(1))
     with pytest.raises(BadInput, match="both before and after"):
-        coherence([document([1.0]), document([])], [document([]), document([1.0])], SEED(1))
-    assert math.isfinite(coherence([document([0.0])], [document([1e6])], SEED(1)).ratio.value)
+        measure_coherence([document([1.0]), document([])], [document([]), document([1.0])], SEED(1))
+    assert math.isfinite(
+        measure_coherence([document([0.0])], [document([1e6])], SEED(1)).ratio.value
+    )
 
 
 @pytest.mark.resources
@@ -70,7 +72,7 @@ def test_a_public_model_finds_broken_text_stranger(resources: Path) -> None:
         predict_tokens(model, [Document(one) for one in some])
         for some in (texts, privatizer.privatize(texts))
     )
-    found = coherence(before, after, SEED(1))
+    found = measure_coherence(before, after, SEED(1))
     assert found.ratio.value > 10
     # A model that knows nothing would be at 32,000.
     assert found.before.value < 100 < found.after.value

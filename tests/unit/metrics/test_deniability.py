@@ -13,16 +13,16 @@ from scipy.stats import binom
 from pairs import all_points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.metrics import deniability as module
 from sfumato.metrics.deniability import (
     DrawEffort,
-    deniability,
     effective_outputs,
     keep_probabilities,
+    measure_deniability,
     most_shown,
     outputs_at_least,
     typical_keep_probability,
@@ -84,10 +84,10 @@ def test_a_mechanism_with_rows_answers_exactly(small_space: Space) -> None:
 def test_both_are_exact_from_rows(
     small_space: Space, name: str, epsilon: float, eta: float
 ) -> None:
-    mechanism = build(name, space=small_space, epsilon=epsilon)
+    mechanism = build_mechanism(name, space=small_space, epsilon=epsilon)
     assert isinstance(mechanism, RowMechanism)
     points = all_points(small_space)[:-1]
-    found = deniability(mechanism, points, DrawEffort(eta=eta), Randomness.secure())
+    found = measure_deniability(mechanism, points, DrawEffort(eta=eta), Randomness.secure())
     assert found.exact
     for point in points.tolist():
         row = mechanism.row(point)
@@ -101,10 +101,10 @@ def test_rows_in_blocks_are_the_rows_together(
 ) -> None:
     mechanism = Exponential(space=random_space, epsilon=3.0)
     points = all_points(random_space)[:-1]
-    together = deniability(mechanism, points, DrawEffort(), Randomness.secure())
+    together = measure_deniability(mechanism, points, DrawEffort(), Randomness.secure())
     monkeypatch.setattr(module, "CELLS", 7 * len(random_space))
     heard: list[int] = []
-    apart = deniability(mechanism, points, DrawEffort(), Randomness.secure(), heard.append)
+    apart = measure_deniability(mechanism, points, DrawEffort(), Randomness.secure(), heard.append)
     assert apart.keep == pytest.approx(together.keep, rel=1e-12)
     assert (apart.outputs == together.outputs).all()
     assert (sum(heard), max(heard)) == (len(points), 7)
@@ -138,7 +138,9 @@ def test_draws_are_new_for_every_word(small_space: Space) -> None:
     twins = Space("twins", ["a", "b"], vectors + np.array([[0.0], [0.5]], dtype=np.float32))
     mechanism = Laplace(space=twins, epsilon=1.0)
     points = np.array([0, 0, 1, 1])
-    found = deniability(mechanism, points, DrawEffort(draws=2000), Randomness.reproducible(3))
+    found = measure_deniability(
+        mechanism, points, DrawEffort(draws=2000), Randomness.reproducible(3)
+    )
     assert len(set(found.keep.tolist())) > 2
     assert not found.exact
 
@@ -147,7 +149,7 @@ def test_the_same_seed_gives_the_same_figures(small_space: Space) -> None:
     mechanism = Laplace(space=small_space, epsilon=3.0)
     points = all_points(small_space)[:-1]
     first, second = (
-        deniability(mechanism, points, DrawEffort(draws=50), Randomness.reproducible(9))
+        measure_deniability(mechanism, points, DrawEffort(draws=50), Randomness.reproducible(9))
         for _ in range(2)
     )
     assert (first.keep == second.keep).all()

@@ -8,7 +8,7 @@ import pytest
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.metrics import protection
-from sfumato.metrics.deniability import DrawEffort, deniability
+from sfumato.metrics.deniability import DrawEffort, measure_deniability
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import most_isolated, nearest_neighbor, surroundings
 from sfumato.vectors.load import default_space
@@ -58,7 +58,7 @@ def test_the_isolated_words_of_the_embedded_space_stay_longest() -> None:
     typical = population.some(40, Randomness.reproducible(1))
     mechanism = Exponential(space=space, epsilon=3.3)
     kept, usual = (
-        deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
+        measure_deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
         for points in (suspects, typical)
     )
     assert kept.min() > 0.9

@@ -15,7 +15,7 @@ from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.metrics.deniability import DrawEffort
 from sfumato.metrics.population import frequent_words
-from sfumato.metrics.protection import LISTED, Watched, protection
+from sfumato.metrics.protection import LISTED, Watched, measure_protection
 from sfumato.vectors.space import Space
 
 
@@ -40,7 +40,7 @@ def watched(space: Space, words: int = 1000) -> Watched:
 
 def test_quantiles_and_the_list_come_from_exact_rows(random_space: Space) -> None:
     mechanism = Exponential(space=random_space, epsilon=6.0)
-    found = protection(mechanism, watched(random_space), DrawEffort(), Randomness.secure())
+    found = measure_protection(mechanism, watched(random_space), DrawEffort(), Randomness.secure())
     exact = np.array([mechanism.row(point)[point] for point in range(len(random_space))])
     assert found.exact
     assert found.words == 200
@@ -63,7 +63,7 @@ def test_the_tail_is_found_though_the_sample_misses_it(small_space: Space) -> No
     # A sample of two of twelve words, in which "quark" is not: it is looked for all the same.
     some = Watched(np.array([0, 1]), watched(small_space).suspects)
     mechanism = Exponential(space=small_space, epsilon=4.0)
-    found = protection(mechanism, some, DrawEffort(), Randomness.secure())
+    found = measure_protection(mechanism, some, DrawEffort(), Randomness.secure())
     assert found.words == 2
     assert found.exposed[0].word == "quark"
     assert found.worst_keep > 5 * found.keep.median
@@ -75,7 +75,7 @@ def test_listed_words_are_measured_again(small_space: Space) -> None:
     vectors = np.random.default_rng(1).normal(size=(2000, 2)).astype(np.float32)
     space = Space("many", [f"w{number}" for number in range(2000)], vectors)
     mechanism = Constant(space, 0.3)
-    found = protection(
+    found = measure_protection(
         mechanism, watched(space, 2000), DrawEffort(draws=50), Randomness.reproducible(2)
     )
     again = np.array([one.keep.value for one in found.exposed])
@@ -94,7 +94,7 @@ def test_a_word_that_is_sampled_and_suspected_is_measured_once(small_space: Spac
     heard: list[int] = []
     some = watched(small_space)
     mechanism = Exponential(space=small_space, epsilon=4.0)
-    protection(mechanism, some, DrawEffort(), Randomness.secure(), heard.append)
+    measure_protection(mechanism, some, DrawEffort(), Randomness.secure(), heard.append)
     assert sum(heard) == len(some) == len(small_space)
 
 
@@ -105,6 +105,6 @@ def test_at_least_one_word_is_wanted(small_space: Space) -> None:
 
 def test_private_words_do_not_show_in_logs(small_space: Space) -> None:
     mechanism = Exponential(space=small_space, epsilon=4.0)
-    found = protection(mechanism, watched(small_space), DrawEffort(), Randomness.secure())
+    found = measure_protection(mechanism, watched(small_space), DrawEffort(), Randomness.secure())
     for one in (found, found.exposed[0], watched(small_space)):
         assert "quark" not in repr(one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.core.errors import BadInput
-from sfumato.metrics.readability import Pairs, readability, syllables
+from sfumato.metrics.readability import Pairs, measure_readability, syllables
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_syllables(word: str, count: int) -> None:
 
 
 def test_fleschs_formula() -> None:
-    found = readability(["The cat sat. The banana was ripe!"])
+    found = measure_readability(["The cat sat. The banana was ripe!"])
     assert found.words == 7
     # Two sentences; 3 and 1 + 3 + 1 + 1 syllables.
     assert found.ease == pytest.approx(206.835 - 1.015 * 7 / 2 - 84.6 * 9 / 7)
@@ -28,27 +28,29 @@ def test_fleschs_formula() -> None:
 
 
 def test_long_words_and_long_sentences_are_harder() -> None:
-    easy = readability(["The cat sat. The dog ran."])
-    assert easy.ease > readability(["The cat sat and the dog ran"]).ease
-    assert easy.ease > readability(["Considerable difficulties. Extraordinary banality."]).ease
+    easy = measure_readability(["The cat sat. The dog ran."])
+    assert easy.ease > measure_readability(["The cat sat and the dog ran"]).ease
+    assert (
+        easy.ease > measure_readability(["Considerable difficulties. Extraordinary banality."]).ease
+    )
 
 
 def test_pairs_are_of_one_sentence() -> None:
     public = Pairs.of(["the cat sat. ran home", "A DOG"])
     assert public.known == {("the", "cat"), ("cat", "sat"), ("ran", "home"), ("a", "dog")}
-    assert readability(["The cat ran home"], public).familiar == pytest.approx(2 / 3)
-    assert readability(["a dog"], public).familiar == 1
-    assert readability(["dog a"], public).familiar == 0
-    assert readability(["dog"], public).familiar is None
+    assert measure_readability(["The cat ran home"], public).familiar == pytest.approx(2 / 3)
+    assert measure_readability(["a dog"], public).familiar == 1
+    assert measure_readability(["dog a"], public).familiar == 0
+    assert measure_readability(["dog"], public).familiar is None
 
 
 def test_abbreviations_and_numbers_do_not_end_a_sentence_inside() -> None:
-    assert readability(["It costs 3.50 at example.org now"]).pairs == 5
-    one, two = readability(["a b c d"]), readability(["a b\nc d"])
+    assert measure_readability(["It costs 3.50 at example.org now"]).pairs == 5
+    one, two = measure_readability(["a b c d"]), measure_readability(["a b\nc d"])
     assert one.ease - two.ease == pytest.approx(-1.015 * 2)
 
 
 def test_no_words_are_refused() -> None:
     with pytest.raises(BadInput, match="no word to read"):
-        readability(["", "?!"])
-    assert readability(["", "word", "…"]).words == 1
+        measure_readability(["", "?!"])
+    assert measure_readability(["", "word", "…"]).words == 1

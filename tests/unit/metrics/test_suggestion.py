@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
-from sfumato.metrics.deniability import DrawEffort, deniability
+from sfumato.metrics.deniability import DrawEffort, measure_deniability
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched
 from sfumato.metrics.suggestion import find_level
@@ -28,7 +28,7 @@ def watched(space: Space) -> Watched:
 
 
 def level(name: str, space: Space, **settings: object) -> Callable[[float], PointMechanism]:
-    return lambda epsilon: build(name, space=space, epsilon=epsilon, settings=settings)
+    return lambda epsilon: build_mechanism(name, space=space, epsilon=epsilon, settings=settings)
 
 
 @pytest.mark.parametrize("name", ["exponential", "truncated"])
@@ -37,9 +37,9 @@ def test_rows_hit_the_target(random_space: Space, name: str, keep: float) -> Non
     found = find_level(
         level(name, random_space), keep, watched(random_space), DrawEffort(), Randomness.secure()
     )
-    mechanism = build(name, space=random_space, epsilon=found.epsilon)
+    mechanism = build_mechanism(name, space=random_space, epsilon=found.epsilon)
     points = np.arange(len(random_space))
-    exact = deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
+    exact = measure_deniability(mechanism, points, DrawEffort(), Randomness.secure()).keep
     assert abs(np.median(exact) - keep) <= 1e-3
     assert found.protection.median.value == pytest.approx(np.median(exact), rel=1e-9)
     assert not found.missed
@@ -79,7 +79,9 @@ def test_with_the_same_numbers_laplace_keeps_more_word_by_word(random_space: Spa
     before = np.zeros(len(points))
     for epsilon in (0.5, 1.0, 1.1, 3.0, 10.0, 40.0):
         mechanism = Laplace(space=random_space, epsilon=epsilon)
-        kept = deniability(mechanism, points, DrawEffort(draws=60), Randomness.reproducible(3)).keep
+        kept = measure_deniability(
+            mechanism, points, DrawEffort(draws=60), Randomness.reproducible(3)
+        ).keep
         assert (kept >= before).all()
         before = kept
 

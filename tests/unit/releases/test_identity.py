@@ -26,7 +26,7 @@ from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Regex
 from sfumato.policies.pii import Pii
 from sfumato.releases import job as jobs
-from sfumato.releases.job import Job, Part, run
+from sfumato.releases.job import Job, Part, run_job
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
 from sfumato.text.document import Document
@@ -58,7 +58,7 @@ def stop(job: Job, privatizer: Privatizer) -> Job:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "_privatize_chunk", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run(job, privatizer)
+            run_job(job, privatizer)
     return replace(job, resume=True, overwrite=False)
 
 
@@ -66,7 +66,7 @@ def refuses(job: Job, begun: Privatizer, resumed: Privatizer) -> bool:
     """Whether a job begun with one privatizer is not gone on with by another."""
     stopped = stop(job, begun)
     try:
-        run(stopped, resumed)
+        run_job(stopped, resumed)
     except CannotResume as error:
         assert "changed since the run began" in str(error)  # noqa: PT017
         return True
@@ -184,9 +184,9 @@ def test_a_word_list_is_told_by_its_words_and_not_by_its_file(
     stopped = stop(job, words(f"lexicon:{first}")(small_space))
     second.write_text("beta\n")
     with pytest.raises(CannotResume, match="changed since the run began"):
-        run(stopped, words(f"lexicon:{second}")(small_space))
+        run_job(stopped, words(f"lexicon:{second}")(small_space))
     second.write_text("alpha\n")
-    run(stopped, words(f"lexicon:{second}")(small_space))
+    run_job(stopped, words(f"lexicon:{second}")(small_space))
 
 
 def test_a_key_file_is_told_by_its_key(job: Job, tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_a_key_file_is_told_by_its_key(job: Job, tmp_path: Path) -> None:
     stopped = stop(job, made())
     key.write_text("a key of at least sixteen BYTES")
     with pytest.raises(CannotResume, match="changed since the run began"):
-        run(stopped, made())
+        run_job(stopped, made())
     key.write_text("a key of at least sixteen bytes")
-    run(stopped, made())
+    run_job(stopped, made())
 
 
 def test_nothing_private_is_in_the_folder_of_parts(job: Job, small_space: Space) -> None:
@@ -215,16 +215,16 @@ def test_nothing_private_is_in_the_folder_of_parts(job: Job, small_space: Space)
 
 def test_a_finished_job_is_known_again_only_by_what_is_public(job: Job, small_space: Space) -> None:
     make = words(Pii(types=("phone",)))
-    run(job, make(small_space))
+    run_job(job, make(small_space))
     again = replace(job, resume=True)
-    assert run(again, make(small_space))["already_finished"]
+    assert run_job(again, make(small_space))["already_finished"]
     with pytest.raises(CannotResume, match="with other settings"):
-        run(again, OTHERS["regions"][1](small_space))
-    run(replace(job, overwrite=True), words(Regex("alpha"))(small_space))
+        run_job(again, OTHERS["regions"][1](small_space))
+    run_job(replace(job, overwrite=True), words(Regex("alpha"))(small_space))
     side = json.loads((job.target.parent / "out.jsonl.guarantee.json").read_text())
     assert side["identity"] is None
     with pytest.raises(CannotResume, match="cannot be told"):
-        run(again, words(Regex("alpha"))(small_space))
+        run_job(again, words(Regex("alpha"))(small_space))
 
 
 @dataclass(frozen=True)
@@ -258,8 +258,8 @@ def test_a_policy_without_an_identity_is_not_resumed(job: Job, small_space: Spac
     stopped = stop(job, privatizer)
     assert not Parts.beside(job.target).folder.exists(), "parts that nobody may use are kept"
     with pytest.raises(CannotResume, match=r"'stranger' .*identity\(\)"):
-        run(stopped, privatizer)
-    assert run(job, privatizer)["counts"]["privatized_words"] == len(LINES)
+        run_job(stopped, privatizer)
+    assert run_job(job, privatizer)["counts"]["privatized_words"] == len(LINES)
 
 
 def test_a_policy_of_ones_own_is_told_by_its_identity_and_its_code(

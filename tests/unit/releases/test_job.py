@@ -19,7 +19,7 @@ from sfumato.files.chunks import Chunk
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source, Stamp
 from sfumato.releases import job as jobs
-from sfumato.releases.job import Job, Part, run
+from sfumato.releases.job import Job, Part, run_job
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.tally import Tally
@@ -68,7 +68,7 @@ def stopped(job: Job, privatizer: Privatizer) -> Job:
     with pytest.MonkeyPatch.context() as patch:
         doing(patch, 2, interrupt)
         with pytest.raises(KeyboardInterrupt):
-            run(job, privatizer)
+            run_job(job, privatizer)
     assert Parts.beside(job.target).count() == 2
     return replace(job, resume=True)
 
@@ -124,10 +124,10 @@ def test_a_damaged_part_is_named_and_neither_used_nor_drawn_anew(
     before = folder_of(stopped)
     name = "run.json" if damage is record_cut else "00000000.part"
     with pytest.raises(CannotResume, match=rf"{name} is damaged: .* `overwrite=True`"):
-        run(stopped, privatizer)
+        run_job(stopped, privatizer)
     assert not stopped.target.exists()
     assert folder_of(stopped) == before
-    run(replace(stopped, resume=False, overwrite=True), privatizer)
+    run_job(replace(stopped, resume=False, overwrite=True), privatizer)
     assert len(stopped.target.read_text().splitlines()) == len(LINES)
 
 
@@ -141,7 +141,7 @@ def test_the_check_of_damage_notices_a_job_that_trusts_its_parts(
 
     monkeypatch.setattr(Parts, "finished", trusting)
     emptied(Parts.beside(stopped.target).folder / "00000000.part")
-    run(stopped, privatizer)
+    run_job(stopped, privatizer)
     assert len(stopped.target.read_text().splitlines()) < len(LINES)
 
 
@@ -150,7 +150,7 @@ def test_a_part_that_is_damaged_in_the_same_run_is_found_before_it_is_used(
 ) -> None:
     doing(monkeypatch, 3, lambda: cut(Parts.beside(job.target).folder / "00000001.part"))
     with pytest.raises(CannotResume, match=r"00000001\.part is damaged"):
-        run(job, privatizer)
+        run_job(job, privatizer)
     assert not job.target.exists()
 
 
@@ -159,7 +159,7 @@ def test_what_is_not_damaged_goes_on_with_the_parts_that_are_there(
 ) -> None:
     parts = b"".join(content for name, content in sorted(folder_of(stopped).items())
                      if name.endswith(".part"))  # fmt: skip
-    run(stopped, privatizer)
+    run_job(stopped, privatizer)
     assert stopped.target.read_bytes().startswith(parts)
     assert len(stopped.target.read_text().splitlines()) == len(LINES)
 
@@ -175,10 +175,10 @@ def test_who_is_killed_while_tidying_up_draws_nothing_anew(
         else:
             patch.setattr(jobs, "_put_in_place", lambda *_: interrupt())
         with pytest.raises(KeyboardInterrupt):
-            run(job, privatizer)
+            run_job(job, privatizer)
     drawn = job.target if moment == "remove" else Parts.beside(job.target).together
     first = drawn.read_bytes()
-    summary = run(replace(job, resume=True), privatizer)
+    summary = run_job(replace(job, resume=True), privatizer)
     assert summary["already_finished"] is True
     assert job.target.read_bytes() == first
     assert not Parts.beside(job.target).folder.exists()
@@ -225,7 +225,7 @@ def test_the_folder_does_not_tell_how_large_the_input_is(
         )
     doing(monkeypatch, 2, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        run(job, privatizer)
+        run_job(job, privatizer)
     folder = Parts.beside(job.target).folder
     found = size_guessed(folder, [size - 1, size, size + 1])
     assert found == (size if sabotaged else None)
@@ -277,7 +277,7 @@ def test_an_input_that_changes_meanwhile_is_noticed_and_nothing_is_kept(
     doing(monkeypatch, 1, lambda: change(path))
     target = Path(os.devnull) if streams else job.target
     with pytest.raises(InputChanged, match="while it was read"):
-        run(replace(job, target=target, guarantee=side), privatizer)
+        run_job(replace(job, target=target, guarantee=side), privatizer)
     assert not job.target.exists()
     assert not side.exists()
     assert not Parts.beside(job.target).folder.exists()
@@ -290,7 +290,7 @@ def test_the_check_of_changes_notices_a_job_that_does_not_look(
     path = job.source.path
     monkeypatch.setattr(Source, "stamp", lambda _: None)
     doing(monkeypatch, 1, lambda: appended_to(path))
-    run(job, privatizer)
+    run_job(job, privatizer)
     assert job.target.exists()
 
 
@@ -298,7 +298,7 @@ def test_bad_input_that_nobody_changed_is_still_that(job: Job, privatizer: Priva
     assert job.source.path is not None
     job.source.path.write_text("".join(LINES) + "{")
     with pytest.raises(MalformedRecord, match="line 9"):
-        run(job, privatizer)
+        run_job(job, privatizer)
 
 
 @pytest.mark.parametrize("change", [rewritten, replaced, appended_to])
@@ -314,7 +314,7 @@ def test_an_input_that_changed_between_two_runs_is_refused(
     else:
         change(path)
     with pytest.raises(CannotResume, match="input changed since the run began"):
-        run(stopped, privatizer)
+        run_job(stopped, privatizer)
     assert not stopped.target.exists()
 
 
@@ -327,7 +327,7 @@ def test_an_input_without_a_size_or_a_time_has_no_stamp(tmp_path: Path) -> None:
         source=Source.of(tmp_path / "pipe.txt", Layout()), target=tmp_path / "o.txt", resume=True
     )
     with pytest.raises(StorageFailed, match="not a pipe"):
-        run(resumed, Privatizer(policy="digits", mechanism="redact"))
+        run_job(resumed, Privatizer(policy="digits", mechanism="redact"))
 
 
 def test_a_pipe_gets_all_of_it_and_nothing_is_put_beside_it(
@@ -340,7 +340,7 @@ def test_a_pipe_gets_all_of_it_and_nothing_is_put_beside_it(
     for target in (pipe, link):
         with ThreadPoolExecutor(1) as reader:
             content = reader.submit(pipe.read_bytes)
-            run(replace(job, target=target), privatizer)
+            run_job(replace(job, target=target), privatizer)
             assert len(content.result().splitlines()) == len(LINES)
     assert set(pipe.parent.iterdir()) == before
 
@@ -357,13 +357,13 @@ def test_a_folder_that_cannot_be_written_to_and_a_guarantee_that_cannot_be_writt
     job: Job, privatizer: Privatizer
 ) -> None:
     with pytest.raises(StorageFailed, match=r"cannot write /proc/out\.jsonl"):
-        run(replace(job, target=Path("/proc/out.jsonl")), privatizer)
+        run_job(replace(job, target=Path("/proc/out.jsonl")), privatizer)
     side = job.target.with_name("s" * 250)  # there is no room for the name it has at first
     with pytest.raises(StorageFailed, match=r"cannot write .*sss: .*4 finished parts are kept"):
-        run(replace(job, guarantee=side), privatizer)
+        run_job(replace(job, guarantee=side), privatizer)
     assert not job.target.exists()
     drawn = b"".join(path.read_bytes() for path in Parts.beside(job.target).whole(4))
-    run(replace(job, resume=True), privatizer)
+    run_job(replace(job, resume=True), privatizer)
     assert job.target.read_bytes() == drawn
 
 
@@ -376,7 +376,7 @@ def test_who_is_killed_before_the_first_part_leaves_nothing_to_decide(
     (folder / "lock").touch()
     (folder / "run.json").write_text("{}")
     (folder / "00000000.part.unfinished").write_text("ha")
-    run(job, privatizer)
+    run_job(job, privatizer)
     assert len(job.target.read_text().splitlines()) == len(LINES)
     assert not folder.exists()
 
@@ -385,7 +385,7 @@ def test_a_clock_that_goes_backwards_changes_nothing(stopped: Job, privatizer: P
     """Times are compared for being the same, never for being earlier or later."""
     for path in Parts.beside(stopped.target).folder.iterdir():
         os.utime(path, ns=(ENTRY_TIME // 2, ENTRY_TIME // 2))
-    run(stopped, privatizer)
+    run_job(stopped, privatizer)
     assert len(stopped.target.read_text().splitlines()) == len(LINES)
 
 
@@ -401,9 +401,9 @@ def test_no_descriptor_and_no_process_is_left(
     bad = replace(job.source, layout=Layout(field="none"))
 
     def use() -> None:
-        run(job, privatizer)
+        run_job(job, privatizer)
         with pytest.raises(BadInput):
-            run(replace(job, source=bad), privatizer)
+            run_job(replace(job, source=bad), privatizer)
 
     use()  # what is opened once and kept
     before = descriptors()

@@ -22,7 +22,7 @@ from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.metrics.deniability import DrawEffort
 from sfumato.metrics.population import frequent_words
-from sfumato.metrics.protection import Watched, protection
+from sfumato.metrics.protection import Watched, measure_protection
 from sfumato.results.measured import Measured
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.results.scores import Control, Scores
@@ -259,7 +259,7 @@ def _deniability(entry: Entry, said: Said) -> dict[str, Any]:
     randomness = Randomness.reproducible(6)
     watched = Watched.of(frequent_words(space), 40, randomness)
     mechanism = Exponential(space=space, epsilon=entry["level"])
-    found = protection(mechanism, watched, DrawEffort(), randomness)
+    found = measure_protection(mechanism, watched, DrawEffort(), randomness)
     median = found.median
     figure = Measured("chance to stay", median.value, median.low, median.high, found.words)
     return {

@@ -12,7 +12,7 @@ from sfumato.cli.main import app, main
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, OutputExists, StorageFailed
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
-from sfumato.releases.job import Job, run
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.reports import write_report
 from unit.reports.reading import HOSTILE_LINE, assert_sound
@@ -31,7 +31,7 @@ def released(tmp_path: Path) -> Path:
 def privatized(folder: Path, privatizer: Privatizer) -> Path:
     source = Source.of(folder / "notes.jsonl", Layout())
     target = folder / "soft.jsonl"
-    run(Job(source=source, target=target, overwrite=True), privatizer)
+    run_job(Job(source=source, target=target, overwrite=True), privatizer)
     return target
 
 

@@ -201,7 +201,7 @@ def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     without_charts(monkeypatch)
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
-    from sfumato.releases.job import Job, run
+    from sfumato.releases.job import Job, run_job
     from sfumato.releases.privatizer import Privatizer
 
     folder = write_study(tmp_path / "study", public=False)
@@ -209,7 +209,7 @@ def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     originals.write_text('{"text": "Call <b>555</b> please"}\n{"text": "No secret"}\n')
     release = next(folder.glob("cells/release-*"))
     job = Job(source=Source.of(originals, Layout()), target=release / "text.jsonl")
-    run(job, Privatizer(policy="digits", epsilon=1, seed=3))
+    run_job(job, Privatizer(policy="digits", epsilon=1, seed=3))
     written = write_report(folder, samples=1, originals=originals)
     read = assert_sound(written.path.read_bytes())
     assert written.private_text

@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
 from sfumato.studies.doors import Doors
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.spec import parse_spec, read_spec, template
 from small_study import SMALL
 
@@ -23,7 +23,7 @@ count = 2
 
 def test_the_template_is_a_study(tmp_path: Path) -> None:
     study = parse_spec(template(), tmp_path, "template")
-    assert {cell.method for cell in grid(study).cells} >= {"numbers only", "no privacy"}
+    assert {cell.method for cell in list_cells(study).cells} >= {"numbers only", "no privacy"}
 
 
 def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
@@ -31,7 +31,12 @@ def test_the_template_with_everything_in_it_is_one_too(tmp_path: Path) -> None:
     study = parse_spec(_uncommented(without), tmp_path, "template")
     assert study.model is not None
     assert study.test is not None
-    assert {cell.kind for cell in grid(study).cells} >= {"run", "release", "attack", "measure"}
+    assert {cell.kind for cell in list_cells(study).cells} >= {
+        "run",
+        "release",
+        "attack",
+        "measure",
+    }
 
 
 def test_the_template_with_several_corpora_is_one_too(tmp_path: Path) -> None:
@@ -42,7 +47,7 @@ def test_the_template_with_several_corpora_is_one_too(tmp_path: Path) -> None:
     assert list(study.each) == ["dialogues", "tickets"]
     policies = {name: one.policies["numbers-and-names"] for name, one in study.each.items()}
     assert policies["dialogues"] != policies["tickets"]
-    assert {cell.corpus for cell in grid(study).cells} == {"dialogues", "tickets"}
+    assert {cell.corpus for cell in list_cells(study).cells} == {"dialogues", "tickets"}
 
 
 def _several() -> str:
@@ -98,7 +103,7 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
     changed: tuple[str, str], said: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=said):
-        grid(parse_spec(SMALL.replace(*changed), HERE, "small"))
+        list_cells(parse_spec(SMALL.replace(*changed), HERE, "small"))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +119,13 @@ def test_what_is_wrong_is_said_before_anything_is_computed(
 def test_what_is_wrong_with_training_is_said_too(method: str, said: str) -> None:
     text = SMALL + MODEL + f'[[methods]]\nname = "M"\n{method}\n'
     with pytest.raises(InvalidArgument, match=said):
-        grid(parse_spec(text, HERE, "small"))
+        list_cells(parse_spec(text, HERE, "small"))
 
 
 def test_a_key_of_the_model_is_checked() -> None:
     text = SMALL + MODEL.replace("epochs", "epohcs")
     with pytest.raises(InvalidArgument, match=r"unknown key in \[model\] 'epohcs'; .*epochs"):
-        grid(parse_spec(text, HERE, "small"))
+        list_cells(parse_spec(text, HERE, "small"))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +144,7 @@ def test_a_model_that_cannot_be_is_refused_before_anything_is_computed(
     (tmp_path / "small.toml").touch()
     text = SMALL + MODEL.replace('"lstm"', name)
     with pytest.raises((InvalidArgument, MissingModel), match=said):
-        grid(parse_spec(text, tmp_path, "small"))
+        list_cells(parse_spec(text, tmp_path, "small"))
 
 
 def test_no_toml_is_bad_input() -> None:
@@ -155,7 +160,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_corpus_that_is_not_there_is_said(tmp_path: Path) -> None:
     text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "none.jsonl"')
     with pytest.raises(StorageFailed, match="there is no file"):
-        grid(parse_spec(text, tmp_path, "x"))
+        list_cells(parse_spec(text, tmp_path, "x"))
 
 
 def test_planting_in_a_private_corpus_is_refused(tmp_path: Path) -> None:

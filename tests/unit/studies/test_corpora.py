@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.calibration.select import select
+from sfumato.calibration.select import select_rows
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.reports.originals import Showing
@@ -17,8 +17,8 @@ from sfumato.reports.series import points, quantities
 from sfumato.reports.study import study_page
 from sfumato.results.row import Row
 from sfumato.studies.cell import CORPUS, MEASURE, RELEASE
-from sfumato.studies.compare import compare
-from sfumato.studies.grid import grid
+from sfumato.studies.compare import compare_studies
+from sfumato.studies.grid import list_cells
 from sfumato.studies.spec import StudySpec, parse_spec, template
 from sfumato.studies.study import Study
 from small_study import SMALL
@@ -127,19 +127,19 @@ def test_cells_of_one_corpus_have_the_keys_they_always_had(
 ) -> None:
     """Digests of all keys as they were before studies took several corpora."""
     monkeypatch.setattr("sfumato.studies.cell.version", lambda _: "0.1.0")
-    keys = [cell.key for cell in grid(_spec(text)).cells]
+    keys = [cell.key for cell in list_cells(_spec(text)).cells]
     assert (len(keys), sha256(" ".join(keys).encode()).hexdigest()[:20]) == (count, digest)
 
 
 def test_a_name_for_the_corpus_computes_nothing_again() -> None:
     named = SMALL.replace("[corpus]", '[corpora."any name"]')
-    assert [cell.key for cell in grid(_spec(named)).cells] == [
-        cell.key for cell in grid(_spec(SMALL)).cells
+    assert [cell.key for cell in list_cells(_spec(named)).cells] == [
+        cell.key for cell in list_cells(_spec(SMALL)).cells
     ]
 
 
 def test_the_grid_is_multiplied_by_the_corpora() -> None:
-    cells = grid(_spec(TWO)).cells
+    cells = list_cells(_spec(TWO)).cells
     assert [cell.corpus for cell in cells if cell.kind == CORPUS] == ["short", "long"]
     releases = [(one.corpus, one.method, one.level) for one in cells if one.kind == RELEASE]
     ends = ["no privacy", "random output"]
@@ -157,7 +157,7 @@ def test_the_grid_is_multiplied_by_the_corpora() -> None:
 def test_a_policy_means_what_the_corpus_says() -> None:
     found = {
         (cell.corpus, *cell.settings["policy"]["find"])
-        for cell in grid(_spec(TWO)).cells
+        for cell in list_cells(_spec(TWO)).cells
         if cell.kind == RELEASE
     }
     assert found == {("short", "digits"), ("long", "pii")}
@@ -170,7 +170,7 @@ def test_a_measure_by_a_named_policy_is_another_where_the_name_means_something_e
     def perplexities(text: str) -> set[str]:
         return {
             cell.key
-            for cell in grid(_spec(text)).cells
+            for cell in list_cells(_spec(text)).cells
             if cell.kind == MEASURE and cell.name == "perplexity" and cell.method == "DP-SGD"
         }
 
@@ -196,7 +196,7 @@ def test_a_measure_by_a_named_policy_is_another_where_the_name_means_something_e
 )
 def test_what_is_wrong_with_corpora_is_said(text: str, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
-        grid(_spec(text))
+        list_cells(_spec(text))
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def test_no_report_averages_two_corpora(two: Study) -> None:
     assert not _mixed(two.rows())
     # The twin: rows that do not say what they are of become one.
     assert _mixed([replace(row, corpus=None) for row in two.rows()])
-    compared = compare(two.rows(), two.rows())
+    compared = compare_studies(two.rows(), two.rows())
     assert all(one.first is not None and one.first.seeds == 1 for one in compared)
 
 
@@ -254,11 +254,11 @@ def _leaking(corpus: str | None, value: float) -> list[Row]:
 def test_calibration_takes_one_corpus() -> None:
     both = [*_leaking("a", 0.0), *_leaking("b", 5.0)]
     with pytest.raises(InvalidArgument, match=r"name one \(a, b\)"):
-        select(both)
+        select_rows(both)
     with pytest.raises(UnknownName, match="'a'"):
-        select(both, corpus="aa")
-    assert [row.value for row in select(both, corpus="b").leakage.rows] == [6.0, 7.0]
-    assert len(select(_leaking(None, 0.0)).leakage.rows) == 2
+        select_rows(both, corpus="aa")
+    assert [row.value for row in select_rows(both, corpus="b").leakage.rows] == [6.0, 7.0]
+    assert len(select_rows(_leaking(None, 0.0)).leakage.rows) == 2
 
 
 def test_the_commands_name_corpora(two: Study, capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,3 +266,22 @@ def test_the_commands_name_corpora(two: Study, capsys: pytest.CaptureFixture[str
     assert "corpus" in capsys.readouterr().out.splitlines()[0]
     assert main(["calibrate", str(two.folder), "--corpus", "short"]) == 3
     assert "no figure of leakage" in capsys.readouterr().err
+
+
+def test_a_private_corpus_among_others_is_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"text": "Zyxwv 1"}\n{"text": "Zyxwv 2"}\n')
+    notes = '[corpora.notes]\npath = "notes.jsonl"\n\n[policies.private]\nfind = "everything"\n'
+    text = TWO.replace('[policies.private]\nfind = "digits"\n', notes)
+    text = text.replace('name = "SMDP"', 'name = "SMDP"\ncorpora = ["short", "long"]')
+    text = text.replace('corpora = "long"', 'corpora = "notes"')
+    study = Study.parse(text, folder=tmp_path, name="mixed").run(workers=0)
+    assert study.outcome.complete, study.status()
+    holding = [
+        path.name
+        for path in study.folder.rglob("*")
+        if path.is_file() and b"Zyxwv" in path.read_bytes()
+    ]
+    links = [path.name for path in study.folder.rglob("*") if path.is_symlink()]
+    # "No privacy" is a link to the originals, and "random output" may draw any word but this one.
+    assert holding == links == ["text.jsonl"]
+    assert main(["calibrate", str(study.folder), "--corpus", "short"]) == 2  # none is chosen by

@@ -15,7 +15,7 @@ from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, OutputExists, SfumatoError
 from sfumato.core.settings import purposes
 from sfumato.studies.doors import INSIDE, OUTSIDE, Doors
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.resolve import Model
 from sfumato.studies.runner import passages, run_study
 from sfumato.studies.spec import CanarySettings, CorpusSettings, read_spec
@@ -99,9 +99,9 @@ def test_a_path_outside_is_refused_until_it_is_allowed(
     monkeypatch.setenv("AWAY", str(outside))
     file = _written(own, named, written.replace("ABSOLUTE", str(outside / "file")))
     with pytest.raises(InvalidArgument, match=r"outside its folder .*`allow_path=.*outside/file"):
-        grid(read_spec(file))
+        list_cells(read_spec(file))
     try:
-        grid(read_spec(file, Doors((outside,))))
+        list_cells(read_spec(file, Doors((outside,))))
     except SfumatoError as error:  # the file is no model, say
         assert "allow_path" not in str(error)  # noqa: PT017
 
@@ -111,7 +111,7 @@ def test_twin_without_doors_it_would_have_been_used(own: Path, named: str) -> No
     outside = own.parent / "outside" / "file"
     study = read_spec(_written(own, named, str(outside)), Doors(listing=True))
     try:
-        grid(study)
+        list_cells(study)
     except SfumatoError as error:
         assert "allow_path" not in str(error)  # noqa: PT017
     assert outside in {one.path for one in study.doors.asked.values()}
@@ -124,12 +124,12 @@ def test_a_name_that_is_a_file_where_the_command_runs_is_a_path(
     (own.parent / "private").mkdir()
     for named in ("masked model", "pipeline", "model"):
         with pytest.raises(InvalidArgument, match="allow_path"):
-            grid(read_spec(_written(own, named, "private")))
+            list_cells(read_spec(_written(own, named, "private")))
 
 
 def test_everything_inside_needs_no_leave(own: Path) -> None:
-    assert grid(read_spec(_written(own, "corpus", "file"))).cells
-    assert grid(read_spec(_written(own, "word list", "./file"))).cells
+    assert list_cells(read_spec(_written(own, "corpus", "file"))).cells
+    assert list_cells(read_spec(_written(own, "word list", "./file"))).cells
 
 
 def test_a_cache_is_kept_beside_the_study_wherever_the_command_runs(
@@ -137,7 +137,7 @@ def test_a_cache_is_kept_beside_the_study_wherever_the_command_runs(
 ) -> None:
     monkeypatch.chdir(own.parent)
     study = read_spec(_written(own, "cache", "found"), Doors(listing=True))
-    grid(study)
+    list_cells(study)
     asked = {(one.path, one.purpose) for one in study.doors.asked.values()}
     assert (own / "found", "writes") in asked
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.studies.cell import Cell
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from small_study import SMALL, small_study
 
 MODEL = """
@@ -31,19 +31,19 @@ HERE = Path()
 def _keys(text: str, folder: Path = HERE) -> dict[tuple[str, float | None, int, str, str], str]:
     return {
         (cell.method, cell.level, cell.seed, cell.kind, cell.name): cell.key
-        for cell in grid(small_study(folder, text)).cells
+        for cell in list_cells(small_study(folder, text)).cells
     }
 
 
 def test_inputs_stand_before_what_needs_them() -> None:
     seen: set[str] = set()
-    for cell in grid(small_study(HERE, SMALL + MODEL)).cells:
+    for cell in list_cells(small_study(HERE, SMALL + MODEL)).cells:
         assert {one.key for one in cell.inputs} <= seen
         seen.add(cell.key)
 
 
 def test_each_level_and_seed_is_privatized_once_and_attacked_many_times() -> None:
-    cells = grid(small_study(HERE, SMALL + MODEL)).cells
+    cells = list_cells(small_study(HERE, SMALL + MODEL)).cells
     of_smdp = [cell for cell in cells if cell.method == "SMDP" and cell.level == 9]
     assert [(cell.kind, cell.name, cell.seed) for cell in of_smdp] == [
         (kind, name, seed)
@@ -61,7 +61,7 @@ def test_each_level_and_seed_is_privatized_once_and_attacked_many_times() -> Non
 def test_both_anchors_are_there_for_texts_and_for_models() -> None:
     kinds = {
         (cell.method, cell.kind, cell.name)
-        for cell in grid(small_study(HERE, SMALL + MODEL)).cells
+        for cell in list_cells(small_study(HERE, SMALL + MODEL)).cells
         if cell.level is None
     }
     for anchor in ("no privacy", "random output"):
@@ -71,7 +71,9 @@ def test_both_anchors_are_there_for_texts_and_for_models() -> None:
 
 
 def test_without_anchors_there_are_none() -> None:
-    methods = {cell.method for cell in grid(small_study(HERE, "anchors = false" + SMALL)).cells}
+    methods = {
+        cell.method for cell in list_cells(small_study(HERE, "anchors = false" + SMALL)).cells
+    }
     assert methods == {"", "SMDP", "masks"}
 
 
@@ -132,20 +134,22 @@ def test_training_settings_decide_the_run_and_not_the_text() -> None:
 
 def test_seeds_of_a_method_come_on_top() -> None:
     text = SMALL.replace('name = "masks"', 'name = "masks"\nseeds = [2, 5]')
-    seeds = {cell.seed for cell in grid(small_study(HERE, text)).cells if cell.method == "masks"}
+    seeds = {
+        cell.seed for cell in list_cells(small_study(HERE, text)).cells if cell.method == "masks"
+    }
     assert seeds == {2, 5}
 
 
 def test_a_plain_method_shares_the_cells_of_the_anchor() -> None:
     text = SMALL + MODEL + '[[methods]]\nname = "nothing"\ntraining = "plain"\n'
-    cells = grid(small_study(HERE, text)).cells
+    cells = list_cells(small_study(HERE, text)).cells
     runs: dict[str, Cell] = {c.method: c for c in cells if c.kind == "run" and c.seed == 1}
     assert runs["nothing"].key == runs["no privacy"].key
-    assert len(grid(small_study(HERE, text)).distinct) < len(cells)
+    assert len(list_cells(small_study(HERE, text)).distinct) < len(cells)
 
 
 def test_methods_of_one_name_are_one_curve() -> None:
     more = '[[methods]]\nname = "SMDP"\nmechanism = "laplace"\nepsilon = 4\nseeds = [1, 2, 3]\n'
-    cells = grid(small_study(HERE, SMALL + more)).cells
+    cells = list_cells(small_study(HERE, SMALL + more)).cells
     found = {(cell.level, cell.seed) for cell in cells if cell.method == "SMDP"}
     assert found == {(1.0, 1), (1.0, 2), (9.0, 1), (9.0, 2), (4.0, 1), (4.0, 2), (4.0, 3)}

@@ -22,7 +22,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, Storage
 from sfumato.studies import runner
 from sfumato.studies.compare import ComparedFigure, Difference, Value
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.locks import holder_since
 from sfumato.studies.runner import StudyOutcome, run_study
 from sfumato.studies.samples import sample_texts
@@ -42,7 +42,7 @@ FILE = '[corpus]\npath = "x.jsonl"\n'
 
 
 def _grid(text: str, folder: Path = Path()) -> None:
-    grid(small_study(folder, text))
+    list_cells(small_study(folder, text))
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_a_word_list_stands_beside_the_study_and_counts_as_part_of_it(
     after = {one.after for one in sample_texts(StudyFolder(tmp_path / "s"), 2)}
     assert "ask bob" in after
     assert "ask alice" not in after
-    before = {one.key for one in grid(study).cells if one.method == "masks"}
+    before = {one.key for one in list_cells(study).cells if one.method == "masks"}
     os.utime(here / "words.txt", ns=(1, 1))
-    assert not before & {one.key for one in grid(study).cells if one.method == "masks"}
+    assert not before & {one.key for one in list_cells(study).cells if one.method == "masks"}
     (here / "words.txt").unlink()
     with pytest.raises(StorageFailed, match=r"words\.txt"):
-        grid(study)
+        list_cells(study)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_damaged_record_is_computed_again(tmp_path: Path, damage: str) -> None
     study = small_study(tmp_path, "anchors = false\n" + ONE)
     assert run_study(study, tmp_path / "s", workers=0).complete
     folder = StudyFolder(tmp_path / "s")
-    last = folder.record(grid(study).cells[-1].key)
+    last = folder.record(list_cells(study).cells[-1].key)
     last.write_text(damage)
     if damage in ("{", "[]"):
         with pytest.raises(BadInput, match="damaged"):

@@ -11,7 +11,7 @@ from sfumato.cli.main import main
 from sfumato.core.errors import SfumatoError
 from sfumato.studies import doors as doors_module
 from sfumato.studies.doors import CODE, CodeNotAllowed, Doors
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import passages, run_study
 from sfumato.studies.spec import read_spec
 
@@ -92,13 +92,13 @@ def test_code_inside_the_folder_is_refused_until_the_file_is_named(own: Path, na
     file = _written(own, named)
     for allowed in ((), (own,), (own.parent,)):
         with pytest.raises(CodeNotAllowed, match=r"runs the code in .*--allow-path .*trap\.py"):
-            grid(read_spec(file, Doors(allowed)))
+            list_cells(read_spec(file, Doors(allowed)))
         listing = read_spec(file, Doors(allowed, listing=True))
         listed = passages(listing, own / "out")
         assert (own / "trap.py", "runs", CODE) in {(o.path, o.purpose, o.where) for o in listed}
         assert not (own / "sprung").exists(), "looking ran the code"
     try:
-        grid(read_spec(file, Doors((own / "trap.py",))))
+        list_cells(read_spec(file, Doors((own / "trap.py",))))
     except SfumatoError as error:
         assert "--allow-path" not in str(error)  # noqa: PT017
     assert (own / "sprung").exists()
@@ -110,7 +110,7 @@ def test_twin_doors_that_take_code_for_data_let_it_run(
 ) -> None:
     monkeypatch.setattr(doors_module, "RUNS", "something else")
     try:
-        grid(read_spec(_written(own, named)))
+        list_cells(read_spec(_written(own, named)))
     except SfumatoError as error:
         assert "--allow-path" not in str(error)  # noqa: PT017
     assert (own / "sprung").exists()
@@ -131,8 +131,8 @@ def test_the_command_says_so_and_the_option_names_the_file(
 def test_a_link_to_code_is_told_by_where_it_leads(own: Path) -> None:
     (own / "link.py").symlink_to(own / "trap.py")
     with pytest.raises(CodeNotAllowed):
-        grid(read_spec(_written(own, "policy", "link.py")))
-    grid(read_spec(_written(own, "policy", "link.py"), Doors((own / "trap.py",))))
+        list_cells(read_spec(_written(own, "policy", "link.py")))
+    list_cells(read_spec(_written(own, "policy", "link.py"), Doors((own / "trap.py",))))
 
 
 def test_a_study_with_code_of_its_own_runs_and_new_code_makes_new_cells(
@@ -144,11 +144,11 @@ def test_a_study_with_code_of_its_own_runs_and_new_code_makes_new_cells(
     file.write_text(text.replace("FILE", "trap.py"))
     monkeypatch.chdir("/")  # paths are the study's, wherever the command is run
     study = read_spec(file, Doors((own / "trap.py",)))
-    first = {cell.key for cell in grid(study).cells}
+    first = {cell.key for cell in list_cells(study).cells}
     run = run_study(study, own / "out", workers=0)
     assert run.complete, [p.read_text() for p in (own / "out").rglob("cell.json")]
     texts = [path.read_text() for path in (own / "out").rglob("text.jsonl")]
     assert any("#" in text for text in texts)
     (own / "trap.py").write_text(TRAP.replace('"~"', '"*"'))
-    second = {cell.key for cell in grid(read_spec(file, Doors((own / "trap.py",)))).cells}
+    second = {cell.key for cell in list_cells(read_spec(file, Doors((own / "trap.py",)))).cells}
     assert len(first - second) == 1

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.attacks.attack import Inputs
+from sfumato.attacks.attack import Inputs, needs_of
+from sfumato.catalog import entries
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import read_coins
 from sfumato.results.measured import Measured
@@ -17,7 +18,7 @@ from sfumato.results.scores import Control, Scores
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.kinds import attack, corpus
 from sfumato.studies.kinds.context import Context
 from sfumato.studies.kinds.release import own_seed, privatizer
@@ -73,7 +74,7 @@ def notes(folder: Path) -> Path:
 
 
 def contexts(study: StudySpec, folder: Path, kind: str) -> list[Context]:
-    return [Context(study, StudyFolder(folder), cell) for cell in grid(study).cells
+    return [Context(study, StudyFolder(folder), cell) for cell in list_cells(study).cells
             if cell.kind == kind]  # fmt: skip
 
 
@@ -107,7 +108,7 @@ def test_the_two_ends_do_not_depend_on_what_the_first_method_is_made_of(tmp_path
     notes(tmp_path)
     ends = {
         cell.method: cell.settings
-        for cell in grid(parse_spec(PRIVATE, tmp_path, "s")).cells
+        for cell in list_cells(parse_spec(PRIVATE, tmp_path, "s")).cells
         if cell.kind == cells.RELEASE and cell.method in ANCHORS
     }
     assert {one["mechanism"] for one in ends.values()} == {"exponential"}
@@ -205,7 +206,10 @@ def test_what_the_texts_show_by_themselves_is_no_leakage_of_a_method() -> None:
     from sfumato.attacks.membership.attack import ALONE
     from sfumato.attacks.membership.without_model import METRIC
 
-    assert {METRIC, ALONE} < attack.ABOUT_THE_DATA
-    assert attack.about_the_data("chance of the largest (at most)")
-    names = ("auc loss", "adaptive", "static", "top-1", "unchanged", "largest exposure")
-    assert not any(map(attack.about_the_data, names))
+    declared = {name: needs_of(entry.load()) for name, entry in entries("attacks").items()}
+    assert declared["membership"].about_the_data == (METRIC, ALONE)
+    assert declared["exposure"].about_the_data == ("chance of the largest (at most)",)
+    assert declared["authorship"].about_the_data == ("originals",)
+    assert declared["token-inference"].about_the_data == ("unknown words",)
+    names = {"auc loss", "adaptive", "static", "top-1", "unchanged", "largest exposure"}
+    assert names.isdisjoint(one for needs in declared.values() for one in needs.about_the_data)

@@ -10,7 +10,7 @@ from sfumato.core.errors import BadInput, OutputExists, StorageFailed
 from sfumato.results.row import Row
 from sfumato.studies import runner, worker
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.runner import StudyOutcome, run_study
@@ -168,7 +168,7 @@ def test_the_board_counts_what_is_done_running_and_left(
     finished: StudyFolder, tmp_path: Path
 ) -> None:
     study = small_study(tmp_path)
-    wanted = grid(study)
+    wanted = list_cells(study)
     folder = StudyFolder(tmp_path / "none")
     work = Work(study, wanted, folder)
     first = wanted.distinct[0]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.customersim import generate
+from sfumato.corpora.customersim import generate_customersim
 from sfumato.studies.cell import RUN
 from sfumato.studies.doors import Doors
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.spec import parse_spec
 from sfumato.studies.study import Study
 
@@ -26,7 +26,7 @@ ON_ONE = ("masks", "masks, secrets missed", "Selective-DPSGD, secrets missed")
 @pytest.fixture
 def resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Made-up files where the studies expect the corpora of the paper."""
-    made = [one.document for one in generate(24, Randomness.reproducible(1))]
+    made = [one.document for one in generate_customersim(24, Randomness.reproducible(1))]
     for first, part, documents in ((1800, "train", made[:16]), (1900, "test", made[16:])):
         lines = "".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in documents)
         _write(tmp_path / DIALOGUES / f"{part}.jsonl.gz", lines)
@@ -46,7 +46,7 @@ def test_the_models_of_the_selective_paper(resources: Path) -> None:
     spec = parse_spec(SELECTIVE.read_text("utf-8"), SELECTIVE.parent, "s", Doors((resources,)))
     runs = {
         (cell.corpus, cell.method, cell.seed): cell.settings
-        for cell in grid(spec).cells
+        for cell in list_cells(spec).cells
         if cell.kind == RUN and cell.settings["training"] is not None
     }
     both = {(c, m, s) for c in (DIALOGUES, ARTICLES) for m in ON_BOTH for s in (1, 2, 3)}

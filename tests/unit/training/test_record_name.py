@@ -16,9 +16,9 @@ from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.interleaved_plan import InterleavedPlan
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, Run, train
+from sfumato.training.run import Request, Run, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, small_plan, tokenizer
 
@@ -41,12 +41,12 @@ def request(method: str, record: str) -> Request:
             record=record,
         ),
         method=chosen,
-        protection=Protection(combine_policies(["digits"])) if chosen.needs_policy else None,
+        protection=PolicyPromise(combine_policies(["digits"])) if chosen.needs_policy else None,
     )
 
 
 def trained(method: str, record: str, folder: Path) -> Run:
-    return train(request(method, record), DOCUMENTS, RunFolder(folder))
+    return train_model(request(method, record), DOCUMENTS, RunFolder(folder))
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_a_run_is_not_resumed_with_another_record(
     folder = trained(method, first, tmp_path / "run").files
     kept = folder.guarantee.read_bytes()
     with pytest.raises(CannotResume, match="another plan, record"):
-        train(request(method, second), DOCUMENTS, folder, resume=True)
+        train_model(request(method, second), DOCUMENTS, folder, resume=True)
     assert folder.guarantee.read_bytes() == kept
-    assert train(request(method, first), DOCUMENTS, folder, resume=True).already_finished
+    assert train_model(request(method, first), DOCUMENTS, folder, resume=True).already_finished
 
 
 @pytest.mark.parametrize("name", ["paragraph", "Absatz", "e-mail", "support ticket", ""])

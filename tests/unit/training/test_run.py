@@ -32,7 +32,7 @@ from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (
     SETTINGS,
@@ -69,7 +69,7 @@ def killing(step: int) -> Callable[..., Callable[[Progress], None]]:
 
 def test_a_run_leaves_model_guarantee_settings_ledger_and_results(tmp_path: Path) -> None:
     announced: list[tuple[int, int]] = []
-    result = train(
+    result = train_model(
         REQUEST,
         DOCUMENTS,
         RunFolder(tmp_path / "run"),
@@ -100,7 +100,7 @@ def test_a_run_leaves_model_guarantee_settings_ledger_and_results(tmp_path: Path
 def test_the_folder_holds_neither_text_nor_author(tmp_path: Path) -> None:
     canary, author = "Zyxquorthane", "Abernathygale"
     documents = [*DOCUMENTS[:5], Document(f"{canary} is text", author=author)]
-    train(REQUEST, documents, RunFolder(tmp_path / "run"))
+    train_model(REQUEST, documents, RunFolder(tmp_path / "run"))
     for path in (tmp_path / "run").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         for secret in (canary, author):
@@ -113,19 +113,19 @@ def test_a_run_does_not_go_on_with_another_seed(
 ) -> None:
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(Killed):
-        train(replace(REQUEST, seed=first), DOCUMENTS, folder, announce=killing(5))
+        train_model(replace(REQUEST, seed=first), DOCUMENTS, folder, announce=killing(5))
     kept = {path: path.read_bytes() for path in folder.path.iterdir()}
     with pytest.raises(CannotResume, match="another seed"):
-        train(replace(REQUEST, seed=second), DOCUMENTS, folder, resume=True)
+        train_model(replace(REQUEST, seed=second), DOCUMENTS, folder, resume=True)
     assert {path: path.read_bytes() for path in folder.path.iterdir()} == kept
     # What was begun with a seed stays stamped.
-    done = train(replace(REQUEST, seed=first), DOCUMENTS, folder, resume=True)
+    done = train_model(replace(REQUEST, seed=first), DOCUMENTS, folder, resume=True)
     assert done.guarantee.for_release == (first is None)
 
 
 def test_without_privacy_nothing_is_promised(tmp_path: Path) -> None:
     request = replace(REQUEST, privacy=replace(PRIVACY, epsilon=math.inf))
-    result = train(request, DOCUMENTS, RunFolder(tmp_path / "run"))
+    result = train_model(request, DOCUMENTS, RunFolder(tmp_path / "run"))
     assert result.guarantee.notion is Notion.NONE
     written = json.loads(result.files.guarantee.read_bytes())
     assert written["guarantee"]["epsilon"] == written["epsilon_planned"] == "inf"
@@ -141,12 +141,12 @@ def test_without_privacy_nothing_is_promised(tmp_path: Path) -> None:
 def test_a_killed_run_goes_on_to_the_same_guarantee(tmp_path: Path, seed: int | None) -> None:
     request, folder = replace(REQUEST, seed=seed), RunFolder(tmp_path / "run")
     with pytest.raises(Killed):
-        train(request, DOCUMENTS, folder, announce=killing(5))
+        train_model(request, DOCUMENTS, folder, announce=killing(5))
     assert not folder.finished
     with pytest.raises(OutputExists, match="`resume=True` goes on"):
-        train(request, DOCUMENTS, folder)
-    resumed = train(request, DOCUMENTS, folder, resume=True)
-    whole = train(request, DOCUMENTS, RunFolder(tmp_path / "whole"))
+        train_model(request, DOCUMENTS, folder)
+    resumed = train_model(request, DOCUMENTS, folder, resume=True)
+    whole = train_model(request, DOCUMENTS, RunFolder(tmp_path / "whole"))
     assert resumed.guarantee == whole.guarantee
     assert charged_in(folder) == resumed.plan.steps
     assert not folder.checkpoint.exists()
@@ -163,12 +163,12 @@ def test_a_run_killed_while_it_is_put_away_is_put_away_later(
         with monkeypatch.context() as armed:
             armed.setattr(getattr(requests, owner) if owner else requests, name, _killed)
             with pytest.raises(Killed):
-                train(REQUEST, DOCUMENTS, folder, resume=True)
+                train_model(REQUEST, DOCUMENTS, folder, resume=True)
         kept = Checkpoint.load(folder.checkpoint).weights
         assert before is None or all(torch.equal(before[name], kept[name]) for name in kept)
         before = kept
         assert not folder.finished
-    result = train(REQUEST, DOCUMENTS, folder, resume=True)
+    result = train_model(REQUEST, DOCUMENTS, folder, resume=True)
     assert folder.finished
     assert not result.already_finished
     again = weights(load_model(str(folder.model), randomness=Randomness.secure()))
@@ -182,9 +182,9 @@ def _killed(*_: Any, **__: Any) -> None:
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    first = train(REQUEST, DOCUMENTS, folder)
+    first = train_model(REQUEST, DOCUMENTS, folder)
     before = {one: one.read_bytes() for one in folder.path.rglob("*") if one.is_file()}
-    again = train(REQUEST, DOCUMENTS, folder, resume=True)
+    again = train_model(REQUEST, DOCUMENTS, folder, resume=True)
     assert again.already_finished
     assert again.guarantee == first.guarantee
     # The model that comes back is the trained one, not a fresh one of the same shape.
@@ -196,9 +196,9 @@ def test_factors_beside_a_fresh_base_go_on_beside_that_base(tmp_path: Path) -> N
     request = replace(REQUEST, model="gpt-small", settings=SETTINGS["gpt-small"], lora_rank=2)
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(Killed):
-        train(request, DOCUMENTS, folder, announce=killing(3))
+        train_model(request, DOCUMENTS, folder, announce=killing(3))
     begun = Checkpoint.load(folder.checkpoint).weights
-    result = train(request, DOCUMENTS, folder, resume=True)
+    result = train_model(request, DOCUMENTS, folder, resume=True)
     frozen = {
         name: one for name, one in result.model.network.named_parameters() if not one.requires_grad
     }
@@ -229,10 +229,10 @@ def test_factors_beside_a_fresh_base_go_on_beside_that_base(tmp_path: Path) -> N
 def test_another_request_does_not_go_on(tmp_path: Path, change: dict[str, Any], what: str) -> None:
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(Killed):
-        train(REQUEST, DOCUMENTS, folder, announce=killing(4))
+        train_model(REQUEST, DOCUMENTS, folder, announce=killing(4))
     before = {one: one.read_bytes() for one in folder.path.rglob("*") if one.is_file()}
     with pytest.raises(CannotResume, match=f"another {what}"):
-        train(replace(REQUEST, **change), DOCUMENTS, folder, resume=True)
+        train_model(replace(REQUEST, **change), DOCUMENTS, folder, resume=True)
     assert {one: one.read_bytes() for one in folder.path.rglob("*") if one.is_file()} == before
 
 
@@ -309,7 +309,7 @@ def test_what_cannot_be_trained_leaves_no_folder(
     given = {} if "model" in change else {"tokenizer": REQUEST.tokenizer}
     request = replace(REQUEST, **({"settings": settings, "tokenizer": None} | given | change))
     with pytest.raises(error, match=complaint):
-        train(request, documents, RunFolder(tmp_path / "run"))
+        train_model(request, documents, RunFolder(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -330,7 +330,7 @@ def test_a_run_that_diverges_keeps_what_it_had(
     folder = RunFolder(tmp_path / "run")
     privacy = replace(PRIVACY, batch_sizes=(6,), epochs=8)
     with pytest.raises(UndefinedGradient, match="diverged"):
-        train(replace(REQUEST, privacy=privacy), DOCUMENTS, folder)
+        train_model(replace(REQUEST, privacy=privacy), DOCUMENTS, folder)
     assert Checkpoint.load(folder.checkpoint).steps == 3
     assert not folder.finished
 
@@ -341,7 +341,7 @@ def test_a_run_that_diverges_keeps_what_it_had(
 def test_authors_are_the_units(tmp_path: Path) -> None:
     privacy = replace(PRIVACY, unit="author", batch_sizes=(2,))
     request = replace(REQUEST, privacy=privacy)
-    result = train(request, some_documents(9), RunFolder(tmp_path / "run"))
+    result = train_model(request, some_documents(9), RunFolder(tmp_path / "run"))
     assert result.plan.units == 3
     assert result.guarantee.unit == "author"
     assert "author" in result.guarantee.sentence()
@@ -361,7 +361,7 @@ def test_a_classifier_is_trained_and_cuts_long_documents(tmp_path: Path) -> None
         privacy=replace(PRIVACY, clipping=Clipping(norm=0.1)),
     )
     seen: list[str] = []
-    result = train(
+    result = train_model(
         request,
         documents,
         RunFolder(tmp_path / "run"),

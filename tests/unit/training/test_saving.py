@@ -18,7 +18,7 @@ from sfumato.training.checkpoints import StepsLost
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.interleaved_steps import InterleavedRun
-from sfumato.training.run import train
+from sfumato.training.run import train_model
 from sfumato.training.saving import Saving
 from sfumato.training.settings import Course
 from unit.training.methods.test_interleaved_runs import documents, request
@@ -112,14 +112,14 @@ def test_the_twin_that_does_not_wait_keeps_nothing(
 
 
 def test_interleaved_runs_wait_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = train(request(course=SELDOM), documents(), RunFolder(tmp_path / "whole"))
+    whole = train_model(request(course=SELDOM), documents(), RunFolder(tmp_path / "whole"))
     folder, honest = RunFolder(tmp_path / "run"), InterleavedRun.take
     with monkeypatch.context() as armed:
         armed.setattr(InterleavedRun, "take", signalled(honest, 5, signal.SIGTERM))
         with pytest.raises(Stopped):
-            train(request(course=SELDOM), documents(), folder)
+            train_model(request(course=SELDOM), documents(), folder)
     assert kept_in(folder) == charged_in(folder) == 5
-    trained = train(request(course=SELDOM), documents(), folder, resume=True)
+    trained = train_model(request(course=SELDOM), documents(), folder, resume=True)
     assert same(weights(trained.model), weights(whole.model))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.text.words import Words
 from sfumato.vectors import load as embedded
-from sfumato.vectors.load import default_space, load
+from sfumato.vectors.load import default_space, load_vectors
 
 DATA = Path(embedded.__file__).parent / "data"
 
@@ -90,7 +90,7 @@ def test_the_centroid_is_not_an_output() -> None:
 
 @pytest.mark.resources
 def test_its_vectors_are_rows_of_glove(resources: Path) -> None:
-    glove = load(resources / "vectors" / "glove-6b-50d.npy")
+    glove = load_vectors(resources / "vectors" / "glove-6b-50d.npy")
     space = default_space()
     for word in ("the", "london", "aspirin", "12"):
         mine, theirs = space.point_of(word), glove.point_of(word)

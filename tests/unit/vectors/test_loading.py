@@ -12,7 +12,7 @@ from backports import zstd
 from numpy.typing import NDArray
 
 from sfumato.core.errors import MalformedVectors, StorageFailed, UnknownName
-from sfumato.vectors.load import load, save, vocabulary_path
+from sfumato.vectors.load import load_vectors, save_vectors, vocabulary_path
 from sfumato.vectors.space import Space
 
 WORDS = ["the", ". . .", "zoë", "at name@domain.com"]
@@ -54,7 +54,7 @@ def test_text_is_read_with_or_without_a_header(
     # GloVe has entries with spaces in them; word2vec and fastText write a header.
     path = tmp_path / f"vectors{suffix}"
     path.write_bytes(as_text(header, end))
-    space = load(path)
+    space = load_vectors(path)
     assert_loaded(space)
     assert space.name == "vectors"
 
@@ -62,16 +62,16 @@ def test_text_is_read_with_or_without_a_header(
 def test_compressed_text_is_read(tmp_path: Path) -> None:
     (tmp_path / "one.txt.gz").write_bytes(gzip.compress(as_text()))
     (tmp_path / "two.vec.zst").write_bytes(zstd.compress(as_text(header=True)))
-    assert_loaded(load(tmp_path / "one.txt.gz"))
-    assert_loaded(load(tmp_path / "two.vec.zst"))
-    assert load(tmp_path / "one.txt.gz").name == "one"
+    assert_loaded(load_vectors(tmp_path / "one.txt.gz"))
+    assert_loaded(load_vectors(tmp_path / "two.vec.zst"))
+    assert load_vectors(tmp_path / "one.txt.gz").name == "one"
 
 
 @pytest.mark.parametrize("breaks", [True, False], ids=["with breaks", "without"])
 def test_word2vec_binary_is_read(tmp_path: Path, breaks: bool) -> None:
     path = tmp_path / "vectors.bin"
     path.write_bytes(as_binary(breaks))
-    assert_loaded(load(path), ["the", "of", "zoë", "end"])
+    assert_loaded(load_vectors(path), ["the", "of", "zoë", "end"])
 
 
 def test_numbers_that_look_like_breaks_and_spaces_do_not_confuse_the_binary_reader(
@@ -80,7 +80,7 @@ def test_numbers_that_look_like_breaks_and_spaces_do_not_confuse_the_binary_read
     odd = np.frombuffer(b"\n   \x20\n\x20\n", dtype="<f4")
     content = b"2 2\n" + b"".join(word + b" " + odd.tobytes() + b"\n" for word in (b"a", b"b"))
     (tmp_path / "odd.bin").write_bytes(content)
-    space = load(tmp_path / "odd.bin")
+    space = load_vectors(tmp_path / "odd.bin")
     assert list(space.words) == ["a", "b"]
     assert (space.vectors == odd).all()
 
@@ -88,7 +88,7 @@ def test_numbers_that_look_like_breaks_and_spaces_do_not_confuse_the_binary_read
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_a_matrix_is_read_in_any_precision(tmp_path: Path, kind: type[np.floating]) -> None:
     vectors = np.array([[1, 2.5], [0.125, -4]], dtype=kind)
-    space = load(write_matrix(tmp_path / "m.npy", ["a", "b c"], vectors))
+    space = load_vectors(write_matrix(tmp_path / "m.npy", ["a", "b c"], vectors))
     assert list(space.words) == ["a", "b c"]
     assert space.vectors.dtype == np.float32
     assert space.vectors.tolist() == vectors.tolist()
@@ -103,21 +103,21 @@ def _owners(array: object) -> Iterator[object]:
 def test_a_matrix_in_single_precision_stays_in_its_file(tmp_path: Path) -> None:
     path = write_matrix(tmp_path / "m.npy", WORDS, VECTORS)
     for limit in (None, 3):
-        owners = list(_owners(load(path, limit).vectors))
+        owners = list(_owners(load_vectors(path, limit).vectors))
         assert any(isinstance(owner, np.memmap) for owner in owners)
 
 
 def test_a_saved_space_comes_back(tmp_path: Path) -> None:
     space = Space("s", WORDS, VECTORS)
-    save(space, tmp_path / "kept.npy")
-    again = load(tmp_path / "kept.npy")
+    save_vectors(space, tmp_path / "kept.npy")
+    again = load_vectors(tmp_path / "kept.npy")
     assert_loaded(again)
     assert again.name == "kept"
 
 
 def test_a_word_with_a_line_break_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(MalformedVectors, match="line break"):
-        save(Space("s", ["a\nb", "c"], VECTORS[:2]), tmp_path / "x.npy")
+        save_vectors(Space("s", ["a\nb", "c"], VECTORS[:2]), tmp_path / "x.npy")
     assert not list(tmp_path.iterdir())
 
 
@@ -128,21 +128,21 @@ def test_only_the_first_words_are_read_when_limited(tmp_path: Path, suffix: str)
         write_matrix(path, WORDS, VECTORS)
     else:
         path.write_bytes(as_text() if suffix == ".txt" else as_binary(breaks=True))
-    assert len(load(path, limit=2)) == 2
-    assert load(path, limit=2).vectors.tolist() == VECTORS[:2].tolist()
-    assert len(load(path, limit=99)) == 4
+    assert len(load_vectors(path, limit=2)) == 2
+    assert load_vectors(path, limit=2).vectors.tolist() == VECTORS[:2].tolist()
+    assert len(load_vectors(path, limit=99)) == 4
 
 
 def test_a_limit_spares_what_comes_after_it(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(as_text() + b"broken line\n")
-    assert len(load(path, limit=4)) == 4
+    assert len(load_vectors(path, limit=4)) == 4
 
 
 def test_of_two_entries_with_one_spelling_the_first_is_used(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(b"rome 1 2\nparis 3 4\nrome 5 6\n")
-    space = load(path)
+    space = load_vectors(path)
     assert space.point_of("rome") == 0
     assert space.point_of("ROME") == 0
 
@@ -165,7 +165,7 @@ def test_a_broken_line_is_named_by_its_number_and_not_quoted(
     path = tmp_path / "v.txt"
     path.write_bytes(content)
     with pytest.raises(MalformedVectors, match=rf"v\.txt: line {line}\b") as caught:
-        load(path)
+        load_vectors(path)
     assert "secret" not in str(caught.value)
     assert "second" not in str(caught.value)
 
@@ -175,7 +175,7 @@ def test_a_file_without_vectors_says_so(tmp_path: Path, content: bytes) -> None:
     for name in ("v.txt", "v.vec"):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(MalformedVectors, match="holds no vectors"):
-            load(tmp_path / name)
+            load_vectors(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -191,25 +191,25 @@ def test_a_file_without_vectors_says_so(tmp_path: Path, content: bytes) -> None:
 def test_a_broken_binary_file_says_where(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "v.bin").write_bytes(content)
     with pytest.raises(MalformedVectors, match=reason):
-        load(tmp_path / "v.bin")
+        load_vectors(tmp_path / "v.bin")
 
 
 def test_a_matrix_and_its_words_must_fit(tmp_path: Path) -> None:
     path = write_matrix(tmp_path / "m.npy", WORDS[:3], VECTORS)
     with pytest.raises(MalformedVectors, match=r"shape \(4, 3\).*3 words"):
-        load(path)
+        load_vectors(path)
     with pytest.raises(MalformedVectors, match="shape"):
-        load(write_matrix(tmp_path / "m.npy", WORDS, VECTORS.ravel()))
+        load_vectors(write_matrix(tmp_path / "m.npy", WORDS, VECTORS.ravel()))
 
 
 def test_what_is_no_matrix_is_refused_without_running_it(tmp_path: Path) -> None:
     # A pickled array could run code when it is opened.
     objects = np.array([[{}, 1], [2, 3]], dtype=object)
     with pytest.raises(MalformedVectors, match="not a matrix"):
-        load(write_matrix(tmp_path / "m.npy", ["a", "b"], objects))
+        load_vectors(write_matrix(tmp_path / "m.npy", ["a", "b"], objects))
     (tmp_path / "m.npy").write_bytes(b"garbage, not numpy")
     with pytest.raises(MalformedVectors, match="not a matrix"):
-        load(tmp_path / "m.npy")
+        load_vectors(tmp_path / "m.npy")
 
 
 @pytest.mark.parametrize(
@@ -219,25 +219,25 @@ def test_what_is_no_matrix_is_refused_without_running_it(tmp_path: Path) -> None
 def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "v.txt").write_bytes(content)
     with pytest.raises(MalformedVectors, match="not finite"):
-        load(tmp_path / "v.txt")
+        load_vectors(tmp_path / "v.txt")
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"\.bin, \.npy, \.txt, \.vec"):
-        load(tmp_path / "v.parquet")
+        load_vectors(tmp_path / "v.parquet")
     with pytest.raises(UnknownName, match=r"\.npy"):
-        save(Space("s", WORDS, VECTORS), tmp_path / "v.txt")
+        save_vectors(Space("s", WORDS, VECTORS), tmp_path / "v.txt")
 
 
 @pytest.mark.parametrize("name", ["no.txt", "no.npy", "no.bin", "no.vec.gz"])
 def test_a_missing_file_is_a_storage_failure(tmp_path: Path, name: str) -> None:
     with pytest.raises(StorageFailed, match="No such file"):
-        load(tmp_path / name)
+        load_vectors(tmp_path / name)
 
 
 @pytest.mark.resources
 def test_the_real_glove_matrices_load(resources: Path) -> None:
-    space = load(resources / "vectors" / "glove-840b-300d-34k.npy", limit=1000)
+    space = load_vectors(resources / "vectors" / "glove-840b-300d-34k.npy", limit=1000)
     assert (len(space), space.dimension) == (1000, 300)
     assert space.point_of("London") < space.unknown or space.point_of("the") < space.unknown
 
@@ -256,13 +256,13 @@ def test_the_real_glove_matrices_load(resources: Path) -> None:
 def test_damaged_files_are_named(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(MalformedVectors, match=complaint):
-        load(tmp_path / name)
+        load_vectors(tmp_path / name)
 
 
 def test_a_word_list_from_another_system_is_read(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.eye(2, dtype=np.float32))
     (tmp_path / "a.vocab.txt").write_bytes("\ufeffone\r\ntwo\r\n".encode())
-    assert load(tmp_path / "a.npy").words == ["one", "two"]
+    assert load_vectors(tmp_path / "a.npy").words == ["one", "two"]
 
 
 def test_a_matrix_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -270,9 +270,9 @@ def test_a_matrix_of_something_else_is_refused(tmp_path: Path) -> None:
     for matrix in (np.array([["x"], ["y"]]), np.eye(2, dtype=np.complex64)):
         np.save(tmp_path / "a.npy", matrix)
         with pytest.raises(MalformedVectors, match="not real numbers"):
-            load(tmp_path / "a.npy")
+            load_vectors(tmp_path / "a.npy")
 
 
 def test_a_limit_below_two_words_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="limit=1 must be at least 2"):
-        load(tmp_path / "a.txt", limit=1)
+        load_vectors(tmp_path / "a.txt", limit=1)

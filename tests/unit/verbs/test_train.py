@@ -11,7 +11,7 @@ import pytest
 from sfumato.cli.main import main
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
 from sfumato.guarantees.guarantee import Notion
-from sfumato.training.methods.selective import Selective
+from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.run import Run
 from sfumato.verbs.evaluate import evaluate
 from sfumato.verbs.generate import generate
@@ -92,8 +92,8 @@ def test_what_is_refused(run: Run, corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputExists):
         train(corpus, run.folder, method="selective", policy="digits", settings=SIZES, **QUICK)
     again = train(
-        corpus, run.folder, method=Selective(), policy="digits", settings=SIZES, resume=True,
-        **QUICK,
+        corpus, run.folder, method=SelectiveTraining(), policy="digits", settings=SIZES,
+        resume=True, **QUICK,
     )  # fmt: skip
     assert again.already_finished
     with pytest.raises(InvalidArgument, match="the private corpus itself"):

@@ -24,8 +24,6 @@ Care
 Reference
     Carlini et al. 2019, "The secret sharer: evaluating and testing unintended memorization in
     neural networks".
-
-What a reader must know to judge the figures.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Attempt, Done, Inputs, Needs
 from sfumato.attacks.exposure import figures, law
 from sfumato.attacks.exposure.candidates import Frame
 from sfumato.attacks.exposure.found import (
@@ -57,6 +55,7 @@ from sfumato.corpora.canaries import PlantedCanary, read_manifest
 from sfumato.results.scores import Control, Scores, time_block
 
 if TYPE_CHECKING:
+    from sfumato.charts.chapter import Chapter
     from sfumato.charts.chart import Chart
 
 
@@ -101,7 +100,7 @@ MOST_EXACT = 10**6
 MOST_DRAWN = 10**7
 
 HOW = (
-    "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
+    "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
     "`sfumato.attack('exposure', RUN, canaries='PLANTED.canaries.json')`"
 )
 KNOWLEDGE = (
@@ -121,6 +120,9 @@ class Exposure:
 
     name: ClassVar[str] = "exposure"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(
+        inputs=("canaries",), by_group=False, about_the_data=(figures.LARGEST_BY_CHANCE,)
+    )
 
     method: str = "auto"
     samples: int = 10_000
@@ -200,6 +202,11 @@ class Exposure:
         from sfumato.charts.exposure import exposure_chart
 
         return exposure_chart(scores.details)
+
+    @classmethod
+    def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
+        """Means by repetitions for all methods, one attempt in full, and the secrets."""
+        return figures.chapter(attempts)
 
     def _questions(self, data: Sequence[PlantedCanary]) -> list[Question]:
         collected: dict[tuple[Frame, SecretSpace], list[PlantedCanary]] = {}

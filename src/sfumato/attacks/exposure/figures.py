@@ -4,18 +4,24 @@ Intervals of a mean are over canaries (Student's t): under enumeration the rank 
 error, but another canary would have had another rank. A single canary, or several that are all
 alike, say nothing about others, and their mean has no interval; by sampling, a single canary has
 the interval of its share of likelier candidates.
+
+What a report shows of many attempts is made here as well, from the details that ``details`` writes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from sfumato.attacks.attack import Attempt
 from sfumato.attacks.exposure.found import ExposedCanary, SpaceFindings
 from sfumato.attacks.exposure.law import mean_by_chance
+from sfumato.charts.chapter import Chapter, Drawing, Folded, Listing, ListingCell, Topic
+from sfumato.charts.exposure import MeanExposure, exposure_chart, repetitions_chart
+from sfumato.charts.numbers import as_number, interval, number
 from sfumato.core.arrays import Floats
 from sfumato.results.measured import Ends, Measured
 from sfumato.statistics.intervals import beta_quantile, clopper_pearson
@@ -23,6 +29,17 @@ from sfumato.statistics.intervals import beta_quantile, clopper_pearson
 CONFIDENCE = 0.95
 # The controls are also asked how often they reach this many bits: one in sixteen by chance.
 SHARE_AT = 4
+
+# The most exposed secrets are listed; further ones stand in the cells.
+MOST_SECRETS = 60
+SECRETS = Topic(
+    name="secrets",
+    title="Secrets that can be told from the model",
+    lead="Made-up secrets were planted in the corpus, some of them many times. Exposure is how "
+    "many bits the model saves an attacker who guesses one: 0 if it tells nothing, all bits of "
+    "the secret if it is the first guess. The secrets are nobody's.",
+    order=20,
+)
 
 LARGEST = "largest exposure"
 LARGEST_BY_CHANCE = "chance of the largest (at most)"
@@ -203,3 +220,118 @@ def _by_method(batches: Sequence[SpaceFindings]) -> dict[str, list[SpaceFindings
     for batch in batches:
         collected.setdefault(batch.method, []).append(batch)
     return collected
+
+
+def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
+    """Means by repetitions for all methods, one attempt in full, and the secrets."""
+    found = [one for one in attempts if _readable(one.scores.details)]
+    if not found:
+        return None
+    first = min(one.seed for one in found)
+    mine = [one for one in found if one.seed == first]
+    drawn = [mean for one in mine for mean in _drawn_means(one)]
+    worst = max(mine, key=lambda one: max(each["exposure"] for each in _planted(one)))
+    parts: list[Drawing | Folded] = [
+        Drawing(
+            title="Mean exposure by repetitions.",
+            description="A line for each level of a method; the dashed lines are the two ends. "
+            f"Seed {first}.",
+            listing=_list_means(found),
+            draw=lambda: repetitions_chart(drawn),
+        ),
+        Drawing(
+            title=f"Every planted secret against {worst.said}.",
+            description="The attack on which a secret is exposed most; the band holds 19 of 20 "
+            "secrets that were never planted.",
+            listing=_list_secrets([worst], "Planted secrets, the most exposed first"),
+            draw=lambda: exposure_chart(worst.scores.details),
+        ),
+    ]
+    others = [one for one in mine if one is not worst]
+    if others:
+        caption = "Planted secrets as the attacker ranks them, the most exposed first"
+        parts.append(
+            Folded(
+                summary="The secrets against every other method",
+                listing=_list_secrets(others, caption),
+            )
+        )
+    return Chapter(topic=SECRETS, parts=parts)
+
+
+def _readable(details: Mapping[str, Any]) -> bool:
+    if not details.get("canaries") or not details.get("means"):
+        return False
+    return all(as_number(one.get("exposure")) is not None for one in details["canaries"])
+
+
+def _planted(attempt: Attempt) -> list[Mapping[str, Any]]:
+    planted: list[Mapping[str, Any]] = attempt.scores.details["canaries"]
+    return planted
+
+
+def _drawn_means(attempt: Attempt) -> list[MeanExposure]:
+    return [
+        MeanExposure(
+            method=attempt.method,
+            level=attempt.level,
+            repetitions=one["repetitions"],
+            exposure=one["mean"],
+            low=one["low"],
+            high=one["high"],
+            how=one["method"],
+        )
+        for one in attempt.scores.details["means"]
+    ]
+
+
+def _list_means(found: Sequence[Attempt]) -> Listing:
+    rows = [
+        (
+            attempt.said,
+            attempt.seed,
+            one["repetitions"],
+            one["method"],
+            as_number(one["mean"]),
+            interval(as_number(one["low"]), as_number(one["high"])),
+            one["n"],
+        )
+        for attempt in found
+        for one in attempt.scores.details["means"]
+    ]
+    head = ("method", "seed", "times planted", "ranked", "mean exposure in bits", "95 % interval")
+    return Listing(caption="Mean exposure", head=(*head, "secrets"), rows=rows)
+
+
+def _list_secrets(found: Sequence[Attempt], caption: str) -> Listing:
+    planted = [(attempt, one) for attempt in found for one in _planted(attempt)]
+    planted.sort(key=lambda item: -item[1]["exposure"])
+    if len(planted) > MOST_SECRETS:
+        caption += f"; {MOST_SECRETS} of {len(planted):,}"
+    return Listing(
+        caption=caption,
+        head=("what the attacker asks", "secret", "against", "planted", "rank", "of", "exposure"),
+        rows=[_list_secret(attempt, one) for attempt, one in planted[:MOST_SECRETS]],
+    )
+
+
+def _list_secret(attempt: Attempt, one: Mapping[str, Any]) -> list[ListingCell]:
+    times = one.get("repetitions")
+    return [
+        str(one.get("template", "")).replace("{}", "·····"),
+        str(one.get("secret", "")),
+        attempt.said,
+        f"{times}×" if times else "never",
+        _rank(one),
+        one.get("space"),
+        f"{number(one['exposure'])} bits",
+    ]
+
+
+def _rank(one: Mapping[str, Any]) -> str:
+    """Among all secrets, or how many of a sample were as likely."""
+    if "rank" in one:
+        return number(one["rank"])
+    if one.get("beyond_the_sample"):
+        return "before all drawn ones"
+    return f"{number(one.get('at_least_as_likely'))} drawn ones as likely"

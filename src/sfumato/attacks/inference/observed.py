@@ -4,9 +4,8 @@ An attacker sees the text, knows which places the policy selected (the guarantee
 public) and through which mechanism each of them went. The original points are in ``Truth``, which
 no attacker is given.
 
-Which word stands where another one stood.
-
-Between words nothing is changed, so the gaps of the original are the gaps of the privatized text.
+Which word stands where another one stood is found by the gaps between words: nothing is changed
+there, so the gaps of the original are the gaps of the privatized text.
 Most documents have the same words at the same gaps; where a replacement is not a word by itself
 (vectors may hold "..." or "o'clock!"), the places are found by trying what could stand there.
 """

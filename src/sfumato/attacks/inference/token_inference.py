@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Attempt, Done, Inputs, Needs
 from sfumato.attacks.inference.attackers import (
     Attacker,
     Nearest,
@@ -42,7 +42,11 @@ from sfumato.attacks.inference.bayes import Bayes
 from sfumato.attacks.inference.observed import Observed, Truth, observe
 from sfumato.attacks.inference.priors import PRIORS, Prior, prior_of, selectable
 from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text
+from sfumato.charts.chapter import Chapter, Drawing, Listing
 from sfumato.charts.chart import Chart
+from sfumato.charts.deniability import HIDING
+from sfumato.charts.guesses import guesses_chart
+from sfumato.charts.numbers import as_number
 from sfumato.core.arrays import Flags, Points
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import InvalidArgument
@@ -61,6 +65,9 @@ from sfumato.text.document import Document
 
 SELECTABLE = ("auto", "no", "yes")
 ATTACKERS = ("bayes", "masked", "nearest")
+UNKNOWN = "unknown words"
+# A chart for each attempt would fill pages; where words are hidden least, they are drawn.
+MOST_DRAWN = 3
 # Where rows are counted from draws, candidates that are drawn for unless told otherwise.
 DRAWN_FOR = 3000
 
@@ -92,6 +99,12 @@ class TokenInference:
 
     name: ClassVar[str] = "token-inference"
     target: ClassVar[str] = "text"
+    needs: ClassVar[Needs] = Needs(
+        inputs=("originals",),
+        known=("policy", "vectors"),
+        word_by_word=True,
+        about_the_data=(UNKNOWN,),
+    )
 
     def __post_init__(self) -> None:
         one_of("attacker", self.attacker, ATTACKERS)
@@ -197,7 +210,7 @@ class TokenInference:
         return [
             *figures,
             clustered_share("unchanged", truth.unchanged, documents),
-            clustered_share("unknown words", truth.unknown, documents),
+            clustered_share(UNKNOWN, truth.unknown, documents),
         ]
 
     def _chance(self, prior: Prior, truth: Truth) -> dict[str, float]:
@@ -230,13 +243,21 @@ class TokenInference:
 
     def chart(self, scores: Scores) -> Chart:
         """The share of words found against the number of guesses."""
-        from sfumato.charts.guesses import guesses_chart
-
         return guesses_chart(
             scores.details["success"],
             title=f"Words inferred from a privatized text ({scores.details['attacker']})",
             subtitle=f"{scores.figures[0].n:,} words; prior: {scores.details['prior']}",
         )
+
+    @classmethod
+    def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
+        """The shares of words found against those methods that hide them least."""
+        found = [one for one in attempts if _success(one)]
+        first = min((one.seed for one in found), default=0)
+        found = [one for one in found if one.seed == first]
+        found.sort(key=lambda one: -_success(one)[-1]["share"])
+        drawings = [_drawing(one) for one in found[:MOST_DRAWN]]
+        return Chapter(topic=HIDING, parts=drawings) if drawings else None
 
     def _notes(self, seen: Observed, truth: Truth, target: TextTarget) -> list[str]:
         notes = [
@@ -269,6 +290,32 @@ class TokenInference:
         if target.mechanisms[0].case == "restore":
             notes.append("The originals' capitals show; no attacker here makes use of them.")
         return notes
+
+
+def _success(attempt: Attempt) -> list[dict[str, Any]]:
+    """What is known after each number of guesses; nothing if that cannot be read."""
+    success = attempt.scores.details.get("success")
+    if not isinstance(success, list):
+        return []
+    return success if all(as_number(one.get("share")) is not None for one in success) else []
+
+
+def _drawing(attempt: Attempt) -> Drawing:
+    details, success = attempt.scores.details, _success(attempt)
+    said = f"attacker: {details.get('attacker')}; prior: {details.get('prior')}"
+    return Drawing(
+        title=f"Words inferred against {attempt.said}.",
+        description=f"Share of words found after so many guesses; {said}.",
+        listing=Listing(
+            caption="Share of words found",
+            head=("guesses", "attacker", "null control", "best blind guesses"),
+            rows=[
+                (str(one["guesses"]), one["share"], one["control"], one["chance"])
+                for one in success
+            ],
+        ),
+        draw=lambda: guesses_chart(success, title=attempt.said, subtitle=said),
+    )
 
 
 def _policy_by_words(target: TextTarget, wanted: str) -> Policy | None:

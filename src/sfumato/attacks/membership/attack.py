@@ -2,9 +2,8 @@
 
 Members and others are scored by every signal for which there is evidence, and each signal by how
 well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
-texts but not the model: members and others from different sources differ anyhow.
-
-What the attack needs, said before anything is loaded.
+texts but not the model: members and others from different sources differ anyhow. What the attack
+lacks is said before anything is loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Done, Inputs
+from sfumato.attacks.attack import Attempt, Done, Inputs, Needs
+from sfumato.attacks.membership import figures
 from sfumato.attacks.membership import signals as reference_signals
 from sfumato.attacks.membership.candidates import (
     FEWEST,
@@ -35,6 +35,7 @@ from sfumato.attacks.membership.gathering import (
     usable,
 )
 from sfumato.attacks.membership.signals import OUTSIDE, SHADOWS, SIGNALS, Knobs, score_signal
+from sfumato.attacks.membership.without_model import METRIC as WITHOUT_MODEL
 from sfumato.attacks.membership.without_model import auc_without_model
 from sfumato.attacks.model_target import ModelTarget, is_model, is_run, not_a_model, open_model
 from sfumato.attacks.token_scores import ScoreStore
@@ -50,6 +51,7 @@ from sfumato.statistics.ranking import measure_auc
 from sfumato.text.document import Document
 
 if TYPE_CHECKING:
+    from sfumato.charts.chapter import Chapter
     from sfumato.charts.chart import Chart
 
 
@@ -81,7 +83,7 @@ _NO_TEXTS = (
     "not: split the corpus before training, `sfumato.train(MEMBERS, RUN, ...)`"
 )
 _NO_CANARIES = (
-    "secrets need the list of planted canaries: `sfumato.corpora.planting.plant(CORPUS, PLANTED, "
+    "secrets need the list of planted canaries: `sfumato.plant_canaries(CORPUS, PLANTED, "
     "...)` writes it, `sfumato.train(PLANTED, RUN, ...)` trains on them; then "
     "`canaries='PLANTED.canaries.json'`"
 )
@@ -155,6 +157,11 @@ class Membership:
 
     name: ClassVar[str] = "membership"
     target: ClassVar[str] = "model"
+    needs: ClassVar[Needs] = Needs(
+        inputs=("members", "others", "canaries", "references"),
+        compares=True,
+        about_the_data=(WITHOUT_MODEL, ALONE),
+    )
 
     signals: tuple[str, ...] = ()
     most: int = 5000
@@ -272,6 +279,11 @@ class Membership:
         areas = {name: scores.figure(f"auc {name}").value for name in curves}
         return roc_chart(curves, areas)
 
+    @classmethod
+    def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
+        """ROC curves of one signal against every method, and the areas of all signals."""
+        return figures.chapter(attempts)
+
     def _judge(
         self, candidates: Candidates, evidence: Evidence, names: list[str], findings: Findings
     ) -> list[str]:
@@ -351,7 +363,7 @@ def _score_secrets(
     if len(data.secrets) < FEWEST:
         return [
             f"not tried: secrets. {len(data.secrets)} were planted, and it takes {FEWEST}: "
-            "`sfumato.corpora.planting.plant(CORPUS, PLANTED, ...)`"
+            "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`"
         ]
 
     def sums(canaries: tuple[Canary, ...]) -> Floats:

@@ -1,17 +1,26 @@
-"""From scores to figures: AUC, advantage, accuracy, hits at few false alarms, and the control."""
+"""From scores to figures: AUC, advantage, accuracy, hits at few false alarms, and the control.
+
+What a report shows of many attempts: ROC curves of the same signal against every method.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.attacks.attack import Attempt
+from sfumato.charts.chapter import Chapter, Drawing, Listing, Topic
+from sfumato.charts.numbers import interval
+from sfumato.charts.roc import RocPoints, roc_chart
 from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import Measured
+from sfumato.results.row import ANCHORS
 from sfumato.results.scores import Control
 from sfumato.statistics.ranking import (
     accuracy_at_median,
@@ -24,6 +33,16 @@ from sfumato.statistics.ranking import (
 )
 
 RATES = {"1%": 0.01, "0.1%": 0.001}
+# More curves could not be told apart.
+MOST_CURVES = 14
+RECOGNITION = Topic(
+    name="recognition",
+    title="Who is recognized as a member",
+    lead="An attacker who holds some texts wants to know which of them were used. The curve says "
+    "which share of them is found at each share of false alarms; the left end matters, where the "
+    "attacker is sure. Whatever lies on the dotted line is chance.",
+    order=10,
+)
 CONTROL = "the same scores on others alone, split in two at random: there is nothing to find"
 
 
@@ -80,3 +99,71 @@ def too_few(others: int) -> str | None:
         f"hits at {' and '.join(unseen)} false alarms are not reported: {others:,} others cannot "
         f"show them; give {needed:,} or more"
     )
+
+
+def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
+    """The curves of the signal that does best anywhere, and the areas of all."""
+    found = [(one, curves) for one in attempts if (curves := _curves(one))]
+    if not found:
+        return None
+    areas = [(one, name) for one, curves in found for name in curves]
+    _, best = max(areas, key=lambda place: _area(*place).value)
+    first = min(one.seed for one, _ in found)
+    drawable = [
+        (one, curves[best]) for one, curves in found if one.seed == first and best in curves
+    ]
+    chosen = _some(drawable)
+    left_out = (
+        ""
+        if len(chosen) == len(drawable)
+        else (
+            f" Of {len(drawable)} curves {len(chosen)} are drawn: of each method the first and the "
+            "last level."
+        )
+    )
+    rows = [
+        (one.said, name, one.seed, area.value, interval(area.low, area.high), area.n)
+        for one, name in areas
+        for area in (_area(one, name),)
+    ]
+    legend = {one.said: _area(one, best).value for one, _ in chosen}
+    drawing = Drawing(
+        title="Hits against false alarms.",
+        description=f"The signal is '{best}', chosen because it does best somewhere here"
+        f"; seed {first}.{left_out}",
+        listing=Listing(
+            caption="Area under the curve of every signal; 0.5 is chance",
+            head=("method", "signal", "seed", "AUC", "95 % interval", "texts"),
+            rows=rows,
+        ),
+        draw=lambda: roc_chart({one.said: curve for one, curve in chosen}, legend),
+    )
+    return Chapter(topic=RECOGNITION, parts=[drawing])
+
+
+def _curves(attempt: Attempt) -> dict[str, RocPoints]:
+    """The curves of those signals whose area is known."""
+    curves = attempt.scores.details.get("roc")
+    if not isinstance(curves, dict):
+        return {}
+    known = {one.metric for one in attempt.scores.figures if not isnan(one.value)}
+    return {name: curve for name, curve in curves.items() if curve and f"auc {name}" in known}
+
+
+def _area(attempt: Attempt, signal: str) -> Measured:
+    return attempt.scores.figure(f"auc {signal}")
+
+
+def _some(found: list[tuple[Attempt, RocPoints]]) -> list[tuple[Attempt, RocPoints]]:
+    """All, or of each method its ends, as far as curves can be told apart."""
+    if len(found) <= MOST_CURVES:
+        return found
+    by_method: dict[str, list[tuple[Attempt, RocPoints]]] = {}
+    for attempt, curve in found:
+        by_method.setdefault(attempt.method, []).append((attempt, curve))
+    ordered = sorted(by_method.values(), key=lambda some: some[0][0].method not in ANCHORS)
+    ends = []
+    for some in ordered:
+        some.sort(key=lambda one: one[0].level or 0.0)
+        ends += [some[0]] if len(some) == 1 else [some[0], some[-1]]
+    return ends[:MOST_CURVES]

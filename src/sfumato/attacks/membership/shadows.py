@@ -125,12 +125,12 @@ def _train(
     recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
 ) -> ModelTarget:
     from sfumato.training.folder import RunFolder
-    from sfumato.training.run import train
+    from sfumato.training.run import train_model
 
     run = RunFolder(place / f"shadow-{number:03d}")
     asked = replace(recipe, corpus={"shadow": number}, seed=None if seed == UNSEEDED else seed)
     if not run.finished:
-        train(asked, documents, run, resume=run.config.is_file())
+        train_model(asked, documents, run, resume=run.config.is_file())
     return open_model(run.path)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.charts.audit import NAMES, AuditRow, audit_chart
+from sfumato.charts.numbers import as_number, epsilon_of
 from sfumato.reports.markup import CellValue, Html, Table
-from sfumato.reports.numbers import as_number, epsilon_of
 from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.studies.folder import CellRecord

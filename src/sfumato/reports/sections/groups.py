@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sfumato.charts.groups import GroupPoint, groups_chart
+from sfumato.charts.numbers import count_things, number
 from sfumato.reports.markup import CellValue, Table
-from sfumato.reports.numbers import count_things, number
 from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, quantities
 from sfumato.reports.studied import Studied

@@ -1,6 +1,7 @@
-"""What a page does not show. Always there, never short.
+"""What is proven about a release, and what a page does not show.
 
-What is proven about one release, in a sentence and in its parts.
+The guarantee stands as its sentence and in its parts. What follows from neither the guarantee nor
+the figures is said on every page, in full, whether somebody wants to hear it or not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Every figure of a study as it stands in the results.
+"""What a study's results rest on: every figure, what it cost, how it was made, what is missing.
 
-What it cost: time, processor time and memory for each kind of computation.
-
-How a study was made, to the letter: command, file, versions; and how to cite it.
-
-What is not there: cells that failed, with their errors, and cells that were never computed.
+These sections hold what the others choose from. All figures stand as in ``results.jsonl``, up to a
+number that a page can hold; cost is time, processor time and memory for each kind of computation;
+the provenance is the command, the file and the versions to the letter, with how to cite them; and
+what failed is named with its error, what was never computed by its place in the grid.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from hashlib import sha256
 from statistics import fmean
 from typing import Any
 
+from sfumato.charts.numbers import count_things, interval, level_of, memory, plain
 from sfumato.reports.markup import CellValue, Html, Table, fold_table, properties, tag
-from sfumato.reports.numbers import count_things, interval, level_of, memory, plain
 from sfumato.reports.parts import Notice, Section, paragraph
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.results.row import COST, Row

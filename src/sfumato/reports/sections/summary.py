@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from sfumato.charts.numbers import NONE, level_of, number
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
 from sfumato.reports.markup import CellValue, Html, Table, fold_table, tag
-from sfumato.reports.numbers import NONE, level_of, number
 from sfumato.reports.parts import Section, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, ends, headline, points, whole
 from sfumato.reports.studied import Studied

@@ -1,6 +1,7 @@
-"""Samples of text before and after, and why there are none.
+"""Samples of text before and after, side by side, or why there are none.
 
-Texts before and after, side by side: what is sensitive is marked, and what came in its place.
+What the policy found is marked in the original; in the privatized text, what came in its place and
+what was sensitive and stayed.
 
 Care
     A text before is private text, unless it is generated or declared public. It is read only where
@@ -16,8 +17,8 @@ from types import MappingProxyType
 
 import regex
 
+from sfumato.charts.numbers import level_of
 from sfumato.reports.markup import Html, join, tag
-from sfumato.reports.numbers import level_of
 from sfumato.reports.parts import Section, paragraph
 from sfumato.studies.samples import TextSample
 

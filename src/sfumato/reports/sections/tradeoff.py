@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.permission import basis
-from sfumato.calibration.select import select
+from sfumato.calibration.select import select_rows
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
+from sfumato.charts.numbers import interval
 from sfumato.core.randomness import Randomness
 from sfumato.reports.markup import CellValue, Html, Table
-from sfumato.reports.numbers import interval
 from sfumato.reports.parts import Figure, Section, bullets, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
 from sfumato.reports.studied import Studied
@@ -40,8 +40,8 @@ def tradeoff(study: Studied) -> Section | None:
         "'no privacy' and 'random output'. Equal numbers of different methods are not equal "
         "privacy; what can be compared is what they keep at equal leakage, in the last panel. "
         "Leakage is what one attack found, and a stronger one may find more. Of each attack that "
-        "figure is shown which tells the two ends apart best: it was chosen after the fact, for "
-        "which no interval pays. All figures stand below."
+        "figure is shown which tells the two ends apart best: it was chosen after the fact, "
+        "which the intervals do not account for. All figures stand below."
     )
     return Section(
         name="tradeoff",
@@ -100,7 +100,7 @@ def _curves(
 
     Only where the corpus is public: which curve is fit is something to choose by.
     """
-    selected = select(
+    selected = select_rows(
         rows,
         attack=leakage.by,
         metric=leakage.metric,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sfumato.results.measured import Measured
-from sfumato.studies.kinds.context import CellResult, Context, Meaning, rows
+from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.kinds.corpus import texts
+from sfumato.studies.measures.measure import Meaning, rows
 
 
 def compute(context: Context) -> CellResult:

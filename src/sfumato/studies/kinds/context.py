@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import Measured
-from sfumato.results.row import LEAKAGE, LOWER, UTILITY, Row
+from sfumato.results.row import Row
 from sfumato.studies.cell import RELEASE, Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.spec import StudySpec
@@ -72,41 +72,31 @@ class CellResult:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Meaning:
-    """How figures are to be read: who measured them, and which way is better."""
+@dataclass(frozen=True)
+class Group:
+    """Documents that are looked at apart: their field, its value and their places."""
 
-    by: str
-    role: str = UTILITY
-    better: str = LOWER
-    chance: Mapping[str, float] = field(default_factory=dict)
+    field: str
+    name: str
+    number: int
+    places: Sequence[int]
 
-    @classmethod
-    def leaked(cls, by: str, chance: Mapping[str, float]) -> Meaning:
-        """What an attack finds: the less, the better."""
-        return cls(by=by, role=LEAKAGE, better=LOWER, chance=chance)
+    @property
+    def said(self) -> tuple[str, str]:
+        """As rows name it."""
+        return self.field, self.name
 
 
-def rows(
-    figures: Iterable[Measured], meaning: Meaning, group: tuple[str, str] | None = None
-) -> list[Row]:
-    """Figures as rows; which method they belong to is filled in by the grid."""
-    field_, value = group or (None, None)
-    return [
-        Row(
-            cell="",
-            method="",
-            role=meaning.role,
-            by=meaning.by,
-            metric=one.metric,
-            better=meaning.better,
-            value=one.value,
-            low=one.low,
-            high=one.high,
-            n=one.n,
-            chance=meaning.chance.get(one.metric),
-            group_field=field_,
-            group=value,
-        )
-        for one in figures
-    ]
+def by_group(
+    context: Context, groups: Mapping[str, Sequence[int]], look: Callable[[Group], Iterable[Row]]
+) -> tuple[list[Row], dict[str, str]]:
+    """Rows of every group that the study asks for, and why a group has none."""
+    field_ = context.cell.settings.get("groups")
+    found: list[Row] = []
+    left_out: dict[str, str] = {}
+    for number, (name, places) in enumerate(groups.items() if field_ else ()):
+        try:
+            found += look(Group(str(field_), name, number, places))
+        except (BadInput, InvalidArgument) as error:
+            left_out[name] = str(error)
+    return found, left_out

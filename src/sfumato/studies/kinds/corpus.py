@@ -19,9 +19,9 @@ from typing import Any
 from sfumato.core.errors import BadInput
 from sfumato.core.files import write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, draw_secret, insert, plan
+from sfumato.corpora.canaries import Canary, Manifest, draw_secret, insert_canaries, plan_insertions
 from sfumato.corpora.coins import Coins, toss
-from sfumato.corpora.customersim import generate
+from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
@@ -43,7 +43,7 @@ NO_DOCUMENT = "the corpus of the study holds no document"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class StudyTexts:
     """Where the texts of a study stand, and how they are read.
 
     ``members`` is what somebody wrote of ``train``: all of it but the coins, which stand at its
@@ -73,13 +73,13 @@ class Texts:
         return Source.of(self.train, self.layout, file_format=self.file_format)
 
 
-def texts(context: Context) -> Texts:
+def texts(context: Context) -> StudyTexts:
     """The texts, once the corpus is there."""
     study, here = context.study, context.corpus
     corpus, manifest = study.corpus, study.canaries and study.canaries.manifest
     planted = study.path(manifest) if manifest else here / CANARIES
     train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
-    return Texts(
+    return StudyTexts(
         train=train,
         members=here / MEMBERS if study.coins else train,
         test=_test(study, here),
@@ -136,7 +136,7 @@ def _layout(study: StudySpec) -> Layout:
 
 def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     if corpus.kind == GENERATED:
-        made = generate(corpus.count or 0, Randomness.reproducible(corpus.seed))
+        made = generate_customersim(corpus.count or 0, Randomness.reproducible(corpus.seed))
         return [one.document for one in made]
     path = study.path(str(corpus.path))
     if corpus.kind == WIKITEXT:
@@ -164,8 +164,8 @@ def _plant(study: StudySpec, here: Path) -> list[Document]:
     )
     repetitions = wanted.repetitions * (count if len(wanted.repetitions) == 1 else 1)
     canaries = tuple(Canary(wanted.template, secret) for secret in secrets)
-    schedule = plan(len(documents), repetitions, randomness.stream(0))
-    planted = list(insert(documents, schedule, canaries))
+    schedule = plan_insertions(len(documents), repetitions, randomness.stream(0))
+    planted = list(insert_canaries(documents, schedule, canaries))
     places = tuple(place for one in planted for place in one.places)
     _json(here / CANARIES, Manifest(canaries, schedule, places).as_dict())
     return [one.document for one in planted]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.text_target import side_path
-from sfumato.releases.job import Job, run
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.cell import CODE, Cell, place_files
 from sfumato.studies.kinds.context import CellResult, Context
@@ -40,7 +40,7 @@ def compute(context: Context) -> CellResult:
         guarantee=side_path(target) if nowhere else None,
         overwrite=True,
     )
-    summary = run(job, privatizer(context.study, context.cell))
+    summary = run_job(job, privatizer(context.study, context.cell))
     if linked:
         target.unlink(missing_ok=True)
         target.symlink_to(there.train.resolve())

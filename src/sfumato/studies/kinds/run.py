@@ -26,8 +26,8 @@ UNTRAINED = "This model was never trained on the corpus, so it tells nothing abo
 def compute(context: Context) -> CellResult:
     """Train, or go on where a killed process stopped."""
     from sfumato.training.folder import RunFolder
-    from sfumato.training.methods.promise import Protection
-    from sfumato.training.run import Request, train
+    from sfumato.training.methods.promise import PolicyPromise
+    from sfumato.training.run import Request, train_model
     from sfumato.training.settings import Training
 
     settings = context.cell.settings
@@ -43,7 +43,7 @@ def compute(context: Context) -> CellResult:
         model=_name(context.study, model["name"]),
         privacy=choices.privacy(),
         method=choices.built_method(),
-        protection=None if policy is None else Protection(policy),
+        protection=None if policy is None else PolicyPromise(policy),
         course=choices.course(),
         long=model["long"],
         lora_rank=model["lora_rank"],
@@ -57,11 +57,11 @@ def compute(context: Context) -> CellResult:
     protected = len(context.cell.inputs) > 1
     documents = there.documents(context.target_path if protected else there.train)
     try:
-        trained = train(request, documents, folder, resume=folder.config.is_file())
+        trained = train_model(request, documents, folder, resume=folder.config.is_file())
     except CannotResume:
         # What another version began is of no use to this one.
         shutil.rmtree(folder.path)
-        trained = train(request, documents, folder)
+        trained = train_model(request, documents, folder)
     own = trained.guarantee
     details = _beside(read_object(folder.guarantee, "what a run guarantees"))
     if protected and not trained.plan.private:

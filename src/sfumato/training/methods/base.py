@@ -25,7 +25,7 @@ from sfumato.core.settings import configure
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 
 if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
@@ -90,7 +90,7 @@ class Task:
     course: Course
     kind: str = "causal"
     long: str = "split"
-    protection: Protection | None = None
+    protection: PolicyPromise | None = None
 
     @property
     def policy(self) -> Policy:
@@ -146,7 +146,7 @@ class TrainingMethod(ABC):
                 f"the method {self.name} adds no noise and keeps no epsilon; leave it out"
             )
 
-    def promise(self, guarantee: Guarantee, protection: Protection | None) -> Guarantee:
+    def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:
         """The guarantee of the plan, as one about this method."""
         return guarantee if protection is None else protection.selective(guarantee)
 

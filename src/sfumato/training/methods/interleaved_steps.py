@@ -73,13 +73,7 @@ from sfumato.training.methods.stretch_records import (
     row_batches,
     states_behind,
 )
-from sfumato.training.optimizers import (
-    make_optimizer,
-    put_back,
-    rate_factor,
-    set_rate,
-    tell_noise,
-)
+from sfumato.training.optimizers import make_optimizer, put_back, rate_factor, set_rate, tell_noise
 from sfumato.training.saving import saving
 from sfumato.training.settings import Course
 from sfumato.training.steps import PrivateStep

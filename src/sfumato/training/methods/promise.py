@@ -65,7 +65,7 @@ def not_found(policy: str, misses: Misses | None) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Protection:
+class PolicyPromise:
     """A policy that decides what is private, and what is known of it.
 
     ``misses`` is what it was seen to miss on labeled text. Under ``key`` guarantees of several
@@ -83,7 +83,7 @@ class Protection:
         *,
         key: str | Path | None = None,
         gold: str | Path | None = None,
-    ) -> Protection | None:
+    ) -> PolicyPromise | None:
         """A policy with the key in a file, and measured on a file of labeled text."""
         if policy is None:
             for name, given in (("policy_key", key), ("gold", gold)):
@@ -95,7 +95,7 @@ class Protection:
         found = cls(policy, key=None if key is None else Key.from_file(Path(key)))
         return found if gold is None else found.measured_on(Path(gold))
 
-    def measured_on(self, gold: Path) -> Protection:
+    def measured_on(self, gold: Path) -> PolicyPromise:
         """With what the policy misses on labeled text."""
         from sfumato.corpora.labeled import read_labeled
         from sfumato.policies.scoring import compare_with_gold

@@ -12,7 +12,7 @@ from typing import ClassVar
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.training.methods.base import Prepared, Task, TokenMaterial, prepare_steps
 from sfumato.training.methods.plain import Plain
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,6 @@ class Redacted(Plain):
         records = make_redacted_records(task.documents, task.policy, task.model.tokenizer, task.cut)
         return prepare_steps(task, TokenMaterial(records))
 
-    def promise(self, guarantee: Guarantee, protection: Protection | None) -> Guarantee:
+    def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:
         """Nothing, and what is visible."""
         return guarantee if protection is None else protection.redacted(guarantee)

@@ -80,7 +80,7 @@ class PublicCourse:
 
 
 @dataclass(frozen=True)
-class Selective(TrainingMethod):
+class SelectiveTraining(TrainingMethod):
     """DP-SGD at private places, ordinary steps on text with masks before and between.
 
     ``public_epochs`` are passes over the masked text, twice as many as private ones unless given;

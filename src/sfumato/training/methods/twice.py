@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.methods.selective import Selective
+from sfumato.training.methods.selective import SelectiveTraining
 
 if TYPE_CHECKING:
     from sfumato.training.methods.streams import Streams
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Twice(Selective):
+class Twice(SelectiveTraining):
     """All public steps first, then private ones on whole documents; so ``lead`` is always 1.
 
     ``public_epochs`` are as many as private ones unless given.

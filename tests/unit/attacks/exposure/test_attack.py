@@ -17,7 +17,13 @@ from sfumato.attacks.exposure.law import NoLaw
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, MissingInput, UnknownName
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, PlantedCanary, insert, plan
+from sfumato.corpora.canaries import (
+    Canary,
+    Manifest,
+    PlantedCanary,
+    insert_canaries,
+    plan_insertions,
+)
 from sfumato.models.load import load_model
 from sfumato.models.save import save_model
 from sfumato.results.scores import Scores
@@ -185,8 +191,10 @@ def folder(tmp_path: Path) -> Path:
     save_model(tiny("lstm", bytes_only()), tmp_path / "model")
     documents = [Document("One. Two."), Document("Three. Four.")]
     secrets = (Canary(TEMPLATE, "123"), Canary(TEMPLATE, "456"))
-    schedule = plan(2, [2, 0], Randomness.reproducible(1))
-    places = tuple(place for _, some in insert(documents, schedule, secrets) for place in some)
+    schedule = plan_insertions(2, [2, 0], Randomness.reproducible(1))
+    places = tuple(
+        place for _, some in insert_canaries(documents, schedule, secrets) for place in some
+    )
     manifest = Manifest(secrets, schedule, places)
     (tmp_path / "canaries.json").write_text(json.dumps(manifest.as_dict()))
     return tmp_path
@@ -194,7 +202,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_from_paths_to_scores(folder: Path) -> None:
     inputs = Inputs(target=folder / "model", canaries=folder / "canaries.json")
-    scores = protocol.run(Exposure(), inputs, Randomness.reproducible(1))
+    scores = protocol.run_attack(Exposure(), inputs, Randomness.reproducible(1))
     assert [one.metric for one in scores.figures][:2] == [
         "exposure at 0 repetitions",
         "exposure at 2 repetitions",
@@ -208,13 +216,13 @@ def test_a_file_instead_of_a_model_is_explained(folder: Path) -> None:
     said = Exposure().missing(Inputs(target=private, canaries=folder / "canaries.json"))
     assert said is not None
     assert "this attack is on a model" in said
-    assert "sfumato.corpora.planting.plant(CORPUS" in said
+    assert "sfumato.plant_canaries(CORPUS" in said
 
 
 def test_a_run_without_canaries_is_explained(folder: Path) -> None:
     inputs = Inputs(target=folder / "model")
     with pytest.raises(MissingInput, match=r"exposure: no canaries.*canaries='PLANTED") as caught:
-        protocol.run(Exposure(), inputs, Randomness.reproducible(1))
+        protocol.run_attack(Exposure(), inputs, Randomness.reproducible(1))
     assert "sfumato.train(PLANTED" in str(caught.value)
     absent = Exposure().missing(Inputs(target=folder / "model", canaries=folder / "no.json"))
     assert absent is not None

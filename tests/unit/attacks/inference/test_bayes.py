@@ -14,7 +14,7 @@ from sfumato.attacks.inference.observed import Observed, observe
 from sfumato.attacks.inference.priors import Prior, prior_of
 from sfumato.attacks.text_target import TextTarget
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import RowMechanism
 from sfumato.mechanisms.selective import Selective
@@ -38,7 +38,7 @@ CASES = [
 def mechanism_of(name: str, epsilon: float, space: Space) -> PointMechanism:
     settings: dict[str, object] = {"size": 4} if name == "custom" else {}
     settings |= {"sensitive_share": 0.5} if name == "sanitize-plus" else {}
-    found = build(name, space=space, epsilon=epsilon, settings=settings)
+    found = build_mechanism(name, space=space, epsilon=epsilon, settings=settings)
     assert isinstance(found, RowMechanism)
     return found
 
@@ -105,7 +105,7 @@ def test_a_transposed_likelihood_is_worse(small_space: Space, name: str, epsilon
 
 def test_parts_of_rows_are_rows(random_space: Space) -> None:
     """The quick way without whole rows gives what whole rows give, in blocks or not."""
-    mechanism = build("truncated", space=random_space, epsilon=2.0)
+    mechanism = build_mechanism("truncated", space=random_space, epsilon=2.0)
     prior = skewed(random_space)
     seen = each_output_once(mechanism, random_space)
     by_parts = Bayes(prior).guesses(seen, 5, SEED(1))
@@ -119,7 +119,7 @@ def test_words_of_one_spelling_are_seen_as_one() -> None:
     """What is seen has the chances of both, and the second is nobody's original."""
     vectors = np.array([[0.0], [1.0], [1.2], [5.0]], dtype=np.float32)
     space = Space("twice", ["a", "b", "a", "c"], vectors)
-    mechanism = build("exponential", space=space, epsilon=1.0)
+    mechanism = build_mechanism("exponential", space=space, epsilon=1.0)
     documents = [Document("a b c")]
     seen, truth = observe(TextTarget(tuple(documents), everything(mechanism)), documents)
     assert seen.outputs.tolist() == [0, 1, 3]
@@ -136,7 +136,7 @@ def test_words_of_one_spelling_are_seen_as_one() -> None:
 
 def test_counted_rows_fall_back_on_distance(small_space: Space) -> None:
     """A noise mechanism that almost never moves a word: unseen candidates rank by nearness."""
-    mechanism = build("laplace", space=small_space, epsilon=200.0)
+    mechanism = build_mechanism("laplace", space=small_space, epsilon=200.0)
     seen = each_output_once(mechanism, small_space)
     prior = prior_of("uniform", small_space, seen.possible)
     found = Bayes(prior, draws=3).guesses(seen, 4, SEED(1))
@@ -149,12 +149,12 @@ def test_counted_rows_fall_back_on_distance(small_space: Space) -> None:
 def test_lucky_draws_do_not_decide(small_space: Space) -> None:
     """A frequent word that was drawn once does not outweigh a rare one that was drawn often."""
     counted = Likelihood(
-        build("laplace", space=small_space, epsilon=1.0), np.arange(12), 100, SEED(1)
+        build_mechanism("laplace", space=small_space, epsilon=1.0), np.arange(12), 100, SEED(1)
     )
     lowered = counted.cautious(np.array([0.0, 0.01, 0.04, 0.36]))
     assert lowered.tolist() == pytest.approx([0, 0, 0.02, 0.30])
     exact = Likelihood(
-        build("exponential", space=small_space, epsilon=1.0), np.arange(12), 100, SEED(1)
+        build_mechanism("exponential", space=small_space, epsilon=1.0), np.arange(12), 100, SEED(1)
     )
     assert exact.cautious(np.array([0.01, 0.36])).tolist() == [0.01, 0.36]
 
@@ -164,7 +164,7 @@ CORPUS = [Document("paris cat dog. rome cat 12! berlin dog dog cat\nquark 7 7 7"
 
 def test_sentences_are_weighed_as_by_going_through_all_of_them(small_space: Space) -> None:
     """Forward and backward equals the sum over every sentence there could be."""
-    mechanism = build("exponential", space=small_space, epsilon=1.5)
+    mechanism = build_mechanism("exponential", space=small_space, epsilon=1.5)
     prior = prior_of("bigram", small_space, np.arange(12), CORPUS)
     assert prior.bigrams is not None
     target, originals = privatized(everything(mechanism), ["rome cat 12"])
@@ -189,7 +189,7 @@ def test_sentences_are_weighed_as_by_going_through_all_of_them(small_space: Spac
 
 def test_a_word_in_the_clear_tells_about_its_neighbor(small_space: Space) -> None:
     """After 'quark' the corpus knows only 7; behind a full stop that says nothing."""
-    mechanism = build("exponential", space=small_space, epsilon=0.01)
+    mechanism = build_mechanism("exponential", space=small_space, epsilon=0.01)
     over = OverVocabulary(points=mechanism)
     release = Selective(policy=Digits(), mechanism=over)
     originals = [Document("quark 7"), Document("quark. 7"), Document("Atlantis 7")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.attacks.attack import Inputs, run
+from sfumato.attacks.attack import Inputs, run_attack
 from sfumato.attacks.inference.attackers import blind_share, displace
 from sfumato.attacks.inference.priors import Prior
 from sfumato.attacks.inference.token_inference import TokenInference
@@ -16,7 +16,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, Missing
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
-from sfumato.mechanisms.build import build
+from sfumato.mechanisms.build import build_mechanism
 from sfumato.releases import job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.results.scores import Scores
@@ -30,7 +30,7 @@ TEXTS = ["Paris rome, cat dog. 12 7!", "quark Atlantis paris", "the CAT", "rome 
 
 
 def scored(space: Space, attack: TokenInference, epsilon: float = 3.0, **rules: str) -> Scores:
-    mechanism = build("exponential", space=space, epsilon=epsilon)
+    mechanism = build_mechanism("exponential", space=space, epsilon=epsilon)
     target, originals = privatized(everything(mechanism, **rules), TEXTS)
     return attack.score(target, originals, SEED(1))
 
@@ -41,12 +41,12 @@ def test_a_file_is_attacked(tmp_path: Path) -> None:
     texts = [f"Room {number} and code {7 * number}." for number in range(1, 9)]
     notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     source, out = Source.of(notes, Layout()), tmp_path / "out.jsonl"
-    job.run(
+    job.run_job(
         job.Job(source=source, target=out),
         Privatizer(policy="digits", mechanism="custom", epsilon=300.0, seed=3),
     )
     inputs = Inputs(target=out, originals=notes)
-    scores = run(TokenInference(top=5, candidates=6000), inputs, SEED(1))
+    scores = run_attack(TokenInference(top=5, candidates=6000), inputs, SEED(1))
     assert scores.figure("top-1").n == 16
     assert scores.figure("top-1").value > 0.5
     assert scores.control.figures[0].value < 0.5
@@ -57,9 +57,9 @@ def test_a_file_is_attacked(tmp_path: Path) -> None:
     assert any("seed" in note for note in scores.notes)
     alone = Inputs(target=out)
     with pytest.raises(MissingInput, match="`originals=IN`"):
-        run(TokenInference(), alone, SEED(1))
+        run_attack(TokenInference(), alone, SEED(1))
     with pytest.raises(MissingInput, match="is a folder"):
-        run(TokenInference(), Inputs(target=tmp_path, originals=notes), SEED(1))
+        run_attack(TokenInference(), Inputs(target=tmp_path, originals=notes), SEED(1))
 
 
 def test_figures_fit_together(small_space: Space) -> None:
@@ -137,7 +137,7 @@ def test_every_prior_runs(small_space: Space, tmp_path: Path, prior: str) -> Non
 def test_whoever_knows_the_policy_expects_what_it_selects(
     small_space: Space, selectable: str
 ) -> None:
-    mechanism = build("exponential", space=small_space, epsilon=1e-6)
+    mechanism = build_mechanism("exponential", space=small_space, epsilon=1e-6)
     release = Privatizer(policy="digits", mechanism=mechanism).selective
     target, originals = privatized(release, ["paris 12", "rome 12", "cat 7"] * 5)  # type: ignore[arg-type]
     scores = TokenInference(top=2, selectable=selectable).score(target, originals, SEED(1))
@@ -149,7 +149,7 @@ def test_whoever_knows_the_policy_expects_what_it_selects(
 
 
 def test_a_policy_that_reads_context_has_no_words_of_its_own(small_space: Space) -> None:
-    mechanism = build("exponential", space=small_space, epsilon=1.0)
+    mechanism = build_mechanism("exponential", space=small_space, epsilon=1.0)
     release = Privatizer(policy="regex:(?<=the )cat", mechanism=mechanism).selective
     target, originals = privatized(release, ["the cat"])  # type: ignore[arg-type]
     assert TokenInference(top=2).score(target, originals, SEED(1)).figure("top-1").n == 1
@@ -159,7 +159,7 @@ def test_a_policy_that_reads_context_has_no_words_of_its_own(small_space: Space)
 
 def test_noise_mechanisms_are_counted_and_that_is_said(small_space: Space) -> None:
     target, originals = privatized(
-        everything(build("laplace", space=small_space, epsilon=30.0)), TEXTS
+        everything(build_mechanism("laplace", space=small_space, epsilon=30.0)), TEXTS
     )
     scores = TokenInference(top=3, draws=20).score(target, originals, SEED(1))
     assert any("20 draws for each candidate" in note for note in scores.notes)
@@ -170,7 +170,7 @@ def test_noise_mechanisms_are_counted_and_that_is_said(small_space: Space) -> No
 
 def test_another_text_is_refused(small_space: Space) -> None:
     target, originals = privatized(
-        everything(build("exponential", space=small_space, epsilon=1.0)), TEXTS
+        everything(build_mechanism("exponential", space=small_space, epsilon=1.0)), TEXTS
     )
     with pytest.raises(BadInput, match="same documents"):
         TokenInference().score(target, originals[1:], SEED(1))
@@ -212,7 +212,7 @@ def test_a_masked_model_reads_the_words_around(small_space: Space, tmp_path: Pat
     texts = ["cat dog", "12 7"] * 10
     release = Privatizer(
         policy="regex:dog|7",
-        mechanism=build("exponential", space=small_space, epsilon=1e-3),
+        mechanism=build_mechanism("exponential", space=small_space, epsilon=1e-3),
     ).selective
     target, originals = privatized(release, texts)  # type: ignore[arg-type]
     attack = TokenInference(attacker="masked", model=str(folder), top=2)
@@ -232,7 +232,7 @@ def test_a_masked_model_does_not_beat_bayes_on_words_without_context(
 ) -> None:
     folder = trained_masked(tmp_path / "masked", small_space, [("cat", "dog")])
     lone = ["paris", "rome", "cat", "12", "7", "quark", "berlin"] * 6
-    mechanism = build("exponential", space=small_space, epsilon=4.0)
+    mechanism = build_mechanism("exponential", space=small_space, epsilon=4.0)
     target, originals = privatized(everything(mechanism), lone)
     masked = TokenInference(attacker="masked", model=str(folder), top=2)
     by_context = masked.score(target, originals, SEED(1)).figure("top-1").value

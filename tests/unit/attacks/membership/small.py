@@ -16,7 +16,7 @@ from sfumato.models.bpe import train_bpe
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from sfumato.vectors.load import default_space
 
@@ -65,7 +65,7 @@ def request(*, epochs: float = 60, seed: int = 3) -> Request:
 
 
 def trained(folder: Path, texts: Sequence[str], *, epochs: float = 60, seed: int = 3) -> Path:
-    train(replace(request(epochs=epochs), seed=seed), documents(texts), RunFolder(folder))
+    train_model(replace(request(epochs=epochs), seed=seed), documents(texts), RunFolder(folder))
     return folder
 
 

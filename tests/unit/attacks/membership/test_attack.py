@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato import catalog
-from sfumato.attacks.attack import Inputs, run
+from sfumato.attacks.attack import Inputs, run_attack
 from sfumato.attacks.membership.attack import Membership
 from sfumato.attacks.membership.candidates import Candidates
 from sfumato.attacks.membership.evidence import Evidence
@@ -25,7 +25,7 @@ from sfumato.corpora.canaries import Canary
 from sfumato.files.layout import Layout
 from sfumato.results.scores import Scores
 from sfumato.training.folder import RunFolder
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.attacks.membership.small import (
     World,
@@ -54,7 +54,7 @@ def inputs(world: World) -> Inputs:
 @pytest.fixture(scope="module")
 def scores(world: World) -> Scores:
     """All signals on the model that knows its members by heart."""
-    return run(Membership(shadows=SHADOWS), inputs(world), Randomness.reproducible(1))
+    return run_attack(Membership(shadows=SHADOWS), inputs(world), Randomness.reproducible(1))
 
 
 def test_it_is_in_the_catalog() -> None:
@@ -84,7 +84,7 @@ def test_signals_with_the_wrong_sign_would_be_caught(
 
     for name, right in list(SIGNALS.items()):
         monkeypatch.setitem(SIGNALS, name, flipped(right))
-    found = run(Membership(shadows=SHADOWS), inputs(world), Randomness.reproducible(1))
+    found = run_attack(Membership(shadows=SHADOWS), inputs(world), Randomness.reproducible(1))
     for name in SIGNALS:
         figure = f"auc {name}"
         assert found.figure(figure).value == pytest.approx(1 - scores.figure(figure).value)
@@ -134,7 +134,7 @@ def test_the_chart_draws_every_signal(scores: Scores) -> None:
 
 def test_with_texts_alone_the_rest_is_named(world: World) -> None:
     given = replace(inputs(world), references=())
-    found = run(Membership(), given, Randomness.reproducible(1))
+    found = run_attack(Membership(), given, Randomness.reproducible(1))
     tried = {one.metric for one in found.figures if one.metric.startswith("auc ")}
     assert tried == {
         "auc loss", "auc zlib", "auc min-k", "auc min-k++", "auc neighborhood",
@@ -162,7 +162,7 @@ def test_two_shadows_are_too_few_for_two_variances(world: World, tmp_path: Path)
 def test_shadows_stand_in_for_references(world: World) -> None:
     given = replace(inputs(world), references=())
     attack = Membership(shadows=SHADOWS, signals=("reference", "lira-offline", "rmia"))
-    found = run(attack, given, Randomness.reproducible(1))
+    found = run_attack(attack, given, Randomness.reproducible(1))
     for signal in attack.signals:
         assert found.figure(f"auc {signal}").value > 0.9
 
@@ -171,7 +171,7 @@ def test_members_and_others_of_different_kinds_are_noted(world: World, tmp_path:
     """The figures look fine, and mean nothing: the note says so."""
     known = [json.loads(line)["text"] for line in world.members.read_text().splitlines()]
     dated = written(tmp_path / "dated.jsonl", [f"{text} {text} {text}" for text in made_up(40, 9)])
-    found = run(
+    found = run_attack(
         Membership(signals=("loss",)),
         replace(inputs(world), others=dated),
         Randomness.reproducible(1),
@@ -188,12 +188,14 @@ def test_references_that_know_one_side_are_noted(world: World, tmp_path: Path) -
     others = [json.loads(line)["text"] for line in world.others.read_text().splitlines()]
     partial = trained(tmp_path / "partial", others, seed=9)
     given = replace(inputs(world), target=world.references[0], references=(partial,))
-    found = run(Membership(signals=("reference",)), given, Randomness.reproducible(1))
+    found = run_attack(Membership(signals=("reference",)), given, Randomness.reproducible(1))
     assert found.figure("auc reference").value > 0.9
     assert found.figure("auc references alone").value < 0.1
     assert any("were they trained on one side" in note for note in found.notes)
     assert (
-        not run(Membership(signals=("reference",)), inputs(world), Randomness.reproducible(1))
+        not run_attack(
+            Membership(signals=("reference",)), inputs(world), Randomness.reproducible(1)
+        )
         .notes[0]
         .startswith("the references")
     )
@@ -201,13 +203,15 @@ def test_references_that_know_one_side_are_noted(world: World, tmp_path: Path) -
 
 def test_the_target_is_no_reference(world: World) -> None:
     with pytest.raises(InvalidArgument, match="the target itself"):
-        run(Membership(), replace(inputs(world), references=(world.run,)), Randomness.secure())
+        run_attack(
+            Membership(), replace(inputs(world), references=(world.run,)), Randomness.secure()
+        )
 
 
 def test_neighbors_may_come_from_a_masked_model(world: World, tmp_path: Path) -> None:
     folder = with_word_pieces(masked_bert(), tmp_path / "bert")
     attack = Membership(signals=("neighborhood",), masked_model=str(folder), neighbors=2)
-    found = run(attack, inputs(world), Randomness.reproducible(1))
+    found = run_attack(attack, inputs(world), Randomness.reproducible(1))
     assert any(f"masked language model in {folder}" in note for note in found.notes)
 
 
@@ -268,8 +272,8 @@ def test_a_classifier_is_attacked_by_the_loss_of_its_labels(tmp_path: Path) -> N
         settings={"layers": 1, "width": 32, "heads": 2, "context": 32},
         seed=1,
     )
-    train(asked, given.documents(path["members"]), RunFolder(given.target))
-    found = run(Membership(), given, Randomness.reproducible(1))
+    train_model(asked, given.documents(path["members"]), RunFolder(given.target))
+    found = run_attack(Membership(), given, Randomness.reproducible(1))
     assert found.figure("auc loss").value > 0.7
     assert not any("zlib" in one.metric for one in found.figures)
     assert any("which a classifier does not give" in note for note in found.notes)
@@ -280,7 +284,7 @@ def test_a_classifier_is_attacked_by_the_loss_of_its_labels(tmp_path: Path) -> N
 
 def lacking(given: Inputs, attack: Membership | None = None) -> str:
     with pytest.raises(MissingInput) as caught:
-        run(attack or Membership(), given, Randomness.secure())
+        run_attack(attack or Membership(), given, Randomness.secure())
     return str(caught.value)
 
 
@@ -302,7 +306,7 @@ def test_a_signal_that_was_asked_for_is_not_left_out_silently(world: World) -> N
     assert "`cache=FOLDER`" in lacking(bare, Membership(shadows=4))
     model = replace(bare, target=world.run / "model", cache=world.cache)
     assert "does not say how" in lacking(model, Membership(shadows=4))
-    assert "sfumato.corpora.planting.plant(" in lacking(bare, Membership(signals=("secrets",)))
+    assert "sfumato.plant_canaries(" in lacking(bare, Membership(signals=("secrets",)))
     assert "loss: `members=FILE` and `others=FILE`" in lacking(
         replace(nothing, canaries=world.members), Membership(signals=("loss",))
     )
@@ -342,4 +346,4 @@ def test_settings_outside_what_is_allowed_are_refused(
 def test_too_few_texts_are_refused(world: World, tmp_path: Path) -> None:
     few = written(tmp_path / "few.jsonl", made_up(2, 1))
     with pytest.raises(BadInput, match="too few"):
-        run(Membership(), replace(inputs(world), others=few), Randomness.secure())
+        run_attack(Membership(), replace(inputs(world), others=few), Randomness.secure())

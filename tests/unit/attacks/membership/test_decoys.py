@@ -10,7 +10,7 @@ from sfumato.attacks.membership.candidates import decoys, find_planted
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
-from sfumato.corpora.planting import plant
+from sfumato.corpora.planting import plant_in_file
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 
@@ -55,9 +55,9 @@ def test_only_what_was_planted_counts(tmp_path: Path) -> None:
     corpus.write_text("One line.\nAnother one.\n")
     canaries = [Canary(secret="111111"), Canary(secret="222222")]
     source = Source.of(corpus, Layout())
-    plant(source, tmp_path / "out.txt", canaries, [2, 0], Randomness.secure())
+    plant_in_file(source, tmp_path / "out.txt", canaries, [2, 0], Randomness.secure())
     assert find_planted(tmp_path / "out.txt.canaries.json") == (canaries[0],)
-    plant(source, tmp_path / "none.txt", canaries, [0, 0], Randomness.secure())
+    plant_in_file(source, tmp_path / "none.txt", canaries, [0, 0], Randomness.secure())
     with pytest.raises(BadInput, match="no canary that was planted"):
         find_planted(tmp_path / "none.txt.canaries.json")
     with pytest.raises(BadInput, match="manifest"):

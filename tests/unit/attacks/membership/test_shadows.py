@@ -81,7 +81,7 @@ def test_a_killed_attack_goes_on_where_it_was(
 ) -> None:
     """And ends where it would have ended: shadows that were finished are not touched."""
     whole = shadowed(tmp_path / "whole", count=4)
-    honest, calls = requests.train, list[tuple[str, bool]]()
+    honest, calls = requests.train_model, list[tuple[str, bool]]()
 
     def watched(asked: Any, some: Any, folder: RunFolder, *, resume: bool = False) -> Any:
         calls.append((folder.path.name, resume))
@@ -95,7 +95,7 @@ def test_a_killed_attack_goes_on_where_it_was(
 
         return honest(asked, some, folder, resume=resume, announce=lambda *_: stop)
 
-    monkeypatch.setattr(requests, "train", watched)
+    monkeypatch.setattr(requests, "train_model", watched)
     with pytest.raises(Killed):
         shadowed(tmp_path / "killed", count=4)
     # Another seed, or none, must not matter: the halves and seeds were kept.

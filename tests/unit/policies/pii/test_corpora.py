@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.customersim import generate
-from sfumato.corpora.labeled import Labeled, from_record
+from sfumato.corpora.customersim import generate_customersim
+from sfumato.corpora.labeled import Labeled, labeled_from_record
 from sfumato.policies.patterns import Digits
 from sfumato.policies.pii import Pii
 from sfumato.policies.scoring import compare_with_gold
@@ -57,7 +57,7 @@ def answers(text: str) -> Iterator[Span]:
 @pytest.mark.resources
 def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> None:
     records = list(lines(resources / "data" / "pii-synth" / "records.jsonl.gz"))
-    report = compare_with_gold(Pii(), map(from_record, records))
+    report = compare_with_gold(Pii(), map(labeled_from_record, records))
     rows = {row.label: row for row in report.recall if row.label in STRUCTURED}
     assert set(rows) == STRUCTURED
     for row in rows.values():
@@ -69,13 +69,15 @@ def test_structured_kinds_are_found_in_synthetic_sentences(resources: Path) -> N
 @pytest.mark.resources
 def test_most_names_and_streets_are_found_in_synthetic_sentences(resources: Path) -> None:
     records = lines(resources / "data" / "pii-synth" / "records.jsonl.gz")
-    rows = {row.label: row for row in compare_with_gold(Pii(), map(from_record, records)).recall}
+    rows = {
+        row.label: row for row in compare_with_gold(Pii(), map(labeled_from_record, records)).recall
+    }
     assert (rows["PERSON"].share or 0) >= 0.65
     assert (rows["STREET_ADDRESS"].share or 0) >= 0.7
 
 
 def test_what_generated_customers_say_is_found() -> None:
-    report = compare_with_gold(Pii(), generate(300, Randomness.reproducible(5)))
+    report = compare_with_gold(Pii(), generate_customersim(300, Randomness.reproducible(5)))
     for row in report.recall:
         assert row.share is not None
         assert row.share >= 0.95, row
@@ -86,7 +88,9 @@ def test_twin_without_names_and_addresses_misses_generated_customers() -> None:
     policy = Pii(types=("phone", "code", "email"))
     rows = {
         row.label: row
-        for row in compare_with_gold(policy, generate(100, Randomness.reproducible(5))).recall
+        for row in compare_with_gold(
+            policy, generate_customersim(100, Randomness.reproducible(5))
+        ).recall
     }
     assert (rows["PERSON"].share or 0) < 0.5
     assert (rows["ADDRESS"].share or 0) < 0.5
@@ -95,7 +99,10 @@ def test_twin_without_names_and_addresses_misses_generated_customers() -> None:
 @pytest.mark.resources
 def test_twin_that_sees_digits_alone_falls_short(resources: Path) -> None:
     records = lines(resources / "data" / "pii-synth" / "records.jsonl.gz")
-    rows = {row.label: row for row in compare_with_gold(Digits(), map(from_record, records)).recall}
+    rows = {
+        row.label: row
+        for row in compare_with_gold(Digits(), map(labeled_from_record, records)).recall
+    }
     assert (rows["EMAIL_ADDRESS"].share or 0) < 0.95
 
 

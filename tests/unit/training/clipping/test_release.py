@@ -36,7 +36,7 @@ from sfumato.training.methods.base import (
     prepare_steps,
 )
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Privacy
 from sfumato.training.steps import PrivateStep
 from unit.training.runs import SETTINGS, small_plan, some_documents, tokenizer
@@ -152,7 +152,7 @@ def test_a_method_with_another_release_is_one_file(tmp_path: Path) -> None:
         privacy=Privacy(epsilon=8.0, delta=1e-2, epochs=2, batch_sizes=(3,)),
         method=Directional(),
     )
-    run = train(request, some_documents(), RunFolder(tmp_path / "run"))
+    run = train_model(request, some_documents(), RunFolder(tmp_path / "run"))
     assert 7 < run.guarantee.epsilon <= 8
     assert run.files.settings()["method"] == "directional"
 

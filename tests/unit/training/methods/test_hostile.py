@@ -34,13 +34,13 @@ from sfumato.training.methods.base import (
 from sfumato.training.methods.interleaved import Interleaved
 from sfumato.training.methods.interleaved_plan import InterleavedPlan
 from sfumato.training.methods.interleaved_steps import fit_interleaved
-from sfumato.training.methods.promise import Protection
-from sfumato.training.methods.selective import PublicCourse, Selective
+from sfumato.training.methods.promise import PolicyPromise
+from sfumato.training.methods.selective import PublicCourse, SelectiveTraining
 from sfumato.training.methods.streams import selective_streams
 from sfumato.training.methods.stretch_records import stretch_records
 from sfumato.training.plan import Plan, PrivacyCaution
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Course, Privacy, Training
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
@@ -71,7 +71,7 @@ def request(how: TrainingMethod, policy: Policy | None = None, **changes: Any) -
         settings=dict(TINY),
         privacy=privacy(**changes),
         method=how,
-        protection=Protection(policy or Digits()),
+        protection=PolicyPromise(policy or Digits()),
         course=Course(checkpoint_every=1),
     )
 
@@ -117,7 +117,7 @@ def killed_early(how: TrainingMethod, policy: Policy, folder: RunFolder) -> None
         return watch
 
     with pytest.raises(Killed):
-        train(request(how, policy), documents(), folder, announce=killing)
+        train_model(request(how, policy), documents(), folder, announce=killing)
 
 
 @pytest.mark.parametrize("name", ["selective", "interleaved"])
@@ -127,8 +127,8 @@ def test_another_policy_of_the_same_name_is_not_resumed(tmp_path: Path, name: st
     first, other = parse_policy("regex:[0-9]+"), parse_policy("regex:Code|Ring|Room")
     killed_early(method(name), first, folder)
     with pytest.raises(CannotResume, match="private_places"):
-        train(request(method(name), other), documents(), folder, resume=True)
-    again = train(request(method(name), first), documents(), folder, resume=True)
+        train_model(request(method(name), other), documents(), folder, resume=True)
+    again = train_model(request(method(name), first), documents(), folder, resume=True)
     assert again.files.finished
 
 
@@ -169,7 +169,7 @@ def test_a_large_delta_is_said_in_interleaved_training_too() -> None:
 def test_one_document_with_something_private_is_too_few(tmp_path: Path, name: str) -> None:
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(BadInput, match="one example only"):
-        train(request(method(name)), documents(["Code 42", "Nothing here"]), folder)
+        train_model(request(method(name)), documents(["Code 42", "Nothing here"]), folder)
     assert not folder.path.exists()
 
 
@@ -178,9 +178,9 @@ def test_more_steps_than_can_be_taken_are_refused(tmp_path: Path) -> None:
     for epochs in (1e9, 1e308):
         with pytest.raises(InvalidArgument, match="more than can be planned"):
             InterleavedPlan.of(records, privacy(epochs=epochs), Interleaved())
-    endless = Selective(public_epochs=1e300)
+    endless = SelectiveTraining(public_epochs=1e300)
     with pytest.raises(InvalidArgument, match="more than can be planned"):
-        train(request(endless), documents(), RunFolder(tmp_path / "run"))
+        train_model(request(endless), documents(), RunFolder(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -254,7 +254,7 @@ def test_what_a_run_writes_beside_the_model_says_nothing_about_secrets(
 
     def written(texts: list[str]) -> list[bytes]:
         folder = RunFolder(tmp_path / str(len(list(tmp_path.iterdir()))))
-        train(request(method(name)), documents(texts), folder)
+        train_model(request(method(name)), documents(texts), folder)
         return [one.read_bytes() for one in (folder.config, folder.results, folder.guarantee)]
 
     first = written(TEXTS)

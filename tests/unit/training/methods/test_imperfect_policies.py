@@ -15,11 +15,11 @@ from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.redacted import Redacted
 from sfumato.training.methods.streams import selective_streams
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, same, small_model, tokenizer, weights
 
@@ -53,10 +53,10 @@ def redacted(secret: str, folder: Path, *, missing: bool) -> dict[str, torch.Ten
         tokenizer=tokenizer(),
         privacy=Privacy(epsilon=float("inf"), epochs=2, batch_sizes=(2,)),
         method=Redacted(),
-        protection=Protection(policy(missing=missing)),
+        protection=PolicyPromise(policy(missing=missing)),
         seed=5,
     )
-    return weights(train(request, notes(secret), RunFolder(folder)).model)
+    return weights(train_model(request, notes(secret), RunFolder(folder)).model)
 
 
 def test_redaction_learns_what_the_policy_misses_and_nothing_of_what_it_finds(
@@ -106,9 +106,9 @@ def test_the_promise_is_about_what_this_policy_finds(tmp_path: Path, method: str
             delta=1e-2, epochs=1, batch_sizes=(2,),
         ),
         method=build_method(method),
-        protection=Protection(policy(missing=True)),
+        protection=PolicyPromise(policy(missing=True)),
     )  # fmt: skip
-    sentence = train(request, notes("777"), RunFolder(tmp_path / "run")).guarantee.sentence()
+    sentence = train_model(request, notes("777"), RunFolder(tmp_path / "run")).guarantee.sentence()
     assert "what the policy digits − regex does not find" in sentence
     assert ("lacks what the policy digits − regex finds" in sentence) == (method != "redacted")
 

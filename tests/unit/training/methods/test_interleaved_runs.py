@@ -20,9 +20,9 @@ from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.interleaved import Interleaved
 from sfumato.training.methods.interleaved_steps import InterleavedRun
-from sfumato.training.methods.promise import Protection
+from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.stretch_records import Step
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 
@@ -37,7 +37,7 @@ def request(state: str = "noise", **changes: Any) -> Request:
         "tokenizer": tokenizer(),
         "privacy": Privacy(epsilon=8.0, delta=1e-2, epochs=3, batch_sizes=(2,)),
         "method": Interleaved(state=state),
-        "protection": Protection(policy),
+        "protection": PolicyPromise(policy),
         "course": Course(checkpoint_every=2),
         "seed": 5,
     }
@@ -50,7 +50,7 @@ def documents() -> list[Document]:
 
 @pytest.mark.parametrize("state", ["noise", "reset"])
 def test_a_run_states_what_is_proven_and_the_paper_beside_it(tmp_path: Path, state: str) -> None:
-    trained = train(request(state), documents(), RunFolder(tmp_path / "run"))
+    trained = train_model(request(state), documents(), RunFolder(tmp_path / "run"))
     guarantee = trained.guarantee
     assert guarantee.notion is Notion.SELECTIVE_DP
     assert 7.9 < guarantee.epsilon <= 8
@@ -70,7 +70,7 @@ def test_a_run_states_what_is_proven_and_the_paper_beside_it(tmp_path: Path, sta
     assert charged_in(trained.files) == trained.plan.steps
     assert (tmp_path / "run" / "results.jsonl").is_file()
     assert not trained.files.checkpoint.exists()
-    again = train(request(state), documents(), RunFolder(tmp_path / "run"), resume=True)
+    again = train_model(request(state), documents(), RunFolder(tmp_path / "run"), resume=True)
     assert again.already_finished
     assert again.guarantee.epsilon == guarantee.epsilon
     assert set(again.guarantee.leaks) == set(guarantee.leaks)
@@ -86,14 +86,14 @@ def killing(at: int) -> Any:
 
 def test_a_killed_run_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     """Step 7 was not charged, so it left no trace and is taken again, with the states before it."""
-    whole = train(request(), documents(), RunFolder(tmp_path / "whole"))
+    whole = train_model(request(), documents(), RunFolder(tmp_path / "whole"))
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(Killed):
-        train(request(), documents(), folder, announce=killing(7))
+        train_model(request(), documents(), folder, announce=killing(7))
     assert charged_in(folder) == 6
     kept = Checkpoint.load(folder.checkpoint)
     assert kept.between["waiting"]
-    trained = train(request(), documents(), folder, resume=True)
+    trained = train_model(request(), documents(), folder, resume=True)
     assert same(weights(trained.model), weights(whole.model))
     assert trained.guarantee == whole.guarantee
     assert charged_in(folder) == trained.plan.steps
@@ -118,23 +118,23 @@ def test_steps_that_were_charged_are_never_taken_again(
     monkeypatch.setattr(InterleavedRun, "take", watched)
     monkeypatch.setattr(Checkpoint, "save", failing)
     with pytest.raises(Killed):
-        train(request(), documents(), folder)
+        train_model(request(), documents(), folder)
     assert (taken, charged_in(folder)) == ([0, 1, 2, 3, 4, 5], 6)
     monkeypatch.setattr(Checkpoint, "save", save)
     with pytest.warns(StepsLost):
-        trained = train(request(), documents(), folder, resume=True)
+        trained = train_model(request(), documents(), folder, resume=True)
     assert taken == list(range(trained.plan.steps))
 
 
 def test_another_way_with_states_is_not_resumed(tmp_path: Path) -> None:
-    train(request(), documents(), RunFolder(tmp_path / "run"))
+    train_model(request(), documents(), RunFolder(tmp_path / "run"))
     with pytest.raises(CannotResume, match="interleaving"):
-        train(request("reset"), documents(), RunFolder(tmp_path / "run"), resume=True)
+        train_model(request("reset"), documents(), RunFolder(tmp_path / "run"), resume=True)
 
 
 def test_without_a_level_nothing_is_promised(tmp_path: Path) -> None:
     privacy = Privacy(epsilon=math.inf, delta=1e-2, epochs=1, batch_sizes=(2,))
-    trained = train(request(privacy=privacy), documents(), RunFolder(tmp_path / "run"))
+    trained = train_model(request(privacy=privacy), documents(), RunFolder(tmp_path / "run"))
     assert trained.guarantee.notion is Notion.NONE
     assert trained.plan.noise_multiplier == 0.0
 
@@ -142,7 +142,7 @@ def test_without_a_level_nothing_is_promised(tmp_path: Path) -> None:
 def test_only_recurrent_models(tmp_path: Path) -> None:
     asked = request(model="gpt-small", settings=SETTINGS["gpt-small"])
     with pytest.raises(InvalidArgument, match="the method selective"):
-        train(asked, documents(), RunFolder(tmp_path / "run"))
+        train_model(asked, documents(), RunFolder(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 

@@ -21,13 +21,13 @@ from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import fit
 from sfumato.training.methods.base import build_method
-from sfumato.training.methods.promise import Misses, Protection
+from sfumato.training.methods.promise import Misses, PolicyPromise
 from sfumato.training.methods.public_steps import PublicSteps
 from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.methods.streams import selective_streams
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, Run, train
+from sfumato.training.run import Request, Run, train_model
 from sfumato.training.settings import Course, Privacy
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
@@ -64,7 +64,7 @@ def request(method: str, **changes: Any) -> Request:
         "settings": dict(TINY),
         "privacy": Privacy(epsilon=epsilon, delta=1e-2, epochs=5, batch_sizes=(2,)),
         "method": chosen,
-        "protection": Protection(digits()) if chosen.needs_policy else None,
+        "protection": PolicyPromise(digits()) if chosen.needs_policy else None,
         "course": Course(checkpoint_every=2),
         "seed": 5,
     }
@@ -173,7 +173,7 @@ def test_all_public_steps_are_taken_and_never_go_back(lead: float, private: int)
 
 @pytest.mark.parametrize("method", ["selective", "twice"])
 def test_a_run_states_selective_privacy_and_names_its_policy(tmp_path: Path, method: str) -> None:
-    trained = train(request(method), documents(), RunFolder(tmp_path / "run"))
+    trained = train_model(request(method), documents(), RunFolder(tmp_path / "run"))
     guarantee = trained.guarantee
     assert guarantee.notion is Notion.SELECTIVE_DP
     assert 7 < guarantee.epsilon <= 8
@@ -190,7 +190,7 @@ def test_a_run_states_selective_privacy_and_names_its_policy(tmp_path: Path, met
 def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path) -> None:
     changed = [text.replace("12345", "999999999999").replace("42", "7") for text in TEXTS]
     found: list[Run] = [
-        train(request("redacted"), documents(texts), RunFolder(tmp_path / str(place)))
+        train_model(request("redacted"), documents(texts), RunFolder(tmp_path / str(place)))
         for place, texts in enumerate((TEXTS, changed))
     ]
     assert found[0].guarantee.notion is Notion.NONE
@@ -200,7 +200,7 @@ def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path)
 
 def test_misses_are_stated_where_they_were_measured() -> None:
     plan = Plan.for_epsilon(epsilon=8, delta=1e-2, units=3, batch_size=1, epochs=4)
-    measured = Protection(digits(), misses=Misses(3, 40))
+    measured = PolicyPromise(digits(), misses=Misses(3, 40))
     said = request("selective", protection=measured).promised(plan.guarantee()).sentence()
     assert "measured on labeled text: 3 of 40 spans missed" in said
     assert "measured" not in request("selective").promised(plan.guarantee()).sentence()
@@ -209,7 +209,7 @@ def test_misses_are_stated_where_they_were_measured() -> None:
 def test_twice_takes_all_public_steps_first(tmp_path: Path) -> None:
     course = PublicCourse(epochs=2, batch_size=2, lead=1.0)
     assert course.before(0, 9, 5) == course.steps(5) == 5
-    trained = train(request("twice"), documents(), RunFolder(tmp_path / "run"))
+    trained = train_model(request("twice"), documents(), RunFolder(tmp_path / "run"))
     assert trained.plan.units == 3
 
 
@@ -228,25 +228,25 @@ def test_a_killed_run_goes_on_with_both_streams(tmp_path: Path) -> None:
         return watch
 
     with pytest.raises(Killed):
-        train(request("selective"), documents(), folder, announce=killing)
-    trained = train(request("selective"), documents(), folder, resume=True)
-    whole = train(request("selective"), documents(), RunFolder(tmp_path / "whole"))
+        train_model(request("selective"), documents(), folder, announce=killing)
+    trained = train_model(request("selective"), documents(), folder, resume=True)
+    whole = train_model(request("selective"), documents(), RunFolder(tmp_path / "whole"))
     assert trained.guarantee == whole.guarantee
     assert trained.files.finished
 
 
 def test_another_method_is_not_resumed(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    train(request("selective"), documents(), folder)
+    train_model(request("selective"), documents(), folder)
     with pytest.raises(CannotResume, match="method"):
-        train(request("twice"), documents(), folder, resume=True)
+        train_model(request("twice"), documents(), folder, resume=True)
 
 
 def test_half_a_method_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="selective needs a policy"):
         request("selective", protection=None)
     with pytest.raises(InvalidArgument, match="private has no use for a policy"):
-        request("private", protection=Protection(digits()))
+        request("private", protection=PolicyPromise(digits()))
     with pytest.raises(UnknownName, match="setting of redacted 'public_epochs'"):
         build_method("redacted", {"public_epochs": 2})
     with pytest.raises(InvalidArgument, match="twice takes all public steps first"):

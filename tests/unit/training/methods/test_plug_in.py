@@ -22,7 +22,7 @@ from sfumato.studies import cell as cells
 from sfumato.studies.cell import CODE
 from sfumato.studies.doors import CodeNotAllowed, Doors
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.grid import grid
+from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import run_study
 from sfumato.testing import check_method
 from sfumato.training.checkpoints import ledger_of
@@ -122,7 +122,7 @@ def test_the_command_lists_shows_and_trains(
 
 def test_a_study_has_its_settings_as_axes(tmp_path: Path) -> None:
     study = small_study(tmp_path, STUDY)
-    runs = [one for one in grid(study).cells if one.kind == cells.RUN]
+    runs = [one for one in list_cells(study).cells if one.kind == cells.RUN]
     assert [one.settings["training"]["characters"] for one in runs] == [5, 9]
     # What [model] says of methods that have a lead does not concern this one.
     assert all("lead" not in one.settings["training"] for one in runs)
@@ -131,7 +131,7 @@ def test_a_study_has_its_settings_as_axes(tmp_path: Path) -> None:
     stated = [read_json(folder.record(one.key))["guarantee"]["epsilon"] for one in runs]
     assert all(7 < one <= 8 for one in stated)
     with pytest.raises(UnknownName, match="did you mean 'characters'"):
-        grid(small_study(tmp_path, STUDY.replace("characters", "charakters")))
+        list_cells(small_study(tmp_path, STUDY.replace("characters", "charakters")))
 
 
 def test_a_name_of_ours_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +155,9 @@ def test_a_class_in_a_file_needs_no_entry(
     text = STUDY.replace('training = "beginnings"', 'training = "mine.py:Beginnings"')
     study = small_study(tmp_path, text)
     with pytest.raises(CodeNotAllowed, match=r"mine\.py"):
-        grid(study)
+        list_cells(study)
     allowed = replace(study, doors=Doors((tmp_path / "mine.py",)))
-    runs = [one for one in grid(allowed).cells if one.kind == cells.RUN]
+    runs = [one for one in list_cells(allowed).cells if one.kind == cells.RUN]
     assert len(runs) == 2
     assert all(CODE in one.settings for one in runs)
     # Wherever the process works, it is the file beside the study that is run.

@@ -24,10 +24,10 @@ from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
-from sfumato.training.methods.promise import LINK_LEAK, Protection
-from sfumato.training.methods.selective import Selective
+from sfumato.training.methods.promise import LINK_LEAK, PolicyPromise
+from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, train
+from sfumato.training.run import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import tokenizer
 
@@ -55,7 +55,7 @@ def plan() -> Plan:
 
 
 def promised(policy: Policy, name: str = "selective", key: Key | None = None) -> Guarantee:
-    return build_method(name).promise(plan().guarantee(), Protection(policy, key=key))
+    return build_method(name).promise(plan().guarantee(), PolicyPromise(policy, key=key))
 
 
 def written(guarantee: Guarantee) -> Guarantee:
@@ -180,11 +180,11 @@ def test_run_folders_hold_what_tells_policies_apart(tmp_path: Path) -> None:
             settings={"embedding": 4, "hidden": 4, "context": 32},
             tokenizer=tokenizer(),
             privacy=PRIVACY,
-            method=Selective(public_epochs=1),
-            protection=Protection(policy),
+            method=SelectiveTraining(public_epochs=1),
+            protection=PolicyPromise(policy),
             seed=5,
         )
-        trained = train(request, [Document(text) for text in texts], folder)
+        trained = train_model(request, [Document(text) for text in texts], folder)
         content: dict[str, Any] = json.loads(folder.guarantee.read_bytes())
         found.append(Guarantee.from_dict(content["guarantee"]))
         assert found[-1] == trained.guarantee
@@ -197,8 +197,8 @@ def test_run_folders_hold_what_tells_policies_apart(tmp_path: Path) -> None:
 def test_a_key_is_read_from_its_file_and_needs_a_policy(tmp_path: Path) -> None:
     path = tmp_path / "policy.key"
     path.write_bytes(KEY.secret)
-    found = Protection.of(ADA, key=path)
+    found = PolicyPromise.of(ADA, key=path)
     assert found is not None
     assert found.selective(plan().guarantee()).policy == promised(ADA, key=KEY).policy
     with pytest.raises(InvalidArgument, match="give `policy=NAME`, too"):
-        Protection.of(None, key=path)
+        PolicyPromise.of(None, key=path)

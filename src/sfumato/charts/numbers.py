@@ -1,4 +1,4 @@
-"""How figures are written on a page."""
+"""How figures are written for people: on a page, in a legend, in a table."""
 
 from __future__ import annotations
 

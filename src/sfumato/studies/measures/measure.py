@@ -1,0 +1,264 @@
+"""What every measure is: something to look at in, figures with their meaning out.
+
+A measure is a frozen dataclass; its fields are its settings. It says what it looks at (``of``: a
+privatized text, a model or a mechanism), whether its figures are about leakage or use (``role``),
+and for each figure which way is better (``better``), so that studies, curves and pages can show
+figures that they have never heard of. Groups of documents are looked at by calling it once more
+with a part of the specimen. A measure that has something to draw has a class method
+``chapter(taken)``, which gives what a report shows of it.
+
+Care
+    Figures that were measured on private text are a release of their own, which no guarantee
+    covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sfumato.catalog import find
+from sfumato.charts.chapter import Against
+from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import read_table
+from sfumato.results.measured import Measured
+from sfumato.results.row import LEAKAGE, LOWER, UTILITY, Row
+from sfumato.text.document import Document
+
+TEXT, MODEL, MECHANISM = "text", "model", "mechanism"
+
+ItemT = TypeVar("ItemT")
+Each = Callable[["Specimen"], Sequence[ItemT]]
+"""Computes one item for each document of a specimen."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Specimen:
+    """What is measured.
+
+    Of a text, ``documents`` are the privatized ones and ``originals`` what they were made from, if
+    that is at hand. Of a model, ``model`` is its folder and ``documents`` are what it is tried on.
+    Of a mechanism there is the ``mechanism``, or None where words are not replaced one by one.
+    ``group`` names the group that the documents belong to, if they are not all of them.
+    """
+
+    documents: Sequence[Document] = ()
+    originals: Sequence[Document] | None = None
+    model: Path | None = None
+    mechanism: object | None = None
+    group: str | None = None
+    _whole: Specimen | None = None
+    _places: Sequence[int] = ()
+    _known: dict[Each[Any], list[Any]] = field(default_factory=dict)
+
+    def part(self, places: Sequence[int], group: str) -> Specimen:
+        """The documents at some places, which are a group."""
+        originals = self.originals
+        return replace(
+            self,
+            documents=[self.documents[place] for place in places],
+            originals=None if originals is None else [originals[place] for place in places],
+            group=group,
+            _whole=self,
+            _places=places,
+            _known={},
+        )
+
+    def each(self, compute: Each[ItemT]) -> list[ItemT]:
+        """What a method of the measure computes for each document: once, however many groups."""
+        if self._whole is not None:
+            found = self._whole.each(compute)
+            return [found[place] for place in self._places]
+        if compute not in self._known:
+            self._known[compute] = list(compute(self))
+        return self._known[compute]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The text of every document before and after."""
+        if self.originals is None:
+            raise MissingInput(
+                "this is measured on a privatized text beside what it was made from: name that "
+                "file with `originals=...`"
+            )
+        if len(self.originals) != len(self.documents):
+            raise BadInput(
+                f"the originals are {len(self.originals):,} documents and the privatized text has "
+                f"{len(self.documents):,}: they must be the same documents in the same order"
+            )
+        both = zip(self.originals, self.documents, strict=True)
+        return [(before.text, after.text) for before, after in both]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureReading:
+    """What a measure reads off a specimen.
+
+    ``chance`` is what a figure would be if nothing of the text was left; ``details`` are for
+    charts, ready for JSON and without private text. Where there is nothing to measure there is no
+    figure, and ``details["none"]`` says why.
+    """
+
+    figures: Sequence[Measured] = ()
+    chance: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Measure(Protocol):
+    """One way to look at what a method made."""
+
+    @property
+    def name(self) -> str:
+        """As in the catalog."""
+        ...
+
+    @property
+    def of(self) -> str:
+        """What it looks at: a text, a model or a mechanism."""
+        ...
+
+    @property
+    def role(self) -> str:
+        """Whether its figures are about leakage or about use."""
+        ...
+
+    @property
+    def better(self) -> Mapping[str, str]:
+        """Which way is better, for each figure; what follows a comma in a name does not count."""
+        ...
+
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        """Look at a specimen. Randomness is for sampling and resampling, never for noise."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meaning:
+    """How figures are to be read: who measured them, and which way is better."""
+
+    by: str
+    role: str = UTILITY
+    better: str = LOWER
+    chance: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def leaked(cls, by: str, chance: Mapping[str, float]) -> Meaning:
+        """What an attack finds: the less, the better."""
+        return cls(by=by, role=LEAKAGE, better=LOWER, chance=chance)
+
+
+def rows(
+    figures: Iterable[Measured], meaning: Meaning, group: tuple[str, str] | None = None
+) -> list[Row]:
+    """Figures as rows; which method they belong to is filled in by the grid."""
+    field_, value = group or (None, None)
+    return [
+        Row(
+            cell="",
+            method="",
+            role=meaning.role,
+            by=meaning.by,
+            metric=one.metric,
+            better=meaning.better,
+            value=one.value,
+            low=one.low,
+            high=one.high,
+            n=one.n,
+            chance=meaning.chance.get(one.metric),
+            group_field=field_,
+            group=value,
+        )
+        for one in figures
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What was measured: rows as studies have them, and details for charts."""
+
+    measure: str
+    rows: tuple[Row, ...]
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        keys = ("metric", "value", "low", "high", "n", "chance", "role", "better")
+        written = [row.as_dict() for row in self.rows]
+        return {
+            "measure": self.measure,
+            "figures": [{key: row[key] for key in keys} for row in written],
+            "details": dict(self.details),
+        }
+
+    def lines(self) -> list[tuple[str, str, str, str, str]]:
+        """For people: figure, value, interval, how many, which way is better."""
+        return [
+            (
+                row.metric,
+                "–" if row.value is None else f"{row.value:.4g}",
+                "–" if row.low is None or row.high is None else f"{row.low:.4g} – {row.high:.4g}",
+                f"{row.n:,}",
+                row.better,
+            )
+            for row in self.rows
+        ]
+
+    @property
+    def none(self) -> str:
+        """Why there is no figure, if there is none."""
+        return "" if self.rows else str(self.details.get("none", "there is nothing to measure"))
+
+    def __repr__(self) -> str:
+        said = [
+            f"  {metric}: {value} ({interval}), n = {n}, {better} is better"
+            for metric, value, interval, n, better in self.lines()
+        ]
+        return "\n".join([f"Measurement of {self.measure}", *(said or [f"  {self.none}"])])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{one}</th>" for one in HEAD)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self.lines()
+        )
+        caption = f"<caption>{escape(self.measure)} {escape(self.none)}</caption>"
+        return f"<table>{caption}<tr>{head}</tr>{body}</table>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken(Against):
+    """One measurement in a study, for the ``chapter`` that a measure may have in its report."""
+
+    measurement: Measurement
+
+
+HEAD = ("figure", "value", "95 % interval", "n", "better")
+
+
+def take(
+    measure: Measure,
+    specimen: Specimen,
+    randomness: Randomness,
+    group: tuple[str, str] | None = None,
+) -> Measurement:
+    """Measure, and give every figure its meaning."""
+    reading = measure.measure(specimen, randomness)
+    found = []
+    for figure in reading.figures:
+        better = measure.better.get(figure.metric.partition(",")[0])
+        if better is None:
+            raise InvalidArgument(
+                f"the measure {measure.name} does not say which way is better for {figure.metric!r}"
+            )
+        meaning = Meaning(by=measure.name, role=measure.role, better=better, chance=reading.chance)
+        found += rows([figure], meaning, group)
+    return Measurement(measure=measure.name, rows=tuple(found), details=reading.details)
+
+
+def configure_measure(name: str, given: Mapping[str, object]) -> Measure:
+    """The measure of that name with settings as a study has them: every value of its type."""
+    made: Measure = read_table(find("measures", name).load(), given, f"[measures.{name}]")
+    return made

@@ -1,0 +1,88 @@
+"""How well a model predicts text it has not seen: all of it, and what a policy finds in it.
+
+Figures
+    ``perplexity`` and ``accuracy``: the exponential of the mean −ln p of a token, and the share of
+    tokens that were the likeliest. With a ``policy`` also for the tokens that hold something it
+    finds, and for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.text_target import policy_of
+from sfumato.core.errors import MissingInput
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import NAMES_POLICY
+from sfumato.policies.parsing import combine_policies
+from sfumato.policies.policy import Policy
+from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
+from sfumato.results.row import HIGHER, LOWER, UTILITY
+from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
+
+Mask = NDArray[np.bool_]
+MeasurePredicted = Callable[[Sequence[Predicted], Randomness], Measured]
+_FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerplexityMeasure:
+    """Let a model predict documents; ``policy`` tells private tokens from others."""
+
+    policy: Annotated[str | tuple[str, ...] | Policy, NAMES_POLICY] = ()
+
+    name: ClassVar[str] = "perplexity"
+    of: ClassVar[str] = MODEL
+    role: ClassVar[str] = UTILITY
+    better: ClassVar[Mapping[str, str]] = {"perplexity": LOWER, "accuracy": HIGHER}
+
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        """Perplexity and top-1 accuracy."""
+        predicted = specimen.each(self._predict)
+        found = _measure([one for one, _ in predicted], randomness)
+        masks = [mask for _, mask in predicted if mask is not None]
+        if masks and specimen.group is None:
+            both = [(one, mask) for one, mask in predicted if mask is not None]
+            chosen = [one.only(mask) for one, mask in both]
+            others = [one.only(~mask) for one, mask in both]
+            # Each begins with the same draws, so that none depends on what else is measured.
+            found += _measure(chosen, replace(randomness), ", private tokens")
+            found += _measure(others, replace(randomness), ", other tokens")
+        return MeasureReading(figures=found)
+
+    def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
+        from sfumato.models.load import load_model
+        from sfumato.training.evaluation import predict_tokens, select_tokens
+
+        if specimen.model is None or not specimen.documents:
+            raise MissingInput("a model is measured on text that it has not seen: `corpus=...`")
+        inside = specimen.model / "model"
+        folder = inside if inside.is_dir() else specimen.model
+        model = load_model(str(folder), randomness=Randomness.secure(), kind="causal")
+        scores = predict_tokens(model, specimen.documents)
+        policy = self._policy()
+        if policy is None:
+            return [(one, None) for one in scores]
+        masks = select_tokens(model, specimen.documents, policy)
+        return list(zip(scores, masks, strict=True))
+
+    def _policy(self) -> Policy | None:
+        if isinstance(self.policy, str):
+            return policy_of(self.policy) if self.policy else None
+        if isinstance(self.policy, tuple):
+            return combine_policies(list(self.policy), [], {}) if self.policy else None
+        return self.policy
+
+
+def _measure(
+    scores: Sequence[Predicted], randomness: Randomness, suffix: str = ""
+) -> list[Measured]:
+    if not any(len(one.losses) for one in scores):
+        return []
+    figures = [measure(scores, randomness) for measure in _FIGURES]
+    return [replace(one, metric=one.metric + suffix) for one in figures]

@@ -1,0 +1,61 @@
+"""How much of its text a privatized document keeps: words, and meaning as word vectors see it.
+
+Figures
+    ``word overlap``: words that stand in both among words that stand in either. ``similarity``: the
+    cosine of the mean word vectors of a document before and after; its chance is what documents
+    score that do not belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.randomness import Randomness
+from sfumato.metrics.reconstruction import jaccard
+from sfumato.metrics.similarity import sentence_similarity
+from sfumato.results.row import HIGHER, UTILITY
+from sfumato.statistics.shares import bootstrap_mean
+from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
+from sfumato.text.words import Words
+from sfumato.vectors.load import default_space
+from sfumato.vectors.space import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextMeasure:
+    """Compare each document with its privatized version; there is nothing to set."""
+
+    name: ClassVar[str] = "text"
+    of: ClassVar[str] = TEXT
+    role: ClassVar[str] = UTILITY
+    better: ClassVar[Mapping[str, str]] = {"word overlap": HIGHER, "similarity": HIGHER}
+
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        """Word overlap and similarity between each document and its privatized version."""
+        pairs = specimen.pairs()
+        overlaps = np.array([jaccard(after, before) for before, after in pairs])
+        figures = [bootstrap_mean("word overlap", overlaps, randomness)]
+        if len(pairs) < 2:
+            return MeasureReading(figures=figures)
+        originals, replaced = [one for one, _ in pairs], [one for _, one in pairs]
+        encoder = partial(_mean_vectors, space=default_space())
+        near = sentence_similarity(replaced, originals, encoder, randomness)
+        figures.append(replace(near.cosine, metric="similarity"))
+        return MeasureReading(figures=figures, chance={"similarity": near.floor.value})
+
+
+def _mean_vectors(some: Sequence[str], *, space: Space) -> NDArray[np.float64]:
+    """The mean of a text's known words: a simple encoder, and the same for every method."""
+    vectors = np.zeros((len(some), space.dimension))
+    for place, text in enumerate(some):
+        points = space.points(Words.of(text))
+        known = points[points != space.unknown]
+        if len(known):
+            vectors[place] = space.at(known).mean(axis=0)
+    return vectors
