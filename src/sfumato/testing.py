@@ -17,7 +17,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, cast
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -34,19 +36,32 @@ from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.identity import identity_of
 from sfumato.policies.parsing import parse_policy
-from sfumato.policies.patterns import Everything
+from sfumato.policies.patterns import Digits, Everything
 from sfumato.policies.policy import Batched, Policy
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Scores
 from sfumato.text.document import Document
 from sfumato.text.words import Words
+from sfumato.training.folder import RunFolder
+from sfumato.training.methods.base import TrainingMethod, build_method
+from sfumato.training.methods.promise import PolicyPromise
+from sfumato.training.settings import Privacy
 from sfumato.vectors.space import Space
 
-__all__ = ["check_attack", "check_mechanism", "check_policy"]
+if TYPE_CHECKING:
+    from sfumato.training.run import Run
+
+__all__ = ["check_attack", "check_mechanism", "check_method", "check_policy"]
 
 TEXTS = ("", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50)
 LEVELS = (1e-6, 1.0, 1e6)
 NO_LEVELS: tuple[object, ...] = (0, -1, math.inf, math.nan, "much")
+# The smallest models, and a word and a number that nothing but a note holds.
+TINY: dict[str, dict[str, object]] = {
+    "lstm": {"hidden": 4, "embedding": 4, "context": 32},
+    "gpt-small": {"layers": 1, "width": 8, "heads": 2, "context": 32},
+}
+NOTE, SECRET = "xylorimba", "70311"
 # Words of this length in a reason or a name are taken for a quotation.
 QUOTED = 5
 
@@ -127,6 +142,61 @@ def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
     written = json.dumps(first.as_dict(), ensure_ascii=False)
     for text in _texts_of(inputs):
         _hold(text not in written, f"{who} writes a private text into its scores")
+
+
+def check_method(
+    method: str | TrainingMethod,
+    *,
+    settings: Mapping[str, object] | None = None,
+    policy: Policy | None = None,
+    model: str = "lstm",
+) -> None:
+    """A method of training, or its name: trained twice on a few notes, with tiny models.
+
+    It must claim no more than it was asked for, charge every step of its plan, draw from nothing
+    but the randomness that it is given, and write no text beside the model. Whether a step is worth
+    what the plan charges for it cannot be seen here.
+    """
+    from sfumato.training.run import Request, train_model
+
+    made = build_method(method, settings)
+    who = type(made).__name__
+    _hold(is_dataclass(made), f"{who} must be a dataclass: its fields are its settings")
+    _hold(isinstance(getattr(made, "name", None), str), f"{who} needs a name")
+    chosen = policy or (Digits() if made.needs_policy else None)
+    request = Request(
+        model=model,
+        settings=dict(TINY[model]),
+        method=made,
+        protection=None if chosen is None else PolicyPromise(chosen),
+        privacy=Privacy(
+            epsilon=8.0 if made.adds_noise else math.inf, delta=0.01, epochs=1, batch_sizes=(3,)
+        ),
+        seed=1,
+    )
+    notes = [Document(f"{NOTE} {number} has the code {SECRET}{number}") for number in range(6)]
+    with TemporaryDirectory() as folder:
+        runs = [train_model(request, notes, RunFolder(Path(folder) / name)) for name in ("a", "b")]
+        for run in runs:
+            _check_run(who, run, adds_noise=made.adds_noise)
+        first, second = (run.model.network.state_dict() for run in runs)
+        _hold(
+            all(bool((first[name] == second[name]).all()) for name in first),
+            f"{who} must train the same model with the same seed: draw from the randomness alone",
+        )
+
+
+def _check_run(who: str, run: Run, *, adds_noise: bool) -> None:
+    promised = run.guarantee.notion is not Notion.NONE
+    _hold(promised or not adds_noise, f"{who} adds noise, and promises nothing")
+    _hold(adds_noise or not promised, f"{who} adds no noise, and promises something")
+    _hold(not promised or run.guarantee.epsilon <= 8.0, f"{who} exceeds the level asked for")
+    charged = json.loads(run.files.ledger.read_text().splitlines()[-1]).get("charged", 0)
+    _hold(charged == run.plan.steps, f"{who} must charge every step of its plan to the ledger")
+    for written in (run.files.config, run.files.ledger, run.files.results, run.files.guarantee):
+        found = written.read_text()
+        for text in (NOTE, SECRET):
+            _hold(text not in found, f"{who} writes private text into {written.name}")
 
 
 def _travel(component: Any) -> Any:

@@ -167,19 +167,16 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     Example: sfumato train notes.jsonl -o run --model gpt-small --epsilon 8 --epochs 3
     """
     from sfumato.training.folder import RunFolder
+    from sfumato.training.methods.base import announcing
     from sfumato.verbs.train import train as run_training
 
     own, dotted = options.settings_from(settings)
-    of_method = training_options.of_method(
-        method,
-        public_epochs=public_epochs,
-        public_learning_rate=public_learning_rate,
-        lead=lead,
-        state=state,
-        state_clip_norm=state_clip_norm,
-    )
     with note_warnings():
-        with _noting_what_is_kept(RunFolder(output)), training_bar() as announce:
+        with (
+            _noting_what_is_kept(RunFolder(output)),
+            training_bar() as announce,
+            announcing(announce),
+        ):
             run = run_training(
                 corpus,
                 output,
@@ -200,7 +197,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 sampling=sampling,
                 accountant=accountant,
                 model=model,
-                settings=own | dotted | of_method,
+                settings=own | dotted,
                 lora_rank=lora_rank,
                 tokenizer=tokenizer,
                 tokenizer_corpus=tokenizer_corpus,
@@ -208,10 +205,15 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 learning_rate=learning_rate,
                 optimizer=optimizer,
                 schedule=schedule,
+                public_epochs=public_epochs,
+                public_learning_rate=public_learning_rate,
+                lead=lead,
+                state=state,
+                state_clip_norm=state_clip_norm,
                 field=field,
                 author_field=author_field,
                 label_field=label_field,
-                format=file_format,
+                file_format=file_format,
                 encoding=encoding,
                 long=long,
                 valid=valid,
@@ -219,7 +221,6 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 checkpoint_every=checkpoint_every,
                 tokens_at_once=tokens_at_once,
                 seed=seed,
-                announce=announce,
             )
         report(run, as_json=json)
 

@@ -159,8 +159,3 @@ StateClipOption = Annotated[
         "unless given).",
     ),
 ]
-
-
-def of_method(method: str, **flags: object) -> dict[str, object]:
-    """Options of a method as its settings; those that were not given are left out."""
-    return {f"{method}.{key}": value for key, value in flags.items() if value is not None}

@@ -263,6 +263,8 @@ def _run_settings(
     usual = {key: own[key] for key in own if key not in ("policy", "except")}
     chosen = training_settings(study, {"method": method} | usual, name)
     files = find_named_files(study, study.component("methods", chosen["method"]), chosen)
-    return {"model": model, "training": chosen, "policy": policy} | (
-        {"files": files} if files else {}
+    return (
+        {"model": model, "training": chosen, "policy": policy}
+        | ({"files": files} if files else {})
+        | code_identity(study, chosen["method"])
     )

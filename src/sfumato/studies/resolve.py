@@ -95,7 +95,7 @@ def training_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> di
     values |= _training_table(method, own, f"the method {name}")
     if not method.adds_noise:
         values.pop("epsilon", None)
-    chosen = Training.of(values)
+    chosen = Training.of(values | {"method": study.component_name(named)})
     chosen.privacy()  # what is wrong is said before anything is computed
     chosen.course()
     return values

@@ -13,7 +13,7 @@ Care
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -36,7 +36,15 @@ from sfumato.policies.policy import Policy
 from sfumato.results.measured import Measured
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder, open_run
-from sfumato.training.methods.base import ADAPTER, INITIAL, Task, TrainingMethod, private_places
+from sfumato.training.methods.base import (
+    ADAPTER,
+    ANNOUNCED_TO,
+    INITIAL,
+    Announce,
+    Task,
+    TrainingMethod,
+    private_places,
+)
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import TrainingPlan
@@ -45,7 +53,6 @@ from sfumato.training.settings import Course, Privacy
 
 if TYPE_CHECKING:
     from sfumato.training.evaluation import Evaluation
-    from sfumato.training.loop import WatchSteps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +218,7 @@ class Run:
         settings: Mapping[str, object] | None = None,
         field: str = "text",
         label_field: str | None = None,
-        format: str | None = None,  # noqa: A002  # as the option is called
+        file_format: str | None = None,
         encoding: str = "utf-8",
     ) -> Evaluation:
         """Perplexity and top-1 accuracy, with intervals over documents; of a classifier accuracy.
@@ -234,7 +241,7 @@ class Run:
                 f"`label_field={label_field!r}` is for classifiers; this run trained none"
             )
         layout = Layout(field=field, encoding=encoding, label_field=label_field)
-        documents = list(Source.of(str(corpus), layout, file_format=format).documents())
+        documents = list(Source.of(str(corpus), layout, file_format=file_format).documents())
         return evaluate_model(self.model, documents, chosen)
 
     def generate(  # flat keywords, those of the command
@@ -301,10 +308,6 @@ class TrainingTexts(Sequence[str]):
         return as_html(f"After {self.prompt!r}", ["text"], [[text] for text in self.texts])
 
 
-# Told the plan and the material before the first step; may return who watches the steps.
-Announce = Callable[[TrainingPlan, Any], "WatchSteps | None"]
-
-
 def train_model(
     request: Request,
     documents: Sequence[Document],
@@ -318,6 +321,7 @@ def train_model(
     ``announce`` is told plan and material before the first step, and may return a function that is
     told about every step.
     """
+    announce = announce or ANNOUNCED_TO.get()
     folder.refuse(resume=resume)
     randomness = request.randomness()
     model = request.load(randomness)

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.catalog import find
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import progress
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
     from sfumato.text.document import Document
     from sfumato.training.methods.base import TrainingMethod
-    from sfumato.training.run import Announce, Run
+    from sfumato.training.run import Run
 
 
 def train(
@@ -49,10 +50,15 @@ def train(
     learning_rate: float = 1e-3,
     optimizer: str = "adam",
     schedule: str = "constant",
+    public_epochs: float | None = None,
+    public_learning_rate: float | None = None,
+    lead: float | None = None,
+    state: str | None = None,
+    state_clip_norm: float | None = None,
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
-    format: str | None = None,  # noqa: A002  # as the option is called
+    file_format: str | None = None,
     encoding: str = "utf-8",
     long: str = "split",
     valid: str | Path | None = None,
@@ -60,16 +66,15 @@ def train(
     checkpoint_every: int = 50,
     tokens_at_once: int = 4096,
     seed: int | None = None,
-    announce: Announce | None = None,
 ) -> Run:
     """Train a model on private text with a guarantee for every record of it.
 
     ``folder`` then holds the model in Hugging Face's format, the guarantee, the settings and a
     ledger of all steps. A run that was stopped, or killed, goes on with ``resume=True`` under the
     same guarantee. ``method`` is a name of the catalog's ``methods``, or a method that is made
-    already. ``settings`` are those of a built-in model by their names, those of the method by
-    ``METHOD.KEY`` and those of policies by ``POLICY.KEY``. ``announce`` is told plan and material
-    before the first step, and may return a function that is told about every step.
+    already; ``public_epochs`` to ``state_clip_norm`` are settings of single methods. ``settings``
+    are those of a built-in model by their names, those of the method by ``METHOD.KEY`` and those of
+    policies by ``POLICY.KEY``.
     """
     extra("torch", needed_for="training", extra="train")
     from sfumato.files.layout import Layout
@@ -82,6 +87,14 @@ def train(
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
     of_model, of_method, of_policies = _split_settings(settings or {}, method)
+    flat = {
+        "public_epochs": public_epochs,
+        "public_learning_rate": public_learning_rate,
+        "lead": lead,
+        "state": state,
+        "state_clip_norm": state_clip_norm,
+    }
+    of_method |= {key: value for key, value in flat.items() if value is not None}
     chosen = Training(
         method=method,
         method_settings=of_method,
@@ -110,9 +123,9 @@ def train(
     layout = Layout(
         field=field, encoding=encoding, author_field=author_field, label_field=label_field
     )
-    source = Source.of(str(corpus), layout, file_format=format)
+    source = Source.of(str(corpus), layout, file_format=file_format)
     # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else _valid_documents(str(valid), source, format, classes)
+    checked = [] if valid is None else _valid_documents(str(valid), source, file_format, classes)
     documents = _read_documents(source)
     request = Request(
         model=str(model),
@@ -129,7 +142,7 @@ def train(
         corpus=source.settings() | source.claims(),
         seed=seed,
     )
-    done = run_training(request, documents, into, resume=resume, announce=announce)
+    done = run_training(request, documents, into, resume=resume)
     return _measure(done, checked) if checked else done
 
 
@@ -155,14 +168,18 @@ def _split_settings(
     settings: Mapping[str, object], method: str | TrainingMethod
 ) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
     """Settings of the model, of the method and of policies."""
-    own = (method if isinstance(method, str) else method.name) + "."
-    of_model = {key: value for key, value in settings.items() if "." not in key}
-    of_method = {
-        key.removeprefix(own): value for key, value in settings.items() if key.startswith(own)
-    }
-    of_policies = {
-        key: value for key, value in settings.items() if "." in key and not key.startswith(own)
-    }
+    # A class in somebody's file is known by its own names, too.
+    kind = find("methods", method).load() if isinstance(method, str) else type(method)
+    names = (method, kind.name, kind.__name__)
+    of_model: dict[str, object] = {}
+    of_method: dict[str, object] = {}
+    of_policies: dict[str, object] = {}
+    for key, value in settings.items():
+        owner, _, own = key.rpartition(".")
+        if owner in names:
+            of_method[own] = value
+        else:
+            (of_policies if owner else of_model)[key] = value
     return of_model, of_method, of_policies
 
 

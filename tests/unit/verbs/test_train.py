@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from sfumato.cli.main import main
-from sfumato.cli.train import train as command
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
 from sfumato.guarantees.guarantee import Notion
 from sfumato.training.methods.selective import SelectiveTraining
@@ -88,17 +86,6 @@ def test_the_command_does_the_same(
     assert said["guarantee"] == run.guarantee.as_dict()
     assert said["steps"] == run.plan.steps
     assert Run.open(tmp_path / "run").files.settings() == run.files.settings()
-
-
-def test_every_option_of_the_command_is_a_keyword() -> None:
-    """But those of single methods, which are settings of the method."""
-    options = set(inspect.signature(command).parameters)
-    keywords = set(inspect.signature(train).parameters)
-    renamed = {"output": "folder", "file_format": "format"}
-    of_methods = {"public_epochs", "public_learning_rate", "lead", "state", "state_clip_norm"}
-    assert {renamed.get(one, one) for one in options} - {"json"} - of_methods == keywords - {
-        "announce"
-    }
 
 
 def test_what_is_refused(run: Run, corpus: Path, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.catalog import find
 from sfumato.core.errors import CannotResume
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
@@ -35,9 +34,9 @@ def compute(context: Context) -> CellResult:
     model = settings["model"]
     if settings["training"] is None:
         return _untrained(context, model)
-    given = settings["training"]
-    method = find("methods", given["method"]).load()
-    choices = Training.of(place_files(context.study, method, given))
+    given, study = settings["training"], context.study
+    placed = place_files(study, study.component("methods", given["method"]), given)
+    choices = Training.of(placed | {"method": study.component_name(given["method"])})
     chosen = settings["policy"]
     policy = None if chosen is None else policy_of(context.study, chosen)
     request = Request(

@@ -8,10 +8,12 @@ method's own file knows it by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,21 @@ class Material(Protocol):
 
     def public_bits(self) -> Sequence[NDArray[np.generic]]:
         """Where private parts stand, as far as that is public; nothing without a policy."""
+
+
+# Told the plan and the material before the first step; may return who watches the steps.
+Announce = Callable[["TrainingPlan", Any], "WatchSteps | None"]
+ANNOUNCED_TO: ContextVar[Announce | None] = ContextVar("announced to", default=None)
+
+
+@contextmanager
+def announcing(announce: Announce) -> Iterator[None]:
+    """Tell of every training that begins inside, whoever begins it."""
+    token = ANNOUNCED_TO.set(announce)
+    try:
+        yield
+    finally:
+        ANNOUNCED_TO.reset(token)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,23 @@ from sfumato import catalog
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.json import read_json
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.studies import cell as cells
+from sfumato.studies.cell import CODE
+from sfumato.studies.doors import CodeNotAllowed, Doors
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import run_study
+from sfumato.testing import check_method
+from sfumato.training.checkpoints import ledger_of
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods.base import TrainingMethod, build_method
+from sfumato.training.methods.base import Prepared, Task, TrainingMethod, build_method
+from sfumato.training.methods.private import Private
 from sfumato.training.run import Run
 from sfumato.verbs.train import train
 from small_study import small_study
+from unit.training.methods import own_method
 from unit.training.methods.own_method import Beginnings
 
 SETTINGS: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
@@ -130,3 +140,104 @@ def test_a_name_of_ours_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(catalog, "entry_points", lambda **_: taking)
     catalog.entries.cache_clear()
     assert not isinstance(build_method("selective"), Beginnings)
+
+
+def test_a_class_in_a_file_needs_no_entry(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "entry_points", lambda **_: [])
+    catalog.entries.cache_clear()
+    own = f"{corpus.parent / 'mine.py'}:Beginnings"
+    (corpus.parent / "mine.py").write_text(Path(own_method.__file__).read_text())
+    run = trained(corpus, "own", own, settings=SETTINGS | {"beginnings.characters": 5})
+    assert method_of(run.files) == ("beginnings", {"characters": 5})
+    # In a study it is code that its user must allow; another version is another cell.
+    text = STUDY.replace('training = "beginnings"', 'training = "mine.py:Beginnings"')
+    study = small_study(tmp_path, text)
+    with pytest.raises(CodeNotAllowed, match=r"mine\.py"):
+        list_cells(study)
+    allowed = replace(study, doors=Doors((tmp_path / "mine.py",)))
+    runs = [one for one in list_cells(allowed).cells if one.kind == cells.RUN]
+    assert len(runs) == 2
+    assert all(CODE in one.settings for one in runs)
+    # Wherever the process works, it is the file beside the study that is run.
+    monkeypatch.chdir(Path(__file__).parent)
+    assert run_study(allowed, tmp_path / "s", workers=0).complete
+
+
+# --- what authors of methods run -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Silent(Beginnings):
+    """Says that it adds noise, and plans none."""
+
+    def prepare(self, task: Task) -> Prepared:
+        return super().prepare(replace(task, privacy=replace(task.privacy, epsilon=math.inf)))
+
+
+@dataclass(frozen=True)
+class Loose(Beginnings):
+    """Plans a level that nobody asked for."""
+
+    def prepare(self, task: Task) -> Prepared:
+        return super().prepare(replace(task, privacy=replace(task.privacy, epsilon=80.0)))
+
+
+@dataclass(frozen=True)
+class Talkative(Beginnings):
+    """Writes a document into the settings of the run."""
+
+    def prepare(self, task: Task) -> Prepared:
+        object.__setattr__(self, "characters", task.documents[0].text)
+        return Private().prepare(task)
+
+
+@dataclass(frozen=True)
+class Uncharged(Beginnings):
+    """Trains beside the ledger."""
+
+    def prepare(self, task: Task) -> Prepared:
+        honest = super().prepare(task)
+
+        def fit(randomness: Randomness, folder: RunFolder, watch: Any) -> Guarantee:
+            with ledger_of(folder, honest.plan, randomness) as ledger:
+                assert ledger is not None
+                ledger.charge(1)
+            return honest.plan.guarantee()
+
+        return replace(honest, fit=fit)
+
+
+@dataclass(frozen=True)
+class Moody(Beginnings):
+    """Draws from a source of its own."""
+
+    def prepare(self, task: Task) -> Prepared:
+        honest = super().prepare(task)
+
+        def fit(_: Randomness, folder: RunFolder, watch: Any) -> Guarantee:
+            return honest.fit(Randomness.secure(), folder, watch)
+
+        return replace(honest, fit=fit)
+
+
+def test_the_check_for_authors_passes_ours_and_theirs() -> None:
+    check_method("beginnings", settings={"characters": 9})
+    check_method("selective")
+    check_method("plain")
+
+
+@pytest.mark.parametrize(
+    ("twin", "words"),
+    [
+        (Silent, "promises nothing"),
+        (Loose, "exceeds the level"),
+        (Talkative, "private text into config.json"),
+        (Uncharged, "charge every step"),
+        (Moody, "the same seed"),
+    ],
+)
+def test_twin_a_method_that_breaks_a_rule_is_found(twin: type[Beginnings], words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        check_method(twin())
