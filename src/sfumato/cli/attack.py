@@ -157,7 +157,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
         field=field,
         author_field=author_field,
         label_field=label_field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
         seed=seed,
     )

@@ -81,7 +81,7 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
         vectors=vectors,
         settings=options.read_settings(settings),
         field=field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
         whole_file=whole_file,
         sample=sample,

@@ -74,7 +74,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         digits=digits,
         repetitions=_counts(repetitions),
         field=field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
         overwrite=overwrite,
         seed=seed,
@@ -113,7 +113,7 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
         count=count,
         field=field,
         author_field=author_field,
-        file_format=file_format,
+        format=file_format,
         overwrite=overwrite,
         seed=seed,
     )

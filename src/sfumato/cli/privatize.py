@@ -71,7 +71,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             unknown=unknown,
             case=case,
             search=search,
-            file_format=file_format,
+            format=file_format,
             encoding=encoding,
             whole_file=whole_file,
             guarantee=guarantee,

@@ -48,7 +48,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         settings=options.read_settings(settings),
         field=field,
         id_field=id_field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
         whole_file=whole_file,
     )

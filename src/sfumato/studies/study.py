@@ -164,7 +164,7 @@ class Study:
         """How far it is, and what failed."""
         return look_at(StudyFolder(self.folder))
 
-    def compare_studies(self, other: Study | str | Path) -> StudyComparison:
+    def compare(self, other: Study | str | Path) -> StudyComparison:
         """The figures of this study and of another side by side."""
         second = other if isinstance(other, Study) else Study.open(other)
         return StudyComparison(

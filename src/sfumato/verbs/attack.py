@@ -42,7 +42,7 @@ def attack(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     seed: int | None = None,
 ) -> Scores:
@@ -65,7 +65,7 @@ def attack(
         field=field,
         author_field=author_field,
         label_field=label_field,
-        file_format=file_format,
+        format=format,
         encoding=encoding,
     )
     return _score(choose_attack(attack, settings), given, draws_from(seed))
@@ -84,7 +84,7 @@ def attack_all(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     seed: int | None = None,
 ) -> ScoresOfAll:
@@ -104,7 +104,7 @@ def attack_all(
         field=field,
         author_field=author_field,
         label_field=label_field,
-        file_format=file_format,
+        format=format,
         encoding=encoding,
     )
     randomness = draws_from(seed)
@@ -161,7 +161,7 @@ def _inputs(
     field: str,
     author_field: str | None,
     label_field: str | None,
-    file_format: str | None,
+    format: str | None,
     encoding: str,
 ) -> Inputs:
     from sfumato.attacks.attack import Inputs
@@ -181,7 +181,7 @@ def _inputs(
         layout=Layout(
             field=field, encoding=encoding, author_field=author_field, label_field=label_field
         ),
-        file_format=file_format,
+        file_format=format,
     )
 
 

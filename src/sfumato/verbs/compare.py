@@ -39,7 +39,7 @@ def compare(
     vectors: str | Path | Space | None = None,
     settings: Settings | None = None,
     field: str = "text",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
     sample: int = 1000,
@@ -65,7 +65,7 @@ def compare(
     names = [find("mechanisms", name).name for name in given_names or entries("mechanisms")]
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
     given = WordSource(
-        Source.of(corpus, layout, file_format=file_format) if corpus else None,
+        Source.of(corpus, layout, file_format=format) if corpus else None,
         choose_policy(policy, exclude, of_policies),
     )
     space = open_space(vectors)

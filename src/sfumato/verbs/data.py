@@ -49,7 +49,7 @@ def plant_canaries(
     digits: int = 6,
     repetitions: int | Sequence[int] = 10,
     field: str = "text",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     overwrite: bool = False,
     seed: int | None = None,
@@ -69,7 +69,7 @@ def plant_canaries(
     wanted = max(len(given), len(counts))
     secrets = given or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
     return plant_in_file(
-        Source.of(source, Layout(field=field, encoding=encoding), file_format=file_format),
+        Source.of(source, Layout(field=field, encoding=encoding), file_format=format),
         Path(output),
         [Canary(template, one) for one in secrets],
         counts * wanted if len(counts) == 1 else counts,
@@ -85,7 +85,7 @@ def toss_coins(
     count: int = 1000,
     field: str = "text",
     author_field: str | None = None,
-    file_format: str | None = None,
+    format: str | None = None,
     overwrite: bool = False,
     seed: int | None = None,
 ) -> Coins:
@@ -100,7 +100,7 @@ def toss_coins(
 
     tossed = toss(count, public_words(_COMMON), draws_from(seed))
     layout = Layout(field=field, author_field=author_field)
-    given = Source.of(source, layout, file_format=file_format)
+    given = Source.of(source, layout, file_format=format)
     mix_in(given, Path(output), tossed, overwrite=overwrite)
     return tossed
 

@@ -33,7 +33,7 @@ def deniability(
     vectors: str | Path | Space | None = None,
     settings: Settings | None = None,
     field: str = "text",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
     words: int = 200,
@@ -58,7 +58,7 @@ def deniability(
     own, of_policies = split_settings(settings)
     layout = Layout(field=field, encoding=encoding, whole_file=whole_file)
     given = WordSource(
-        Source.of(corpus, layout, file_format=file_format) if corpus else None,
+        Source.of(corpus, layout, file_format=format) if corpus else None,
         choose_policy(policy, exclude, of_policies),
     )
     effort = DrawEffort(eta=eta, draws=draws)

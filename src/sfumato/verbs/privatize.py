@@ -35,7 +35,7 @@ def privatize(
     unknown: str = "centroid",
     case: str = "public",
     search: str = "exact",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
     guarantee: str | Path | None = None,
@@ -77,14 +77,14 @@ def privatize(
         whole_file=whole_file,
     )
     job = Job(
-        source=Source.of(source, layout, file_format=file_format, like=target),
+        source=Source.of(source, layout, file_format=format, like=target),
         target=target,
         guarantee=None if guarantee is None else Path(guarantee),
         workers=workers,
         resume=resume,
         overwrite=overwrite,
     )
-    _check_formats(job.source.format.name, target, file_format)
+    _check_formats(job.source.format.name, target, format)
     return Release.of(job, run_job(job, privatizer))
 
 

@@ -25,7 +25,7 @@ def scan(
     settings: Settings | None = None,
     field: str = "text",
     id_field: str = "id",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
 ) -> Scan:
@@ -43,4 +43,4 @@ def scan(
     refuse_mechanism_settings(own)
     chosen = choose_policy(policy, exclude, of_policies) or Everything()
     layout = Layout(field=field, id_field=id_field, encoding=encoding, whole_file=whole_file)
-    return Scan(chosen, Source.of(source, layout, file_format=file_format).documents())
+    return Scan(chosen, Source.of(source, layout, file_format=format).documents())
