@@ -1,6 +1,6 @@
 """Where in a file the text stands, and how the file is encoded.
 
-Saying that a field is missing, without saying what the record holds.
+A field that is missing is named in an error, and what the record holds instead is not.
 """
 
 from __future__ import annotations
