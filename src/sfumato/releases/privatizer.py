@@ -1,6 +1,8 @@
 """Privatizing texts in memory: the whole of sfumato's main job in one object.
 
-What a side file may show of a privatizer: names and numbers, never a pattern, list or key.
+A privatizer also says what others may know of it: ``public_settings`` are the names and numbers
+that a side file shows, never a pattern, list or key; ``identity`` is all that decides what comes
+out, to be digested and compared, and never shown.
 """
 
 from __future__ import annotations

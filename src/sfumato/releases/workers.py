@@ -1,6 +1,7 @@
-"""What all workers of one run have in common.
+"""Work in processes of this machine, a bounded number of items at a time.
 
-Work in processes of this machine, a bounded number of items at a time.
+``Shared`` is what all workers of a run have in common: the privatizer, and the secret of the run if
+there is one. Classes from somebody's own file (``file.py:Class``) arrive by the path of that file.
 
 Each worker has a pipe of its own and one item at a time, and nothing else is shared: no thread,
 lock or queue that a process could take along when it ends. So whatever happens here (an interrupt,

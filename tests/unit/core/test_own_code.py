@@ -28,8 +28,11 @@ import numpy as np
 from sfumato import Document, Guarantee, Space, Span, Spans
 from sfumato.core.settings import FileToRead
 from sfumato.guarantees.guarantee import metric_dp
+from sfumato.mechanisms.exponential import Exponential
 from sfumato.policies.identity import Identity
 from sfumato.policies.policy import Policy
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Control, Scores
 
 @dataclass(frozen=True)
 class Starts:
@@ -73,6 +76,25 @@ class First:
         return metric_dp(epsilon=self.epsilon, metric=self.space.metric, about=(self.space,))
     def privatize(self, points, randomness):
         return np.full(len(points), self.place)
+
+class Near(Exponential):
+    """Ours under another name."""
+
+@dataclass(frozen=True)
+class Counting:
+    """An attack that counts documents."""
+    least: int = 1
+    name: ClassVar[str] = "counting"
+    target: ClassVar[str] = "text"
+    def missing(self, inputs):
+        return None if inputs.target.is_file() else "there is no such file."
+    def opened(self, inputs):
+        return inputs.documents(inputs.target), None
+    def score(self, target, data, randomness, done=None):
+        found = Measured("documents", float(len(target) * self.least), None, None, len(target))
+        control = Control(what="none", figures=(Measured("documents", 0.0, None, None, 1),))
+        return Scores(attack=self.name, knowledge="It counts.", figures=(found,),
+                      chance={"documents": 0.0}, control=control)
 
 @dataclass(frozen=True)
 class Strange:
@@ -207,6 +229,21 @@ def test_other_commands_take_it(own: str, capsys: pytest.CaptureFixture[str]) ->
     assert main(["scan", "in.jsonl", "--policy", f"{own}:Starts:q"]) == 0
     assert main(["show", f"mechanisms/{mechanism}"]) == 0
     assert "place: int = 0" in capsys.readouterr().out
+
+
+def test_commands_that_measure_and_attack_take_it(
+    own: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (f"w{n} {n % 3} {n // 3}\n" for n in range(12))
+    Path("few.txt").write_text("".join(words))
+    few = ["--vectors", "few.txt", "--json"]
+    assert main(["deniability", f"{own}:Near", "--epsilon", "2", *few]) == 0
+    assert json.loads(capsys.readouterr().out)["mechanism"] == f"{own}:Near"
+    assert main(["suggest", f"{own}:Near", "--keep", "0.5", *few]) == 0
+    assert json.loads(capsys.readouterr().out)["reached"]
+    assert main(["attack", f"{own}:Counting", "in.jsonl", "--set", "least=2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"][0]["value"] == 8
+    assert main(["explain", "say qabc", "--policy", f"{own}:Starts:q", "--epsilon", "1"]) == 0
 
 
 def test_python_takes_it(own: str, small_space: Space) -> None:
