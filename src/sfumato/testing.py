@@ -39,7 +39,9 @@ from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits, Everything
 from sfumato.policies.policy import Batched, Policy
 from sfumato.results.measured import Measured
+from sfumato.results.row import ROLES
 from sfumato.results.scores import Scores
+from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, Measure, Specimen, take
 from sfumato.text.document import Document
 from sfumato.text.words import Words
 from sfumato.training.folder import RunFolder
@@ -51,7 +53,7 @@ from sfumato.vectors.space import Space
 if TYPE_CHECKING:
     from sfumato.training.run import Run
 
-__all__ = ["check_attack", "check_mechanism", "check_method", "check_policy"]
+__all__ = ["check_attack", "check_measure", "check_mechanism", "check_method", "check_policy"]
 
 TEXTS = ("", "😀\u200d \r\n", "My ID is 145572, call Zoë at 555-0142!", "日本 12 שלום 🇩🇪" * 50)
 LEVELS = (1e-6, 1.0, 1e6)
@@ -142,6 +144,41 @@ def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
     written = json.dumps(first.as_dict(), ensure_ascii=False)
     for text in _texts_of(inputs):
         _hold(text not in written, f"{who} writes a private text into its scores")
+
+
+def check_measure(measure: Measure, specimen: Specimen | None = None) -> None:
+    """A measure, on a specimen that it looks at; one of a text is given a few notes by default.
+
+    It must say of every figure which way is better, draw from nothing but the randomness that it
+    is given, leave the specimen as it was, and write no text into its details.
+    """
+    who = type(measure).__name__
+    _hold(is_dataclass(measure), f"{who} must be a dataclass: its fields are its settings")
+    _hold(bool(measure.name), f"{who} needs a name")
+    _hold(
+        measure.of in (TEXT, MODEL, MECHANISM),
+        f"{who}.of must be 'text', 'model' or 'mechanism'",
+    )
+    _hold(measure.role in ROLES, f"{who}.role must be one of {', '.join(ROLES)}")
+    if specimen is None:
+        _hold(measure.of == TEXT, f"{who} looks at a {measure.of}: give a specimen to look at")
+        before = [Document(f"{NOTE} {number} has the code {SECRET}") for number in range(4)]
+        after = [Document(f"{NOTE} {number} has the code tulip") for number in range(4)]
+        specimen = Specimen(documents=after, originals=before)
+    seen = tuple(specimen.documents)
+    first, second = (take(measure, specimen, Randomness.reproducible(1)) for _ in range(2))
+    _hold(
+        bool(first.rows) or bool(first.details.get("none")),
+        f"{who} gives no figure, and does not say why in details['none']",
+    )
+    _hold(
+        first.rows == second.rows,
+        f"{who} must give the same figures with the same randomness: draw from it alone",
+    )
+    _hold(tuple(specimen.documents) == seen, f"{who} must leave the documents as they were")
+    written = json.dumps(first.as_dict(), ensure_ascii=False)
+    for document in (*specimen.documents, *(specimen.originals or ())):
+        _hold(document.text not in written, f"{who} writes a private text into its figures")
 
 
 def check_method(

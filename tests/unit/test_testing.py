@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Inputs
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp, no_guarantee
 from sfumato.mechanisms.exponential import Exponential
@@ -20,7 +21,8 @@ from sfumato.mechanisms.redact import Redact
 from sfumato.policies.identity import Identity
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores
-from sfumato.testing import check_attack, check_mechanism, check_policy
+from sfumato.studies.measures.measure import MeasureReading, Specimen, configure_measure
+from sfumato.testing import check_attack, check_measure, check_mechanism, check_policy
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, Stretch
 from sfumato.vectors.space import Space
@@ -344,3 +346,66 @@ def test_an_attack_that_does_what_it_must_is_accepted(inputs: Inputs) -> None:
 def test_twins_of_attacks_are_rejected(inputs: Inputs, attack: Counts, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_attack(attack, inputs)
+
+
+@dataclass(frozen=True)
+class _Letters:
+    """A measure of somebody's own: how many letters were kept."""
+
+    name: ClassVar[str] = "letters"
+    of: ClassVar[str] = "text"
+    role: ClassVar[str] = "utility"
+    better: ClassVar[Mapping[str, str]] = {"letters": "higher"}
+
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        del randomness
+        count = sum(len(one.text) for one in specimen.documents)
+        return MeasureReading(figures=[Measured("letters", float(count), None, None, 1)])
+
+
+class _WithoutMeaning(_Letters):
+    better: ClassVar[Mapping[str, str]] = {}
+
+
+class _OfSomethingElse(_Letters):
+    of: ClassVar[str] = "dream"
+
+
+class _Silent(_Letters):
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        del specimen, randomness
+        return MeasureReading()
+
+
+class _ByChance(_Letters):
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        del specimen, randomness
+        value = Randomness.secure().uniform(1)[0]
+        return MeasureReading(figures=[Measured("letters", float(value), None, None, 1)])
+
+
+class _Telling(_Letters):
+    def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
+        found = super().measure(specimen, randomness)
+        return replace(found, details={"example": specimen.documents[0].text})
+
+
+def test_a_measure_of_ones_own_passes_and_so_do_ours() -> None:
+    check_measure(_Letters())
+    for name in ("text", "readability"):
+        check_measure(configure_measure(name, {}))
+
+
+@pytest.mark.parametrize(
+    ("twin", "said"),
+    [
+        (_WithoutMeaning(), "which way is better"),
+        (_OfSomethingElse(), "'text', 'model' or 'mechanism'"),
+        (_Silent(), "does not say why"),
+        (_ByChance(), "same randomness"),
+        (_Telling(), "private text"),
+    ],
+)
+def test_twins_of_a_measure_are_rejected(twin: _Letters, said: str) -> None:
+    with pytest.raises((AssertionError, InvalidArgument), match=said):
+        check_measure(twin)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.mechanism import Mechanism as Mechanism
     from sfumato.mechanisms.mechanism import PointMechanism as PointMechanism
     from sfumato.mechanisms.mechanism import StretchMechanism as StretchMechanism
+    from sfumato.mechanisms.mechanism import check_level as check_level
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
@@ -44,7 +45,9 @@ else:
             "sfumato.mechanisms.laplace": "Laplace",
             "sfumato.mechanisms.levels": "Level Levels",
             "sfumato.mechanisms.mahalanobis": "Mahalanobis",
-            "sfumato.mechanisms.mechanism": "Keyed Mechanism PointMechanism StretchMechanism",
+            "sfumato.mechanisms.mechanism": (
+                "Keyed Mechanism PointMechanism StretchMechanism check_level "
+            ),
             "sfumato.mechanisms.projected": "Projected",
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
@@ -83,4 +86,5 @@ __all__ = [
     "Truncated",
     "Vickrey",
     "build_mechanism",
+    "check_level",
 ]

@@ -43,7 +43,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import DRAWS, Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.draws import in_blocks
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.vectors.space import Space
 
 CODES = 4096
@@ -70,7 +70,7 @@ class Binary:
     projection_seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
         at_least("bits", self.bits, 1)
         between("bits", self.bits, 1, MOST_BITS)
         at_least("projection_seed", self.projection_seed, 0, most=None)

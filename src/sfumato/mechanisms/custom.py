@@ -40,7 +40,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.draws import cumulate_rows, draw_columns
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rows import CELLS, FromRows, log_normalized
 from sfumato.vectors.groups import groups_of_similar
 from sfumato.vectors.space import Space
@@ -70,7 +70,7 @@ class Custom(FromRows):
     size: int = 20
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
         if at_least("size", self.size, 2) > LARGEST:
             raise InvalidArgument(f"size={self.size} must be at most {LARGEST}")
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances
 from sfumato.vectors.space import Space
 
@@ -51,7 +51,7 @@ class Exponential(ByDistance):
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
 
     def guarantee(self) -> Guarantee:
         """Metric DP in the Euclidean distance."""

@@ -50,7 +50,7 @@ from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.mahalanobis import rounded_up
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance
 from sfumato.vectors.poincare import Ball
 from sfumato.vectors.space import Space
@@ -97,7 +97,7 @@ class Hyperbolic:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", _form(self.form, self.space, self.epsilon))
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
         if self.scale is not None:
             object.__setattr__(self, "scale", positive("scale", self.scale))
             Ball.of(self.space, self.scale)

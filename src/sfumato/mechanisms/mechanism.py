@@ -5,7 +5,7 @@ is where its law and its proof live. ``Mechanism`` works on words as they are sp
 ``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
 itself: it puts one thing in the place of a whole stretch that was found. The baselines do that.
 
-``level`` checks that a level can be computed with in floating point.
+``check_level`` checks that a level can be computed with in floating point.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ class Keyed(Protocol):
 SMALLEST, LARGEST = 1e-12, 1e300
 
 
-def level(epsilon: object) -> float:
+def check_level(epsilon: object) -> float:
     """A level that is neither lost beside a distance nor makes it overflow.
 
-    >>> level(5)
+    >>> check_level(5)
     5.0
     """
     checked = positive("epsilon", epsilon)

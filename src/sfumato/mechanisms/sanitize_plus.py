@@ -39,7 +39,7 @@ from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rows import FromRows, distances, log_normalized
 from sfumato.vectors.space import Space
 
@@ -63,7 +63,7 @@ class SanitizePlus(FromRows):
     sensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
         for name in ("p", "sensitive_share"):
             object.__setattr__(self, name, _share(name, getattr(self, name)))
         object.__setattr__(self, "sensitive", _words(self.sensitive))

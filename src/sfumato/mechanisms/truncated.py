@@ -38,7 +38,7 @@ from sfumato.core.checks import positive
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.claims import euclidean
-from sfumato.mechanisms.mechanism import level
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalized
 from sfumato.vectors.distances import words_within
 from sfumato.vectors.space import Space
@@ -70,7 +70,7 @@ class Truncated(ByDistance):
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", level(self.epsilon))
+        object.__setattr__(self, "epsilon", check_level(self.epsilon))
         if self.gamma is not None and self.gamma != math.inf:
             object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 

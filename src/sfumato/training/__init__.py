@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sfumato.training.clipping.clippers import Clipping as Clipping
     from sfumato.training.clipping.clippers import Flat as Flat
     from sfumato.training.clipping.conformance import check_layer as check_layer
+    from sfumato.training.clipping.layers.layer import Role as Role
+    from sfumato.training.clipping.layers.linear import RecordedLinear as RecordedLinear
     from sfumato.training.clipping.layers.rules import register_layer as register_layer
     from sfumato.training.clipping.losses import next_tokens as next_tokens
     from sfumato.training.clipping.losses import record_losses as record_losses
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from sfumato.training.evaluation import predict_tokens as predict_tokens
     from sfumato.training.loop import fit as fit
     from sfumato.training.methods.base import Task as Task
+    from sfumato.training.methods.base import TokenMaterial as TokenMaterial
     from sfumato.training.methods.base import TrainingMethod as TrainingMethod
+    from sfumato.training.methods.base import prepare_steps as prepare_steps
     from sfumato.training.methods.interleaved import Interleaved as Interleaved
     from sfumato.training.methods.interleaved_plan import InterleavedPlan as InterleavedPlan
     from sfumato.training.methods.interleaved_plan import Visits as Visits
@@ -63,6 +67,8 @@ else:
             "sfumato.training.batches": "PhysicalBatch physical_batches",
             "sfumato.training.clipping.clippers": "Adaptive Automatic Clipping Flat",
             "sfumato.training.clipping.conformance": "check_layer",
+            "sfumato.training.clipping.layers.layer": "Role",
+            "sfumato.training.clipping.layers.linear": "RecordedLinear",
             "sfumato.training.clipping.layers.rules": "register_layer",
             "sfumato.training.clipping.losses": "next_tokens record_losses",
             "sfumato.training.clipping.recording": "Recording",
@@ -70,7 +76,7 @@ else:
             "sfumato.training.clipping.release": "GaussianRelease GradientRelease",
             "sfumato.training.evaluation": "Evaluation predict_labels predict_tokens",
             "sfumato.training.loop": "fit",
-            "sfumato.training.methods.base": "Task TrainingMethod",
+            "sfumato.training.methods.base": "Task TokenMaterial TrainingMethod prepare_steps",
             "sfumato.training.methods.interleaved": "Interleaved",
             "sfumato.training.methods.interleaved_plan": "InterleavedPlan Visits",
             "sfumato.training.methods.plain": "Plain",
@@ -113,15 +119,18 @@ __all__ = [
     "PrivacyCaution",
     "Private",
     "PrivateStep",
+    "RecordedLinear",
     "Recording",
     "Records",
     "Redacted",
+    "Role",
     "Run",
     "Schedule",
     "SelectiveTraining",
     "Shuffled",
     "Stage",
     "Task",
+    "TokenMaterial",
     "TokenRecords",
     "Training",
     "TrainingMethod",
@@ -140,6 +149,7 @@ __all__ = [
     "physical_batches",
     "predict_labels",
     "predict_tokens",
+    "prepare_steps",
     "record_losses",
     "register_layer",
 ]
