@@ -109,7 +109,7 @@ def test_twin_without_the_reader_damage_is_an_internal_error(
 
     shutil.copytree(there, tmp_path / "there")
     monkeypatch.chdir(tmp_path / "there")
-    Path("run/results.jsonl").write_text(json.dumps({"metric": "m", "n": 10**400}))
+    Path("run/results.jsonl").write_text(json.dumps({"metric": "m", "value": {}}))
     report = ["report", "run", "-o", "page.html", "--overwrite"]
     assert main(report) == 3
     monkeypatch.setattr("sfumato.reports.write.reading", lambda *_: nullcontext())

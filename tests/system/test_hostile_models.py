@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch", reason="SKIPPED WITHOUT TORCH: no model was attacked")
 
 from sfumato.cli.main import main
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from unit.models import hostile
 
 BAD_INPUT = 3
@@ -74,7 +75,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run.mkdir()
     settings = {"schema": 1, "settings": {"kind": "causal"}, "versions": {}}
     (run / "config.json").write_text(json.dumps(settings))
-    claim = {"epsilon": 1.0, "delta": 1e-5, "notion": "approximate"}
+    claim = Guarantee(
+        notion=Notion.APPROXIMATE_DP, unit="example", neighbors="n", epsilon=1.0, delta=1e-5
+    ).as_dict()
     (run / "guarantee.json").write_text(json.dumps({"schema": 1, "guarantee": claim}))
     return folder
 

@@ -256,9 +256,9 @@ def test_a_reader_that_leaves_is_success_only_where_nothing_else_was_asked_for(
 def test_a_broken_pipe_elsewhere_is_no_success() -> None:
     """The twin of a reader that has left: the same exception, but standard output is whole."""
     before = """
-from sfumato.cli import listing, main
+from sfumato.cli import components, main
 def broken(*arguments): raise BrokenPipeError(32, "Broken pipe")
-listing.print_json = broken
+components.print_json = broken
 """
     result = run_with(before, ["list", "--json"])
     assert result.returncode == 4

@@ -120,7 +120,7 @@ def test_one_exhibit_can_be_shown_by_itself(sfumato: Command) -> None:
         (["laplace", "-e", "1", "--draws", "1"], "draws=1 must be at least 100"),
         (["laplace", "-e", "1", "--pairs", "0"], "pairs=0 must be at least 1"),
         (["laplace", "-e", "1", "--confidence", "1"], "confidence=1.0"),
-        (["laplace", "-e", "1", "--set", "pii.regions=DE"], "takes no POLICY.KEY"),
+        (["laplace", "-e", "1", "--set", "pii.regions=DE"], "take no POLICY.KEY"),
         (["laplace", "-e", "1", "--set", "t=0.5"], "unknown setting of laplace"),
         (["nowhere.py:Mine", "-e", "1"], "there is no file nowhere.py"),
         (["--exhibit", "adapt"], "did you mean 'adept'"),

@@ -12,12 +12,12 @@ import typer
 from sfumato.cli import options
 from sfumato.cli.output import in_options, note, print_json, stdout
 from sfumato.core.errors import InvalidArgument
-from sfumato.results.scores import Scores, ScoresOfAll
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from sfumato.results.measured import Measured
+    from sfumato.results.scores import Scores, ScoresOfAll
 
 
 def print_scores(scores: Scores) -> None:
@@ -161,7 +161,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
         encoding=encoding,
         seed=seed,
     )
-    if output is not None and isinstance(found, Scores):
+    if output is not None:
         chosen.chart(found).save(output, overwrite=overwrite)  # type: ignore[union-attr]
     print_json(found.as_dict(), indent=2) if json else _print(found)
     if output is not None:
@@ -169,7 +169,9 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
 
 
 def _print(found: Scores | ScoresOfAll) -> None:
-    if isinstance(found, Scores):
+    from sfumato.results.scores import ScoresOfAll
+
+    if not isinstance(found, ScoresOfAll):
         print_scores(found)
         return
     for one in found.scores:

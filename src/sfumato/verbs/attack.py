@@ -141,7 +141,7 @@ def choose_attack(
     if not isinstance(attack, str):
         if own:
             raise InvalidArgument(
-                "an attack that is an object has its settings already: leave out `settings=...`"
+                "an attack that is an object has its settings already: leave them out"
             )
         return attack
     made: Attack[Any, Any] = configure(find("attacks", attack).load(), own)

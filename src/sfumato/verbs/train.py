@@ -58,7 +58,7 @@ def train(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     long: str = "split",
     valid: str | Path | None = None,
@@ -123,9 +123,9 @@ def train(
     layout = Layout(
         field=field, encoding=encoding, author_field=author_field, label_field=label_field
     )
-    source = Source.of(str(corpus), layout, file_format=file_format)
+    source = Source.of(str(corpus), layout, file_format=format)
     # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else _valid_documents(str(valid), source, file_format, classes)
+    checked = [] if valid is None else _valid_documents(str(valid), source, format, classes)
     documents = _read_documents(source)
     request = Request(
         model=str(model),

@@ -53,7 +53,7 @@ def verify(
         if epsilon is not None or vectors is not None or settings:
             raise InvalidArgument(
                 "an object claims its own level and brings its space and settings: leave out "
-                "`epsilon=...`, `vectors=...` and `settings=...`"
+                "`epsilon=...`, `vectors=...` and the settings"
             )
         return refute(mechanism, confidence=confidence, effort=effort, randomness=randomness)
     if epsilon is None:

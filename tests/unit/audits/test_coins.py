@@ -150,5 +150,5 @@ def test_impossible_numbers_of_guesses_are_refused(guesses: int) -> None:
 
 def test_too_few_coins_say_what_to_do() -> None:
     coins = Coins(("a b", "c d"), (True, True))
-    with pytest.raises(InvalidArgument, match=r"coins\.mix_in"):
+    with pytest.raises(InvalidArgument, match=r"toss_coins"):
         shown([1.0, 2.0], coins)

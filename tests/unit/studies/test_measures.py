@@ -53,7 +53,7 @@ LOUD = '''
         def measure(self, specimen, randomness):
             counts = [min(self.most, one.text.count("!")) for one in specimen.documents]
             figure = bootstrap_mean("loudness", np.array(counts, dtype=float), randomness)
-            return Reading(figures=[figure])
+            return MeasureReading(figures=[figure])
 '''
 
 

@@ -91,7 +91,7 @@ def _written(own: Path, named: str, file: str = "trap.py") -> Path:
 def test_code_inside_the_folder_is_refused_until_the_file_is_named(own: Path, named: str) -> None:
     file = _written(own, named)
     for allowed in ((), (own,), (own.parent,)):
-        with pytest.raises(CodeNotAllowed, match=r"runs the code in .*--allow-path .*trap\.py"):
+        with pytest.raises(CodeNotAllowed, match=r"runs the code in .*`allow_path=.*trap\.py"):
             list_cells(read_spec(file, Doors(allowed)))
         listing = read_spec(file, Doors(allowed, listing=True))
         listed = passages(listing, own / "out")
@@ -100,7 +100,7 @@ def test_code_inside_the_folder_is_refused_until_the_file_is_named(own: Path, na
     try:
         list_cells(read_spec(file, Doors((own / "trap.py",))))
     except SfumatoError as error:
-        assert "--allow-path" not in str(error)  # noqa: PT017
+        assert "allow_path" not in str(error)  # noqa: PT017
     assert (own / "sprung").exists()
 
 
@@ -112,7 +112,7 @@ def test_twin_doors_that_take_code_for_data_let_it_run(
     try:
         list_cells(read_spec(_written(own, named)))
     except SfumatoError as error:
-        assert "--allow-path" not in str(error)  # noqa: PT017
+        assert "allow_path" not in str(error)  # noqa: PT017
     assert (own / "sprung").exists()
 
 

@@ -193,7 +193,7 @@ def test_a_group_with_too_few_others_is_not_attacked_alone(
         return Scores(attack="membership", knowledge="", figures=(figure,), chance={},
                       control=Control(what="", figures=()))  # fmt: skip
 
-    monkeypatch.setattr(attack, "run", looked)
+    monkeypatch.setattr(attack, "run_attack", looked)
     (context,) = contexts(parse_spec(described, tmp_path, "s"), tmp_path, cells.ATTACK)
     found = attack.compute(context)
     assert asked == [None, "A"]

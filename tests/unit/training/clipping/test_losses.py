@@ -56,7 +56,7 @@ def test_losses_and_their_gradients_are_those_of_torch(
     assert torch.allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert mine.grad is not None
     assert theirs.grad is not None
-    assert torch.allclose(mine.grad, theirs.grad, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(mine.grad, theirs.grad, rtol=1e-5, atol=1e-5)
 
 
 def test_a_classifier_has_one_place_per_row() -> None:
