@@ -9,7 +9,7 @@ evaluates an attack gives those anew.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class Known:
     after ' − ' (or ' - '); ``vectors`` is a file.
     """
 
-    policy: str = ""
+    policy: str = field(default="", repr=False)  # it may be a pattern
     vectors: str = ""
 
 

@@ -53,7 +53,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         settings=of_policies,
         field=field,
         label_field=label_field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
     )
     print_json(found.as_dicts(), indent=2) if json else _print(found)

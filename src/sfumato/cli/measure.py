@@ -68,7 +68,7 @@ def measure(  # noqa: PLR0913  # a command's options are its parameters
         corpus=corpus,
         settings=own,
         field=field,
-        file_format=file_format,
+        format=file_format,
         encoding=encoding,
         seed=seed,
     )

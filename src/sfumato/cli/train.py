@@ -213,7 +213,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 field=field,
                 author_field=author_field,
                 label_field=label_field,
-                file_format=file_format,
+                format=file_format,
                 encoding=encoding,
                 long=long,
                 valid=valid,

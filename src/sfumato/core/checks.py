@@ -75,6 +75,17 @@ def at_least(name: str, value: object, low: int, most: int | None = LARGEST_COUN
     return value
 
 
+def refuse_class(name: str, given: object) -> None:
+    """Refuse a class where an object of it is meant: it has the methods, and nothing to call.
+
+    >>> refuse_class("policy", "pii")
+    """
+    if isinstance(given, type):
+        raise InvalidArgument(
+            f"{name}={given.__name__} is a class, not an object of it; give {given.__name__}(…)"
+        )
+
+
 def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
     """One of a few names, with the nearest one suggested.
 

@@ -20,6 +20,7 @@ from typing import Any, get_type_hints
 import regex
 
 from sfumato.catalog import entries, find
+from sfumato.core.checks import refuse_class
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.own_code import OwnClass, blame
 from sfumato.core.settings import RUNS, purposes, read
@@ -193,6 +194,7 @@ def _all_names(specs: Iterable[str | Policy]) -> set[str]:
 def _made(given: str | Policy, settings: Mapping[str, object]) -> Policy:
     if isinstance(given, str):
         return _parse(given, settings)
+    refuse_class("policy", given)
     if not isinstance(given, Policy):
         raise InvalidArgument("a policy is a name, or an object with a name and find")
     return given

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from sfumato.catalog import entries
-from sfumato.core.checks import one_of, positive
+from sfumato.core.checks import one_of, positive, refuse_class
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.keys import Key
 from sfumato.core.own_code import OwnClass
@@ -142,7 +142,9 @@ class Privatizer:
 
     def __repr__(self) -> str:
         # A pattern, a word list, a key or a seed must not turn up in logs.
-        policy = getattr(self.policy, "name", None) or str(self.policy).partition(":")[0]
+        given = [self.policy] if isinstance(self.policy, (str, Policy)) else self.policy
+        names = [getattr(one, "name", None) or str(one).partition(":")[0] for one in given]
+        policy = ", ".join(map(str, names))
         chosen = "levels" if self.levels else policy
         return f"Privatizer(policy={chosen!r}, mechanism={name_of(self.mechanism)!r})"
 
@@ -278,6 +280,7 @@ class Privatizer:
         )
 
     def _mechanism(self) -> Mechanism | StretchMechanism:
+        refuse_class("mechanism", self.mechanism)
         if isinstance(self.mechanism, str):
             if is_baseline(self.mechanism):
                 return self._keyed(build_baseline(self.mechanism, self._of_baseline()))

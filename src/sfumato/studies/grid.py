@@ -142,7 +142,8 @@ class _Builder:
                     settings={"settings": given}
                     | groups
                     | self._files(type(measure), given)
-                    | meaning_of(self.study, given),
+                    | meaning_of(self.study, given)
+                    | code_identity(self.study, name),
                     inputs=(self.corpus, target),
                 )
         for name, (attack, given) in self.attacks.items():

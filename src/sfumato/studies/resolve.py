@@ -177,6 +177,7 @@ def locate_files(study: StudySpec, resolved: Mapping[str, Any]) -> dict[str, Any
 def resolve_measure(study: StudySpec, name: str, given: Mapping[str, object]) -> Measure:
     """A measure with the study's settings: files where they are, policies as the study has them."""
     component = study.component("measures", name)
+    study.check_measure(name, component)
     named = {key for key, use in purposes(component).items() if use == NAMES_POLICY}
     others = {key: value for key, value in given.items() if key not in named}
     placed = dict(given) | place_files(study, component, others)

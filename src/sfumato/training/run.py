@@ -218,7 +218,7 @@ class Run:
         settings: Mapping[str, object] | None = None,
         field: str = "text",
         label_field: str | None = None,
-        file_format: str | None = None,
+        format: str | None = None,  # noqa: A002  # as the option is called
         encoding: str = "utf-8",
     ) -> Evaluation:
         """Perplexity and top-1 accuracy, with intervals over documents; of a classifier accuracy.
@@ -241,7 +241,7 @@ class Run:
                 f"`label_field={label_field!r}` is for classifiers; this run trained none"
             )
         layout = Layout(field=field, encoding=encoding, label_field=label_field)
-        documents = list(Source.of(str(corpus), layout, file_format=file_format).documents())
+        documents = list(Source.of(str(corpus), layout, file_format=format).documents())
         return evaluate_model(self.model, documents, chosen)
 
     def generate(  # flat keywords, those of the command

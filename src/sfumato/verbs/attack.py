@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.checks import refuse_class
 from sfumato.core.errors import BadInput, MissingInput, SfumatoError, StorageFailed
 from sfumato.core.progress import progress
 from sfumato.verbs.inputs import (
@@ -138,6 +139,7 @@ def choose_attack(
 
     own, of_policies = split_settings(settings)
     refuse_policy_settings(of_policies, "an attack has no policy")
+    refuse_class("attack", attack)
     if not isinstance(attack, str):
         if own:
             raise InvalidArgument(

@@ -23,7 +23,7 @@ def evaluate(
     settings: Mapping[str, object] | None = None,
     field: str = "text",
     label_field: str | None = None,
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
 ) -> Evaluation:
     """Perplexity and top-1 accuracy of a finished run's model, with intervals over documents.
@@ -42,6 +42,6 @@ def evaluate(
         settings=settings,
         field=field,
         label_field=label_field,
-        file_format=file_format,
+        format=format,
         encoding=encoding,
     )

@@ -19,7 +19,7 @@ def measure(
     corpus: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
     field: str = "text",
-    file_format: str | None = None,
+    format: str | None = None,
     encoding: str = "utf-8",
     seed: int | None = None,
 ) -> Measurement:
@@ -46,7 +46,7 @@ def measure(
     layout = Layout(field=field, encoding=encoding)
 
     def read(path: str | Path) -> list[Document]:
-        return list(Source.of(path, layout, file_format=file_format).documents())
+        return list(Source.of(path, layout, file_format=format).documents())
 
     files = {
         name: read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sfumato.studies.doors import CODE, CodeNotAllowed, Doors
 from sfumato.studies.grid import list_cells
 from sfumato.studies.runner import passages, run_study
 from sfumato.studies.spec import read_spec
+from sfumato.studies.study import Study
 
 CORPUS = '[corpus]\nkind = "customersim"\ncount = 6\n'
 METHOD = '[[methods]]\nname = "m"\nmechanism = "redact"\npolicy = "digits"\n'
@@ -31,6 +33,12 @@ NAMED = {
     "attack": CORPUS + METHOD + '[attacks."FILE:Guess"]\n',
     "policy of an attack": (
         CORPUS + METHOD + '[attacks.token-inference]\npolicy = "digits + FILE:Long:5"\n'
+    ),
+    "measure": CORPUS + METHOD + '[measures."FILE:Count"]\n',
+    "training method": (
+        CORPUS
+        + '[test]\nkind = "customersim"\ncount = 3\n[model]\nname = "lstm"\n'
+        + '[[methods]]\nname = "t"\ntraining = "FILE:Train"\n[measures.perplexity]\n'
     ),
     "policy of a measure": (
         CORPUS
@@ -69,6 +77,19 @@ class Hide:
         return [self.mark] * len(stretches)
 
 @dataclass(frozen=True)
+class Count:
+    name: ClassVar[str] = "count"
+    of: ClassVar[str] = "text"
+    role: ClassVar[str] = "utility"
+    better: ClassVar[dict] = {"words": "higher"}
+
+@dataclass(frozen=True)
+class Train:
+    name: ClassVar[str] = "mine"
+    needs_policy: ClassVar[bool] = False
+    adds_noise: ClassVar[bool] = False
+
+@dataclass(frozen=True)
 class Guess:
     name: ClassVar[str] = "guess"
     target: ClassVar[str] = "text"
@@ -102,6 +123,16 @@ def test_code_inside_the_folder_is_refused_until_the_file_is_named(own: Path, na
     except SfumatoError as error:
         assert "allow_path" not in str(error)  # noqa: PT017
     assert (own / "sprung").exists()
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_code_by_an_absolute_path_is_not_run_by_reading_or_checking(own: Path, named: str) -> None:
+    file = _written(own, named, str(own / "trap.py"))
+    with contextlib.suppress(SfumatoError):
+        Study.read(file).check()
+    with contextlib.suppress(SfumatoError):
+        Study.parse(file.read_text(), folder=own)
+    assert not (own / "sprung").exists()
 
 
 @pytest.mark.parametrize("named", NAMED)

@@ -16,11 +16,15 @@ import typer
 
 import sfumato
 from sfumato import catalog
+from sfumato.attacks.inference.token_inference import TokenInference
 from sfumato.attacks.membership.attack import Membership
+from sfumato.attacks.text_target import Known
 from sfumato.cli.main import app, main
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
 from sfumato.core.settings import settings_of
+from sfumato.mechanisms.redact import Redact
 from sfumato.policies.patterns import Digits
+from sfumato.studies.measures.perplexity import PerplexityMeasure
 from sfumato.verbs.inputs import choose_policy, choose_selection
 
 SECRET = "Zyxquorthane"
@@ -216,3 +220,24 @@ def test_policies_are_names_or_objects_and_two_ways_do_not_mix() -> None:
         choose_selection("pii", 5.0, [(2.0, "digits")], (), None)
     with pytest.raises(InvalidArgument, match="say what is sensitive"):
         choose_selection(None, 5.0, (), (), None)
+
+
+def test_a_class_in_the_place_of_an_object_is_told_so(notes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    with pytest.raises(InvalidArgument, match=r"Digits is a class.*Digits\(…\)"):
+        sfumato.privatize(notes, out, policy=Digits, mechanism="redact")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="Redact is a class"):
+        sfumato.privatize(notes, out, policy="digits", mechanism=Redact)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="Membership is a class"):
+        sfumato.attack(Membership, notes)  # type: ignore[arg-type]
+
+
+def test_no_pattern_stands_in_a_representation() -> None:
+    for made in (
+        TokenInference(policy="regex:zanzibar"),
+        Known(policy="regex:zanzibar"),
+        PerplexityMeasure(policy=("regex:zanzibar",)),
+        sfumato.Privatizer(policy=["digits", "regex:zanzibar"], epsilon=1),
+        sfumato.Privatizer(policy="regex:zanzibar", epsilon=1),
+    ):
+        assert "zanzibar" not in repr(made)

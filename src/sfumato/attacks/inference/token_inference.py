@@ -22,7 +22,7 @@ Care
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -94,7 +94,7 @@ class TokenInference:
     top: int = 10
     model: FileToRead = ""
     selectable: str = "auto"
-    policy: PolicyText = ""
+    policy: PolicyText = field(default="", repr=False)  # it may be a pattern
     vectors: FileToRead = ""
 
     name: ClassVar[str] = "token-inference"

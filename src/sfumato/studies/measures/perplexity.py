@@ -9,7 +9,7 @@ Figures
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -34,7 +34,8 @@ _FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
 class PerplexityMeasure:
     """Let a model predict documents; ``policy`` tells private tokens from others."""
 
-    policy: Annotated[str | tuple[str, ...] | Policy, NAMES_POLICY] = ()
+    # It may be a pattern, so it is not shown.
+    policy: Annotated[str | tuple[str, ...] | Policy, NAMES_POLICY] = field(default=(), repr=False)
 
     name: ClassVar[str] = "perplexity"
     of: ClassVar[str] = MODEL
