@@ -201,7 +201,8 @@ def _death_named() -> Iterator[None]:
         yield
     except (EOFError, BrokenPipeError, ConnectionResetError):
         raise StorageFailed(
-            "a worker process died (out of memory?); fewer of them (`workers=N`) need less"
+            "a worker process died: out of memory? fewer of them (`workers=N`) need less. A script "
+            "that starts workers must do so under if __name__ == '__main__'"
         ) from None
 
 
