@@ -25,7 +25,7 @@ What does not hold
 from __future__ import annotations
 
 import inspect
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -58,15 +58,14 @@ def mechanism_identity(mechanism: object) -> Identity | None:
     >>> mechanism_identity(object()) is None
     True
     """
-    kind = type(mechanism)
     if isinstance(mechanism, type):
         return None
     if isinstance(mechanism, SaysWhatItIs):
         return with_code(mechanism, mechanism.identity())
     # A class that only inherits the fields of another may be anything beside them.
-    if not is_dataclass(mechanism) or "__dataclass_params__" not in vars(kind):
-        return None
-    if not vars(kind)["__dataclass_params__"].frozen:
+    kind: type[Any] = type(mechanism)
+    made = vars(kind).get("__dataclass_params__")
+    if made is None or not made.frozen:
         return None
     files = purposes(kind)
     parts: list[object] = [kind.__qualname__]

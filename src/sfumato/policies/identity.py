@@ -188,7 +188,8 @@ def _is_all_said(component: object) -> bool:
 
 def _held(component: object) -> set[str]:
     """The names of all that an object holds; what is computed of it when asked for is left out."""
-    held, computed = set(getattr(component, "__dict__", ())), set()
+    held: set[str] = set(getattr(component, "__dict__", ()))
+    computed: set[str] = set()
     for kind in type(component).__mro__:
         slots = vars(kind).get("__slots__", ())
         held.update([slots] if isinstance(slots, str) else slots)
