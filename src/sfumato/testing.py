@@ -34,7 +34,7 @@ from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
-from sfumato.policies.identity import identity_of
+from sfumato.policies.identity import Identified, identity_of, stands_in_script
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits, Everything
 from sfumato.policies.policy import Batched, Policy
@@ -301,8 +301,9 @@ def _check_copies(mechanism: object, who: str) -> None:
     copy = _travel(mechanism)
     _hold(type(copy) is type(mechanism), f"{who} must survive the way to another process")
     identity = mechanism_identity(mechanism)
+    # Of a class in the script that is run the fields are not enough; in a file they would be.
     _hold(
-        identity is not None,
+        identity is not None or stands_in_script(type(mechanism)),
         f"{who} cannot be told from others, so no stopped run of it can be resumed: make it a "
         "frozen dataclass of numbers, names and spaces, or give it a method identity()",
     )
@@ -342,13 +343,16 @@ def _check_identity(policy: Policy, copy: Policy, public: set[str]) -> None:
     if identity is None:
         raise AssertionError(
             f"{who} cannot be told from others, so no stopped run of it can be resumed and no two "
-            "guarantees about it add up: give it a method identity()"
+            "guarantees about it add up: give it a method identity() of its own, which tells all "
+            "that it holds"
         )
     _hold(identity_of(copy) == identity, f"a copy of {who} must have its identity")
     _hold(bool(identity.spelled), f"the identity of {who} must be made of texts and numbers")
-    if identity.private:
+    # What it says itself: the code of a class that is not ours is private in any case.
+    said = policy.identity() if isinstance(policy, Identified) else None
+    if said is not None and said.private:
         shown = f"{policy!r} {policy.name}"
-        for secret in _strings(identity.parts):
+        for secret in _strings(said.parts):
             hidden = len(secret) < QUOTED or secret in public or secret not in shown
             _hold(hidden, f"{who} shows in its name or repr what its identity calls private")
 

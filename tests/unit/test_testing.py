@@ -221,6 +221,13 @@ class Anonymous(Codes):
     identity = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True)
+class Adding(Codes):
+    """What it inherits does not speak of its endings."""
+
+    endings: str = ""
+
+
 class Forgetful(Codes):
     def __reduce__(self) -> Any:
         return type(self), ("other",)
@@ -245,6 +252,7 @@ def test_policies_that_do_what_they_must_are_accepted() -> None:
         (Careless(), "find_many must find what find finds"),
         (Showing(), "what its identity calls private"),
         (Anonymous(), "cannot be told from others"),
+        (Adding(), "tells all that it holds"),
         (Forgetful(), "a copy of Forgetful"),
         (Codes(letters="nowhere"), "nothing was checked"),
         (replace(Codes(), letters="nowhere"), "nothing was checked"),

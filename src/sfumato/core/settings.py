@@ -126,6 +126,22 @@ def settings_of(
     }
 
 
+def shown_settings(component: Any) -> dict[str, Any]:
+    """The settings of a dataclass by field, without what ``repr=False`` hides, here and inside."""
+    shown = (one.name for one in fields(component) if one.repr)
+    return {name: _shown(getattr(component, name)) for name in shown}
+
+
+def _shown(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return shown_settings(value)
+    if isinstance(value, (list, tuple)):
+        return [_shown(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _shown(one) for key, one in value.items()}
+    return value
+
+
 def purposes(component: Callable[..., Any]) -> dict[str, str]:
     """The settings of a component that are, or name, files, each with what is done to them."""
     built = component.__init__ if inspect.isclass(component) else component

@@ -12,19 +12,26 @@ Why it holds
     mechanism that says itself what it is (``identity()``) is believed. For one that can do neither
     there is no identity, and what it began is not gone on with.
 
-    Numbers, names and vectors are public by definition: they stand in the side file. All else
-    (lists of words, files, keys) makes the identity private, and a private identity is never
-    written down, except through a slow hash with a salt.
+    Numbers, names and vectors are public by definition: they stand in the side file, unless a
+    field says ``repr=False``. All else (lists of words, files, keys, code that is not ours) makes
+    the identity private, and a private identity is never written down, except through a slow hash
+    with a salt.
+
+What does not hold
+    Only values whose type is known exactly are spelled out; with any other setting there is no
+    identity. Modules that a file of one's own imports are not looked at (``policies.identity``).
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+import inspect
+from dataclasses import Field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.keys import Key
 from sfumato.core.settings import purposes
@@ -51,48 +58,66 @@ def mechanism_identity(mechanism: object) -> Identity | None:
     >>> mechanism_identity(object()) is None
     True
     """
+    if isinstance(mechanism, type):
+        return None
     if isinstance(mechanism, SaysWhatItIs):
-        return with_code(type(mechanism), mechanism.identity())
-    if not is_dataclass(mechanism) or isinstance(mechanism, type):
+        return with_code(mechanism, mechanism.identity())
+    # A class that only inherits the fields of another may be anything beside them.
+    kind: type[Any] = type(mechanism)
+    made = vars(kind).get("__dataclass_params__")
+    if made is None or not made.frozen:
         return None
-    if not vars(type(mechanism))["__dataclass_params__"].frozen:
-        return None
-    files = purposes(type(mechanism))
-    parts: list[object] = [type(mechanism).__qualname__]
+    files = purposes(kind)
+    parts: list[object] = [kind.__qualname__]
     private = False
-    for one in fields(mechanism):
-        if not one.init:
-            continue  # it follows from the others
+    for one in _deciding(kind):
         value = getattr(mechanism, one.name)
         found = _of_file(value) if one.name.removesuffix("_") in files else _of_value(value)
         if found is None:
             return None
         parts.append((one.name, found.parts))
-        private = private or found.private
+        private = private or found.private or not one.repr
     if isinstance(mechanism, Keyed):
         parts.append(_of_key(mechanism.key).parts)
         private = True
-    return with_code(type(mechanism), Identity(tuple(parts), private))
+    return with_code(mechanism, Identity(tuple(parts), private))
+
+
+def _deciding(kind: type) -> list[Field[Any]]:
+    """The fields that decide: those it is made with, from which others follow.
+
+    If it is made with anything that is no field, the others may follow from that: then all decide.
+    """
+    every = list(fields(kind))
+    given = [one for one in every if one.init]
+    made_with = set(inspect.signature(kind).parameters)
+    return given if made_with == {one.name for one in given} else every
 
 
 def _of_value(value: Any) -> Identity | None:
-    if isinstance(value, np.generic):
+    """A value by what it is. Of types that inherit from these nobody knows what they add."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
-    if isinstance(value, float) and value.is_integer():
+    kind = type(value)
+    if kind is float and value.is_integer():
         value = int(value)  # 5 and 5.0 are the same level
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or kind in (bool, int, float, str):
         return Identity((value,))
-    if isinstance(value, Space):
+    if kind is Space:
         return Identity(("space", value.name, value.digest, value.search_kind))
-    if isinstance(value, Key):
+    if kind is Key:
         return _of_key(value)
-    if isinstance(value, np.ndarray):
-        content = np.ascontiguousarray(value)
-        kind = (content.dtype.str, list(content.shape))
-        return Identity(("array", *kind, sha256(content.data).hexdigest()), private=True)
-    if isinstance(value, (tuple, list)):
+    if kind in (tuple, list):
         return _of_several(value)
-    return mechanism_identity(value)
+    return _of_array(value) if isinstance(value, np.ndarray) else mechanism_identity(value)
+
+
+def _of_array(array: NDArray[Any]) -> Identity | None:
+    """The numbers of an array; none if it is more than numbers (a mask) or only points at them."""
+    if type(array) is not np.ndarray or array.dtype.hasobject:
+        return None
+    content = str(array.dtype), list(array.shape), sha256(array.tobytes()).hexdigest()
+    return Identity(("array", *content), private=True)
 
 
 def _of_several(values: tuple[object, ...] | list[object]) -> Identity | None:

@@ -13,9 +13,10 @@ Why it holds
     the policies inside it in their order, and the versions of this package, of its regular
     expressions and of Unicode. Where all of that is public (``pii``, ``digits``) it is a plain
     hash, the same everywhere. Where anything in it is private (an entry of a word list, a pattern,
-    the seed of misses, the files of a pipeline, which may hold rules) it is HMAC-SHA256 under a
-    key. A hash without a key would not do, however slow: a list may hold one name, and at a tenth
-    of a second each a hundred thousand names are tried in three hours.
+    the seed of misses, the files of a pipeline, which may hold rules, and all code that is not
+    ours, which may hold words) it is HMAC-SHA256 under a key. A hash without a key would not do,
+    however slow: a list may hold one name, and at a tenth of a second each a hundred thousand names
+    are tried in three hours.
 
     Unless a key file is named, the key is drawn once for the process and forgotten with it: then
     what one process wrote can be compared, and nothing else can. Under a key file codes can be
@@ -24,12 +25,18 @@ Why it holds
     safe side.
 
     Of a class that is not ours, the file it stands in counts as well: a class may inherit what
-    another says of itself, and a new version of a plug-in may find something else.
+    another says of itself, and a new version of a plug-in may find something else. What is
+    inherited speaks only of what the class that says it knows: an object with a field, a slot or
+    an attribute beyond those has no identity until its own class says what it is. Neither has one
+    whose class its module does not hold (made in a function, say, whose variables it sees), or
+    whose class stands in a script that is run and does not say itself what it is.
 
 What does not hold
     Equal codes show that runs had the same policy, also to those who lack the key. Whoever has the
     key can test guesses; keep it with the word list, never with a model. A pipeline is told by its
-    files and by spaCy's version: code of somebody else that it calls is not looked at.
+    files and by spaCy's version: code of somebody else that it calls is not looked at. Neither are
+    the modules that a file of one's own imports, nor the files that its code reads: whatever of
+    them decides belongs into ``identity()``. A class that says itself what it is is believed.
 """
 
 from __future__ import annotations
@@ -38,8 +45,8 @@ import inspect
 import json
 import sys
 import unicodedata
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -49,6 +56,7 @@ from sfumato.core.keys import Key
 from sfumato.policies.policy import Policy
 
 _PUBLIC = "public"
+_SCRIPT = ("__main__", "__mp_main__")
 
 
 @dataclass(frozen=True)
@@ -82,22 +90,32 @@ class Identified(Policy, Protocol):
 
 def identity_of(policy: Policy) -> Identity | None:
     """What decides what a policy finds; nothing if it cannot say."""
-    return with_code(type(policy), policy.identity()) if isinstance(policy, Identified) else None
+    return with_code(policy, policy.identity()) if isinstance(policy, Identified) else None
 
 
-def with_code(kind: type, found: Identity | None) -> Identity | None:
-    """An identity that also tells the code of classes that are not ours; none if that is unknown.
+def with_code(component: object, found: Identity | None) -> Identity | None:
+    """What a component says of itself, with the code of classes that are not ours.
 
-    >>> with_code(Identity, Identity(("ours",)))
+    None if it has more than what was said speaks of, or if its code is unknown. Code that is not
+    ours may hold words: with it an identity is private.
+
+    >>> from sfumato.policies.patterns import Digits
+    >>> with_code(Digits(), Identity(("ours",)))
     Identity(private=False)
     """
-    if found is None:
+    if found is None or not _is_all_said(component):
         return None
     try:
-        codes = tuple(_code(one) for one in kind.__mro__ if not _is_ours(one))
+        kinds = [one for one in type(component).__mro__ if not _is_ours(one)]
+        codes = tuple(_code(one) for one in kinds)
     except (OSError, TypeError, AttributeError):
         return None  # typed by hand, say: nobody can tell whether it is the same next time
-    return replace(found, parts=(*codes, found.parts)) if codes else found
+    return Identity((*codes, found.parts), private=True) if codes else found
+
+
+def stands_in_script(kind: type) -> bool:
+    """Whether a class, or one that it inherits from, stands in the script that is run."""
+    return any(one.__module__ in _SCRIPT for one in kind.__mro__)
 
 
 def identity_around(
@@ -153,9 +171,49 @@ def versions() -> tuple[str, ...]:
     return version("sfumato"), version("regex"), unicodedata.unidata_version
 
 
+def _is_all_said(component: object) -> bool:
+    """Whether the class that says what a component is knows all that the component holds.
+
+    Without a method for it, the fields of its own class are what is said.
+    """
+    kind = type(component)
+    if "identity" in vars(kind):
+        return True
+    saying = next((one for one in kind.__mro__ if "identity" in vars(one)), kind)
+    known = {one.name for one in fields(saying)} if is_dataclass(saying) else set()
+    # A list or a text that is a policy holds its entries where no attribute shows them.
+    bare = all(one is object or one.__module__ != "builtins" for one in kind.__mro__)
+    return bare and not stands_in_script(kind) and _held(component) <= known
+
+
+def _held(component: object) -> set[str]:
+    """The names of all that an object holds; what is computed of it when asked for is left out."""
+    held: set[str] = set(getattr(component, "__dict__", ()))
+    computed: set[str] = set()
+    for kind in type(component).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        held.update([slots] if isinstance(slots, str) else slots)
+        if is_dataclass(kind):
+            held.update(one.name for one in fields(kind))
+        computed.update(k for k, value in vars(kind).items() if isinstance(value, cached_property))
+    return held - computed - {"__dict__", "__weakref__"}
+
+
 def _is_ours(kind: type) -> bool:
+    """Whether a class is of this package or of Python; not one that was made in their name."""
     package = kind.__module__.partition(".")[0]
-    return package == "sfumato" or package in sys.stdlib_module_names
+    return (package == "sfumato" or package in sys.stdlib_module_names) and _is_at_home(kind)
+
+
+def _is_at_home(kind: type) -> bool:
+    """Whether a class is the one that its module holds under its name.
+
+    One that was made in a function or of a table is not: others may have its name and its file.
+    """
+    found: object = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
 
 
 def _code(kind: type) -> tuple[str, str]:
@@ -163,7 +221,9 @@ def _code(kind: type) -> tuple[str, str]:
 
     Of a script that is run only the class counts: whoever asks it to resume edits the rest.
     """
-    if kind.__module__ == "__main__":
+    if not _is_at_home(kind):
+        raise TypeError("others may have its name and its file")
+    if kind.__module__ in _SCRIPT:
         source = inspect.getsource(kind).encode()
     else:
         source = Path(inspect.getfile(kind)).read_bytes()

@@ -74,13 +74,16 @@ def name_of(mechanism: object) -> str:
 
 
 def _own_settings(mechanism: object) -> dict[str, Any]:
-    """The numbers and names that a mechanism was made with; they are public by definition."""
+    """The numbers and names that a mechanism was made with; they are public by definition.
+
+    A field that says ``repr=False`` is not: it stays out of logs, and out of side files.
+    """
     if isinstance(mechanism, Keyed):
         # Of a key it is told where it came from, not what it is nor where it lies.
         return {"key": mechanism.key.origin}
     if not is_dataclass(mechanism):
         return {}
-    own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}
+    own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism) if one.repr}
     simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
     return {
         key.removesuffix("_"): str(value) if value == math.inf else value

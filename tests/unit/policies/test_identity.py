@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, make_dataclass, replace
+from typing import Any
 
 import pytest
 
+from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.keys import Key
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.policies import identity as identities
 from sfumato.policies.combine import Minus, Priority, Union
 from sfumato.policies.identity import Identity, identity_of, policy_code
 from sfumato.policies.imperfect import Imperfect
@@ -142,3 +147,137 @@ class Stranger:
 def test_what_holds_a_policy_without_identity_has_none(policy: Policy) -> None:
     assert identity_of(policy) is None
     assert policy_code(policy, KEY) == ""
+
+
+class Listed(Digits):
+    """Ours, with words of its own that what it inherits does not speak of."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        object.__setattr__(self, "words", words)
+
+
+@dataclass(frozen=True)
+class Titled(Lexicon):
+    """Ours, with a field more."""
+
+    titles: tuple[str, ...] = ()
+
+
+class Slotted(Digits):
+    """Ours, with a slot more."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        object.__setattr__(self, "words", words)
+
+
+class Held(Digits, tuple[str, ...]):  # type: ignore[misc]
+    """Ours, and a list of words."""
+
+    def __init__(self, words: tuple[str, ...]) -> None: ...
+
+
+class Renamed(Lexicon):
+    """Ours, with nothing more."""
+
+    name = "renamed"
+
+
+class Saying(Listed):
+    """It says itself what it holds."""
+
+    words: tuple[str, ...]
+
+    def identity(self) -> Identity:
+        return Identity(("saying", *self.words))
+
+
+def in_function(words: tuple[str, ...]) -> Policy:
+    class Closed(Digits):
+        def find(self, document: Document) -> Spans:
+            return Lexicon(words).find(document)
+
+    return Closed()
+
+
+def of_table(words: tuple[str, ...]) -> Policy:
+    kind: Any = type("Renamed", (Digits,), {"words": words})
+    return kind()
+
+
+def in_the_name_of_python(words: tuple[str, ...]) -> Policy:
+    kind: Any = make_dataclass("Made", [], bases=(Digits,), namespace={"words": words}, frozen=True)
+    kind.__module__ = "types"  # where Python 3.11 says that it is from
+    return kind()
+
+
+MAKERS: dict[str, Callable[[tuple[str, ...]], Policy]] = {
+    "an attribute": Listed,
+    "a field": lambda words: Titled(("ada",), titles=words),
+    "a slot": Slotted,
+    "entries": Held,
+    "a variable of a function": in_function,
+    "an attribute of a class without a file": of_table,
+    "a class in the name of Python": in_the_name_of_python,
+}
+
+
+@pytest.mark.parametrize("what", MAKERS)
+def test_what_is_inherited_does_not_speak_of_what_was_added(what: str) -> None:
+    policy = MAKERS[what](("ada",))
+    assert identity_of(policy) is None
+    assert identity_of(Union((policy, Digits()))) is None
+    assert policy_code(policy, KEY) == ""
+
+
+@pytest.mark.parametrize("what", ["an attribute", "a field", "a slot"])
+def test_twin_that_believes_what_is_inherited_takes_two_policies_for_one(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identities, "_is_all_said", lambda _: True)
+    first, second = (policy_code(MAKERS[what](words), KEY) for words in (("ada",), ("bob",)))
+    assert first == second != ""
+
+
+def test_what_is_inherited_holds_where_nothing_was_added() -> None:
+    codes = [in_code(policy) for policy in (Renamed(("ada",)), Renamed(("bob",)), ADA)]
+    assert all(codes)
+    assert len(set(codes)) == 3
+    used = Renamed(("ada",))
+    used.find(Document("Ada"))  # what it computes for itself is nothing more
+    assert in_code(used) == codes[0]
+    assert in_code(Saying(("ada",))) != in_code(Saying(("bob",))) != ""
+
+
+def test_guarantees_about_policies_with_more_than_they_say_do_not_add_up() -> None:
+    from sfumato.training.methods.promise import PolicyPromise
+
+    plain = Guarantee(
+        notion=Notion.APPROXIMATE_DP, unit="example", neighbors="n", epsilon=1.0, delta=1e-6
+    )
+    policies = [Titled(("ada",), titles=(one,)) for one in ("Dr", "Bob")]
+    first, second = (PolicyPromise.of(one).selective(plain) for one in policies)
+    assert first.then(first).epsilon == 2.0
+    with pytest.raises(IncomparableGuarantees, match="only for the same policy"):
+        first.then(second)
+
+
+def test_code_that_is_not_ours_is_never_told_without_a_key() -> None:
+    """A class may hold words, and what is guessed of its file could be tested."""
+    policies = (Renamed(("ada",)), Saying(("ada",)), Union((Saying(("ada",)), Digits())))
+    for policy in policies:
+        found = identity_of(policy)
+        assert found is not None
+        assert found.public_code is None
+        assert policy_code(policy, KEY) != policy_code(policy, Key.fresh())
+
+
+def test_a_class_of_a_script_has_to_say_itself_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words that it looks for may stand in the script, outside of the class."""
+    module = sys.modules[__name__]
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    for kind in (Renamed, Saying, Listed):
+        monkeypatch.setattr(kind, "__module__", "__main__")
+    assert identity_of(Renamed(("ada",))) is None
+    assert in_code(Saying(("ada",)))

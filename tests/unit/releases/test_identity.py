@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from sfumato.core.errors import CannotResume
 from sfumato.files import chunks
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
+from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.redact import Redact
 from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Minus, Union
@@ -271,3 +274,142 @@ def test_a_policy_of_ones_own_is_told_by_its_identity_and_its_code(
     assert not refuses(
         again, words(Known("alpha"))(small_space), words(Known("alpha"))(small_space)
     )
+
+
+class Listed(Digits):
+    """Ours, with words of its own that what it inherits does not speak of."""
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def find(self, document: Document) -> Spans:
+        return Lexicon(vars(self)["words"]).find(document)
+
+
+def test_a_policy_that_inherits_its_identity_and_holds_more_is_not_resumed(
+    job: Job, small_space: Space
+) -> None:
+    stopped = stop(job, words(Listed("alpha"))(small_space))
+    with pytest.raises(CannotResume, match=r"'digits' .*identity\(\)"):
+        run_job(stopped, words(Listed("beta"))(small_space))
+
+
+def test_no_guess_of_own_code_can_be_tested_with_a_side_file(job: Job, tmp_path: Path) -> None:
+    source = (
+        "from sfumato.policies.patterns import Digits\nclass Client(Digits):\n    who = 'Ada'\n"
+    )
+    (tmp_path / "client.py").write_text(source)
+    privatizer = Privatizer(policy=f"{tmp_path / 'client.py'}:Client", mechanism="redact")
+    assert privatizer.resumable
+    assert run_job(job, privatizer)["identity"] is None
+    ours = Privatizer(policy="digits", mechanism="redact")
+    assert run_job(replace(job, overwrite=True), ours)["identity"].startswith("public:")
+
+
+class Same(Redact):
+    """Ours under another name."""
+
+
+@dataclass(frozen=True)
+class Hiding(Redact):
+    """With a setting that no log shows."""
+
+    secret: str = field(default="hunter2", repr=False)
+    shown: int = 3
+
+
+def test_a_mechanism_that_is_no_dataclass_itself_runs_and_is_not_resumed(job: Job) -> None:
+    privatizer = Privatizer(policy="digits", mechanism=Same())
+    assert not privatizer.resumable
+    assert run_job(job, privatizer)["identity"] is None
+    assert "[NUMBER]" in job.target.read_text()
+
+
+def test_a_hidden_setting_is_in_no_side_file_and_still_decides(job: Job) -> None:
+    assert refuses(
+        job,
+        Privatizer(policy="digits", mechanism=Hiding()),
+        Privatizer(policy="digits", mechanism=Hiding("other")),
+    )
+    again = replace(job, overwrite=True)
+    summary = run_job(again, Privatizer(policy="digits", mechanism=Hiding()))
+    assert summary["settings"]["mechanism_settings"] == {"shown": 3}
+    assert summary["identity"] is None
+    side = job.target.parent / "out.jsonl.guarantee.json"
+    assert "hunter2" not in side.read_text()
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Something with one setting."""
+
+    value: Any
+
+
+class Odd(Space):
+    """A space that may measure otherwise."""
+
+
+class Word(StrEnum):
+    ADA = "ada"
+
+
+@dataclass(frozen=True)
+class Made:
+    """Made with what is no field."""
+
+    words: InitVar[str]
+    table: Any = field(init=False)
+
+    def __post_init__(self, words: str) -> None:
+        object.__setattr__(self, "table", words)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """With something that is no field."""
+
+    def __init__(self, words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+
+UNKNOWN: dict[str, Callable[[Space], object]] = {
+    "a mask": lambda _: Holding(np.ma.array([1, 2], mask=[0, 1])),
+    "objects": lambda _: Holding(np.array([["ada"], None], dtype=object)),
+    "texts of any length": lambda _: Holding(np.array(["ada"], dtype=np.dtypes.StringDType())),
+    "a space of another kind": lambda space: Holding(Odd(space.name, space.words, space.vectors)),
+    "a text of another kind": lambda _: Holding(Word.ADA),
+    "one moment": lambda _: Holding(np.datetime64(1, "ns")),
+    "a class": lambda _: Holding(Regex),
+    "an attribute": lambda _: Beside("ada"),
+}
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+def test_what_cannot_be_told_for_certain_has_no_identity(small_space: Space, what: str) -> None:
+    assert mechanism_identity(UNKNOWN[what](small_space)) is None
+
+
+def test_arrays_are_told_by_kind_shape_and_content() -> None:
+    numbers = np.arange(6, dtype=np.int64)
+    values = [
+        numbers,
+        numbers + 1,
+        numbers.reshape(2, 3),
+        numbers.reshape(2, 3).T,
+        numbers.view(np.float64),
+        numbers.view("datetime64[s]"),
+        numbers.view("datetime64[ms]"),
+        numbers.view([("a", np.int64)]),
+        numbers.view([("b", np.int64)]),
+    ]
+    found = [mechanism_identity(Holding(value)) for value in values]
+    assert all(one is not None and one.private for one in found)
+    assert len({one.spelled for one in found if one is not None}) == len(values)
+    assert mechanism_identity(Holding(numbers[::-1][::-1])) == found[0]
+
+
+def test_what_follows_from_no_field_counts_itself() -> None:
+    first, second = (mechanism_identity(Made(words)) for words in ("ada", "bob"))
+    assert first is not None
+    assert first != second

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.catalog import find
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.core.settings import configure
+from sfumato.core.settings import configure, shown_settings
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
@@ -151,8 +151,11 @@ class TrainingMethod(ABC):
         return guarantee if protection is None else protection.selective(guarantee)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
-        """For a run's settings, which are public: what must be the same on resuming."""
-        return {"method_settings": asdict(self)}
+        """For a run's settings, which are public: what must be the same on resuming.
+
+        A field that says ``repr=False`` is left out, and so is not compared on resuming.
+        """
+        return {"method_settings": shown_settings(self)}
 
 
 def build_method(

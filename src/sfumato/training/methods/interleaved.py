@@ -10,12 +10,13 @@ Reference
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.core.settings import shown_settings
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.training.clipping.clippers import computable
 from sfumato.training.methods.base import (
@@ -92,4 +93,4 @@ class Interleaved(TrainingMethod):
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
         """Its settings."""
-        return {"public": None, "interleaving": asdict(self)}
+        return {"public": None, "interleaving": shown_settings(self)}

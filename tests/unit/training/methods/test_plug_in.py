@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,28 @@ def trained(corpus: Path, folder: str, method: str | TrainingMethod, **more: Any
     common: dict[str, Any] = {"epsilon": 8, "delta": 0.01, "epochs": 1, "batch_size": 3}
     options = common | {"model": "lstm", "accountant": "rdp"} | more
     return train(corpus, corpus.parent / folder, method=method, **options)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Settings of a setting."""
+
+    least: int = 1
+    word: str = field(default="hunter2", repr=False)
+
+
+@dataclass(frozen=True)
+class Hiding(Beginnings):
+    """With settings that no log shows."""
+
+    secret: str = field(default="hunter2", repr=False)
+    inside: Inside = Inside()
+
+
+def test_a_hidden_setting_is_not_in_the_folder_of_a_run(corpus: Path) -> None:
+    run = trained(corpus, "hiding", Hiding(characters=5), settings=SETTINGS)
+    assert method_of(run.files)[1] == {"characters": 5, "inside": {"least": 1}}
+    assert "hunter2" not in run.files.config.read_text()
 
 
 def method_of(folder: RunFolder) -> tuple[object, object]:
