@@ -34,18 +34,16 @@ What does not hold
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 import unicodedata
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from sfumato.core.keys import Key
+from sfumato.core.own_code import code_of
 from sfumato.policies.policy import Policy
 
 _PUBLIC = "public"
@@ -93,10 +91,9 @@ def with_code(kind: type, found: Identity | None) -> Identity | None:
     """
     if found is None:
         return None
-    try:
-        codes = tuple(_code(one) for one in kind.__mro__ if not _is_ours(one))
-    except (OSError, TypeError, AttributeError):
-        return None  # typed by hand, say: nobody can tell whether it is the same next time
+    codes = code_of(kind)
+    if codes is None:
+        return None
     return replace(found, parts=(*codes, found.parts)) if codes else found
 
 
@@ -151,20 +148,3 @@ def _key_of_this_process() -> Key:
 def versions() -> tuple[str, ...]:
     """What decides beside every setting: of this package, of its patterns and of Unicode."""
     return version("sfumato"), version("regex"), unicodedata.unidata_version
-
-
-def _is_ours(kind: type) -> bool:
-    package = kind.__module__.partition(".")[0]
-    return package == "sfumato" or package in sys.stdlib_module_names
-
-
-def _code(kind: type) -> tuple[str, str]:
-    """The name of a class and a hash of the file that it stands in.
-
-    Of a script that is run only the class counts: whoever asks it to resume edits the rest.
-    """
-    if kind.__module__ == "__main__":
-        source = inspect.getsource(kind).encode()
-    else:
-        source = Path(inspect.getfile(kind)).read_bytes()
-    return kind.__qualname__, sha256(source).hexdigest()
