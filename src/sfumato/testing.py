@@ -27,6 +27,7 @@ from sfumato.attacks.attack import Attack, Inputs, run_attack
 from sfumato.audits.colors import color_space
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.own_code import stands_in_script
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.build import make_mechanism
@@ -34,7 +35,7 @@ from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
-from sfumato.policies.identity import Identified, identity_of, stands_in_script
+from sfumato.policies.identity import Identified, identity_of
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits, Everything
 from sfumato.policies.policy import Batched, Policy

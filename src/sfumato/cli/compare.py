@@ -47,7 +47,7 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
     exclude: options.ExceptOption = [],  # noqa: B006
     vectors: options.VectorsOption = None,
     settings: options.SetOption = [],  # noqa: B006
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     whole_file: options.WholeFileOption = False,
@@ -80,7 +80,7 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
         exclude=exclude,
         vectors=vectors,
         settings=options.read_settings(settings),
-        field=field,
+        field=options.only_field(field),
         format=file_format,
         encoding=encoding,
         whole_file=whole_file,

@@ -53,7 +53,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         str,
         typer.Option("-k", "--repetitions", help="How often; a comma list for several canaries."),
     ] = "10",
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     overwrite: options.OverwriteOption = False,
@@ -73,7 +73,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         secret=secret,
         digits=digits,
         repetitions=_counts(repetitions),
-        field=field,
+        field=options.only_field(field),
         format=file_format,
         encoding=encoding,
         overwrite=overwrite,
@@ -92,7 +92,7 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
     count: Annotated[
         int, typer.Option("-n", "--count", help="How many documents to toss a coin for.")
     ] = 1000,
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     author_field: options.AuthorFieldOption = None,
     file_format: options.FormatOption = None,
     overwrite: options.OverwriteOption = False,
@@ -111,7 +111,7 @@ def coins(  # noqa: PLR0913  # a command's options are its parameters
         source,
         output,
         count=count,
-        field=field,
+        field=options.only_field(field),
         author_field=author_field,
         format=file_format,
         overwrite=overwrite,
@@ -146,7 +146,7 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
             "--candidates", min=100, max=options.MOST, help="Public words that are drawn from."
         ),
     ] = 2000,
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     overwrite: options.OverwriteOption = False,
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
@@ -169,7 +169,7 @@ def classifier_canaries(  # noqa: PLR0913  # a command's options are its paramet
         words=words,
         last=last,
         candidates=candidates,
-        field=field,
+        field=options.only_field(field),
         overwrite=overwrite,
         seed=seed,
     )

@@ -27,7 +27,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         list[str],
         typer.Option("--set", metavar="POLICY.KEY=VALUE", help="A setting of a policy."),
     ] = [],  # noqa: B006
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
@@ -51,7 +51,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         policy=policy,
         exclude=exclude,
         settings=of_policies,
-        field=field,
+        field=options.only_field(field),
         label_field=label_field,
         format=file_format,
         encoding=encoding,

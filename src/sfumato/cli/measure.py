@@ -36,7 +36,7 @@ def measure(  # noqa: PLR0913  # a command's options are its parameters
         list[str],
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the measure."),
     ] = [],  # noqa: B006
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     seed: Annotated[
@@ -67,7 +67,7 @@ def measure(  # noqa: PLR0913  # a command's options are its parameters
         originals=originals,
         corpus=corpus,
         settings=own,
-        field=field,
+        field=options.only_field(field),
         format=file_format,
         encoding=encoding,
         seed=seed,

@@ -101,8 +101,15 @@ SeedOption = Annotated[
 ]
 # No count that is typed is larger.
 MOST = 10**9
+TEXT = ["text"]
+# A list, for of two values of one option the last would win, without a word (see only_field).
 FieldOption = Annotated[
-    str, typer.Option("--field", help="The field that holds the text (jsonl, csv, tsv, parquet).")
+    list[str],
+    typer.Option(
+        "--field",
+        metavar="<str>",
+        help="The field that holds the text (jsonl, csv, tsv, parquet).",
+    ),
 ]
 FieldsOption = Annotated[
     list[str],
@@ -137,6 +144,16 @@ ChartOption = Annotated[
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output that exists.")
 ]
+
+
+def only_field(given: Sequence[str]) -> str:
+    """``--field`` of a command that reads one text of a record."""
+    if len(given) != 1:
+        raise InvalidArgument(
+            f"--field takes one name here, and {len(given)} were given; only 'sfumato privatize' "
+            "takes several"
+        )
+    return given[0]
 
 
 def read_settings(given: Sequence[str]) -> dict[str, object]:

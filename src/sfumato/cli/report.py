@@ -42,7 +42,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
             help="The text before; what was found is counted, and shown only with --samples.",
         ),
     ] = None,
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     overwrite: options.OverwriteOption = False,
     json: options.JsonOption = False,
 ) -> None:
@@ -58,7 +58,12 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.verbs.report import report as write
 
     written = write(
-        path, output, samples=samples, originals=originals, field=field, overwrite=overwrite
+        path,
+        output,
+        samples=samples,
+        originals=originals,
+        field=options.only_field(field),
+        overwrite=overwrite,
     )
     if json:
         print_json(written.as_dict(), indent=2)

@@ -24,7 +24,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     policy: options.PolicyOption = ["pii"],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
     settings: options.SetOption = [],  # noqa: B006
-    field: options.FieldOption = "text",
+    field: options.FieldOption = options.TEXT,
     id_field: options.IdFieldOption = "id",
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
@@ -46,7 +46,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         policy=policy,
         exclude=exclude,
         settings=options.read_settings(settings),
-        field=field,
+        field=options.only_field(field),
         id_field=id_field,
         format=file_format,
         encoding=encoding,

@@ -9,6 +9,10 @@ Why it holds
     of an object never carries it along: pickling draws a fresh one, or reads the file again. Only
     the workers of one run are handed the secret itself, through a pipe.
 
+    Where there is no place for a key, because others must compare the codes or nobody could keep
+    one, ``salted_digest`` is what may be written down: it is slow, and a table of guesses is of no
+    use for the next salt. Whoever has the salt can still test guesses, one at a time.
+
 What does not hold
     Anyone who has the key can test guesses, and names are easily guessed. A key from a seed is
     known to anyone who knows the seed. A key file is as good as what was put into it and as who can
@@ -17,6 +21,7 @@ What does not hold
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass, field
@@ -80,6 +85,16 @@ class Key:
 
     def __reduce__(self) -> tuple[Any, tuple[str, ...]]:
         return (Key.fresh, ()) if self.path is None else (Key.from_file, (self.path,))
+
+
+def fresh_salt() -> str:
+    """Hexadecimal digits that no other digest has been made with."""
+    return secrets.token_hex(16)
+
+
+def salted_digest(private: str, salt: str) -> str:
+    """A digest that is slow on purpose: a pattern or word list is short enough to be guessed."""
+    return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1).hex()
 
 
 def _frame(text: str) -> bytes:

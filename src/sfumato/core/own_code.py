@@ -8,6 +8,9 @@ A file is loaded once for what it holds: after a change it is another module, an
 old one stay what they were. Objects travel to our own processes together with the paths of the
 files that their classes stand in (``files_of``); a file that was changed in between is refused.
 
+Of a class that is not ours, the file it stands in tells whether it is the same as before
+(``code_of``); code that the file imports from elsewhere is not looked at.
+
 What fails in such a file is told by the kind of error and the line. Its message is not repeated,
 for it may quote a text that the code was working on.
 """
@@ -30,6 +33,7 @@ from typing import Any
 from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
 
 # A name that no other module has, so that a file called json.py takes nobody's place.
+_SCRIPT = ("__main__", "__mp_main__")
 _PREFIX = "sfumato_own_"
 _WRITTEN = re.compile(r"(?P<path>[^:]+\.py):(?P<name>[^\W\d]\w*)")
 
@@ -110,6 +114,78 @@ def load_again(files: Iterable[tuple[str, str]]) -> None:
     for name, path in files:
         if name not in sys.modules and _load_file(Path(path)).__name__ != name:
             raise InvalidArgument(f"{path} was changed while it was in use; start again")
+
+
+def code_of(kind: type) -> tuple[tuple[str, str], ...] | None:
+    """Name and hash of the file of a class, and of all that it inherits from, if not ours.
+
+    Nothing at all for a class of ours; None if the source of one cannot be read (it was typed by
+    hand, say): nobody can tell then whether it is the same next time. Such a hash lets guesses of
+    the code be tested: it is not to be written down as it is.
+
+    >>> code_of(OwnClass)
+    ()
+    """
+    classes = _not_ours(kind)
+    if not all(_is_at_home(one) for one in classes):
+        return None  # others may have its name and its file
+    try:
+        return tuple((one.__qualname__, _source_hash(one)) for one in classes)
+    except (OSError, TypeError, AttributeError):
+        return None
+
+
+def own_classes(kind: type) -> list[str]:
+    """A class and what it inherits from, if not ours, as ``file.py:Class`` or ``module:Class``.
+
+    Of a file only the name is told: the folder is nobody's business, and the name that its module
+    has here holds a hash of it.
+    """
+    return [f"{_place(one)}:{one.__qualname__}" for one in _not_ours(kind)]
+
+
+def stands_in_script(kind: type) -> bool:
+    """Whether a class, or one that it inherits from, stands in the script that is run."""
+    return any(one.__module__ in _SCRIPT for one in kind.__mro__)
+
+
+def _not_ours(kind: type) -> list[type]:
+    """Classes that are not of this package or of Python, or were only made in their name."""
+    packages = {"sfumato", *sys.stdlib_module_names}
+    return [
+        one
+        for one in kind.__mro__
+        if one.__module__.partition(".")[0] not in packages or not _is_at_home(one)
+    ]
+
+
+def _is_at_home(kind: type) -> bool:
+    """Whether a class is the one that its module holds under its name.
+
+    One that was made in a function or of a table is not: others may have its name and its file.
+    """
+    found: object = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
+
+
+def _source_hash(kind: type) -> str:
+    """Of a script that is run only the class counts: whoever asks it to resume edits the rest."""
+    loader = getattr(sys.modules.get(kind.__module__), "__loader__", None)
+    if isinstance(loader, _Content):
+        return sha256(loader.content).hexdigest()  # what runs, whatever the file holds by now
+    if kind.__module__ in _SCRIPT:
+        source = inspect.getsource(kind).encode()
+    else:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    return sha256(source).hexdigest()
+
+
+def _place(kind: type) -> str:
+    if not kind.__module__.startswith(_PREFIX):
+        return kind.__module__
+    return Path(str(sys.modules[kind.__module__].__file__)).name
 
 
 def say_where(error: BaseException, path: str | Path | None = None) -> str | None:

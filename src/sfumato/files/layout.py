@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from difflib import get_close_matches
 
 from sfumato.core.errors import InvalidArgument, MalformedRecord, UnknownName
@@ -23,7 +23,9 @@ _COMMON = (
 class Layout:
     """Fields are columns or keys; plain text has none.
 
-    ``field`` names the one that holds the text, or several that hold the texts of a record.
+    ``field`` names the one that holds the text. Only who keeps the texts of a record together
+    may ask for ``several``: each is a document of its own, and whoever counts documents would
+    take one person for many.
     ``author_field`` and ``label_field`` are looked for only if they are given; every record must
     have them then.
     """
@@ -34,14 +36,20 @@ class Layout:
     whole_file: bool = False
     author_field: str | None = None
     label_field: str | None = None
+    several: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, several: bool) -> None:
         object.__setattr__(self, "encoding", _usable(self.encoding))
         fields = (self.field,) if isinstance(self.field, str) else tuple(self.field)
         # One of them is one, however it was given: what is written down must be the same.
         object.__setattr__(self, "field", fields[0] if len(fields) == 1 else fields)
         if not fields or len(set(fields)) < len(fields):
             raise InvalidArgument("field must name a column or key, or several different ones")
+        if len(fields) > 1 and not several:
+            raise InvalidArgument(
+                f"`field=...` takes one name here, and {len(fields)} were given; only `privatize` "
+                "takes several"
+            )
         for name, given in (
             *(("field", one) for one in fields),
             ("author_field", self.author_field),

@@ -41,22 +41,19 @@ What does not hold
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 import unicodedata
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from sfumato.core.keys import Key
+from sfumato.core.own_code import code_of, stands_in_script
 from sfumato.policies.policy import Policy
 
 _PUBLIC = "public"
-_SCRIPT = ("__main__", "__mp_main__")
 
 
 @dataclass(frozen=True)
@@ -105,17 +102,10 @@ def with_code(component: object, found: Identity | None) -> Identity | None:
     """
     if found is None or not _is_all_said(component):
         return None
-    try:
-        kinds = [one for one in type(component).__mro__ if not _is_ours(one)]
-        codes = tuple(_code(one) for one in kinds)
-    except (OSError, TypeError, AttributeError):
-        return None  # typed by hand, say: nobody can tell whether it is the same next time
+    codes = code_of(type(component))
+    if codes is None:
+        return None
     return Identity((*codes, found.parts), private=True) if codes else found
-
-
-def stands_in_script(kind: type) -> bool:
-    """Whether a class, or one that it inherits from, stands in the script that is run."""
-    return any(one.__module__ in _SCRIPT for one in kind.__mro__)
 
 
 def identity_around(
@@ -197,34 +187,3 @@ def _held(component: object) -> set[str]:
             held.update(one.name for one in fields(kind))
         computed.update(k for k, value in vars(kind).items() if isinstance(value, cached_property))
     return held - computed - {"__dict__", "__weakref__"}
-
-
-def _is_ours(kind: type) -> bool:
-    """Whether a class is of this package or of Python; not one that was made in their name."""
-    package = kind.__module__.partition(".")[0]
-    return (package == "sfumato" or package in sys.stdlib_module_names) and _is_at_home(kind)
-
-
-def _is_at_home(kind: type) -> bool:
-    """Whether a class is the one that its module holds under its name.
-
-    One that was made in a function or of a table is not: others may have its name and its file.
-    """
-    found: object = sys.modules.get(kind.__module__)
-    for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is kind
-
-
-def _code(kind: type) -> tuple[str, str]:
-    """The name of a class and a hash of the file that it stands in.
-
-    Of a script that is run only the class counts: whoever asks it to resume edits the rest.
-    """
-    if not _is_at_home(kind):
-        raise TypeError("others may have its name and its file")
-    if kind.__module__ in _SCRIPT:
-        source = inspect.getsource(kind).encode()
-    else:
-        source = Path(inspect.getfile(kind)).read_bytes()
-    return kind.__qualname__, sha256(source).hexdigest()

@@ -30,7 +30,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,7 @@ from typing import IO, Any
 from sfumato.core.errors import CannotResume, OutputExists
 from sfumato.core.files import write_whole
 from sfumato.core.json import read_object
+from sfumato.core.keys import fresh_salt, salted_digest
 from sfumato.releases.tally import Tally
 
 _OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
@@ -170,8 +170,8 @@ class Parts:
     def _compare(self, claims: dict[str, Any], private: dict[str, str]) -> None:
         record = self.folder / "run.json"
         if not record.exists():
-            salt = secrets.token_hex(16)
-            digests = {name: _digest(value, salt) for name, value in private.items()}
+            salt = fresh_salt()
+            digests = {name: salted_digest(value, salt) for name, value in private.items()}
             kept = {"claims": claims, "salt": salt, "digests": digests}
             write_whole(record, json.dumps(kept).encode(), private=True)
             return
@@ -179,7 +179,7 @@ class Parts:
             begun = read_object(record, "the record of a run")
             changed = [name for name in claims if begun["claims"].get(name) != claims[name]]
             for name, value in private.items():
-                if begun["digests"].get(name) != _digest(value, begun["salt"]):
+                if begun["digests"].get(name) != salted_digest(value, begun["salt"]):
                     changed.append(name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _damaged(record, "it cannot be read") from None
@@ -202,11 +202,6 @@ def _fingerprint(content: bytes, tally: Tally) -> str:
     digest = hashlib.sha256(json.dumps(tally.as_dict()).encode() + b"\n")
     digest.update(content)
     return digest.hexdigest()
-
-
-def _digest(private: str, salt: str) -> str:
-    # Slow on purpose: a pattern or word list is short enough to be guessed.
-    return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1).hex()
 
 
 def _lock_file(path: Path) -> IO[str]:

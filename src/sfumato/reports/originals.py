@@ -35,6 +35,7 @@ class Showing:
     def __post_init__(self) -> None:
         if self.samples is not None and self.samples < 0:
             raise InvalidArgument(f"samples={self.samples} must be at least 0")
+        Layout(field=self.field)  # refused even where there is nothing to read
 
     @property
     def source(self) -> Source | None:

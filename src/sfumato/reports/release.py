@@ -92,6 +92,7 @@ def open_privatized(path: Path, settings: Mapping[str, Any]) -> Source:
     field = settings.get("field", "text")
     layout = Layout(
         field=tuple(map(str, field)) if isinstance(field, list) else str(field),
+        several=True,
         encoding=str(settings.get("encoding", "utf-8")),
         whole_file=settings.get("whole_file") is True,
     )

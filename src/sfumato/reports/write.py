@@ -69,15 +69,15 @@ def write_report(
     """
     from sfumato.reports.originals import Showing
 
+    showing = Showing(
+        samples=samples, originals=None if originals is None else Path(originals), field=field
+    )
     given = Path(path)
     kind = kind_of(given)
     target = default_output(given, kind) if output is None else Path(output)
     _refuse_inside(target, given, kind)
     derived = kind == STUDY and target.resolve() == default_output(given, kind).resolve()
     refuse_existing(target, overwrite=overwrite or derived)
-    showing = Showing(
-        samples=samples, originals=None if originals is None else Path(originals), field=field
-    )
     with reading(given, "what sfumato writes, or a file in it or beside it is not"):
         page = _page(given, kind, showing)
         content = page.content()

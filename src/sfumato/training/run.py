@@ -6,7 +6,8 @@ request it goes on where a killed run stopped.
 Care
     What the folder says of the run is public: settings, versions, the plan with the number of
     units, a digest of the vocabulary (which is public), and when the corpus was last changed, so
-    that a run is not resumed on another one. A digest of the corpus would let its finder test
+    that a run is not resumed on another one. Of a method that is not ours it names the classes,
+    with a slow, salted digest of their code. A digest of the corpus would let its finder test
     guesses, and is not made.
 """
 
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.core.checks import at_least, extra, one_of
 from sfumato.core.display import as_html, as_lines, interval
-from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.errors import BadInput, CannotResume, InvalidArgument
 from sfumato.core.json import read_object, write_number
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
@@ -43,7 +44,9 @@ from sfumato.training.methods.base import (
     Announce,
     Task,
     TrainingMethod,
+    method_code,
     private_places,
+    refuse_a_borrowed_name,
 )
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
@@ -81,6 +84,7 @@ class Request:
         one_of("long", self.long, LONG)
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
+        refuse_a_borrowed_name(self.method)
         self.method.check(self)
 
     def randomness(self) -> Randomness:
@@ -323,12 +327,13 @@ def train_model(
     """
     announce = announce or ANNOUNCED_TO.get()
     folder.refuse(resume=resume)
+    code = _same_code(request.method, folder)
     randomness = request.randomness()
     model = request.load(randomness)
     prepared = request.method.prepare(request.task(model, documents))
     plan = prepared.plan
     promised = request.promised(plan.guarantee())
-    settings = request.public(model, plan) | private_places(prepared.material)
+    settings = request.public(model, plan) | code | private_places(prepared.material)
     folder.begin(settings, resume=resume)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
@@ -349,6 +354,34 @@ def train_model(
     )
     folder.clear()
     return Run(folder, guarantee, plan, loaded=model)
+
+
+def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:
+    """What a run's settings say of the code of its method; another one does not go on."""
+    begun = folder.settings() if folder.config.is_file() else {}
+    if begun.get("method", method.name) != method.name:
+        return method_code(method)  # which is refused for its name
+    kept = begun.get("method_code")
+    try:
+        asked = method_code(method, kept["salt"] if isinstance(kept, dict) else None)
+    except (KeyError, ValueError, TypeError):
+        asked = method_code(method)  # a record that was damaged is like none
+    told = asked.get("method_code")
+    if told is None or not begun:
+        return asked
+    if told["digest"] is None:
+        raise CannotResume(
+            f"the source of the method {method.name} cannot be read, so nobody can tell whether "
+            f"it is the one that began the run in {folder.path}; choose another folder, and keep "
+            "the class in a file to go on with such runs"
+        )
+    if told != kept:
+        raise CannotResume(
+            f"{folder.path} holds a run with another code of the method {method.name} "
+            f"({', '.join(told['classes'])}); resume with the code that began it, or choose "
+            "another folder"
+        )
+    return asked
 
 
 def named_policy(

@@ -73,6 +73,7 @@ def privatize(
     target = Path(output)
     layout = Layout(
         field=field if isinstance(field, str) else tuple(field),
+        several=True,
         encoding=encoding,
         whole_file=whole_file,
     )

@@ -172,7 +172,7 @@ class Slotted(Digits):
         object.__setattr__(self, "words", words)
 
 
-class Held(Digits, tuple[str, ...]):  # type: ignore[misc]
+class Held(Digits, tuple[str, ...]):
     """Ours, and a list of words."""
 
     def __init__(self, words: tuple[str, ...]) -> None: ...
@@ -203,13 +203,15 @@ def in_function(words: tuple[str, ...]) -> Policy:
 
 def of_table(words: tuple[str, ...]) -> Policy:
     kind: Any = type("Renamed", (Digits,), {"words": words})
-    return kind()
+    made: Policy = kind()
+    return made
 
 
 def in_the_name_of_python(words: tuple[str, ...]) -> Policy:
     kind: Any = make_dataclass("Made", [], bases=(Digits,), namespace={"words": words}, frozen=True)
     kind.__module__ = "types"  # where Python 3.11 says that it is from
-    return kind()
+    made: Policy = kind()
+    return made
 
 
 MAKERS: dict[str, Callable[[tuple[str, ...]], Policy]] = {
@@ -257,7 +259,7 @@ def test_guarantees_about_policies_with_more_than_they_say_do_not_add_up() -> No
         notion=Notion.APPROXIMATE_DP, unit="example", neighbors="n", epsilon=1.0, delta=1e-6
     )
     policies = [Titled(("ada",), titles=(one,)) for one in ("Dr", "Bob")]
-    first, second = (PolicyPromise.of(one).selective(plain) for one in policies)
+    first, second = (PolicyPromise(one).selective(plain) for one in policies)
     assert first.then(first).epsilon == 2.0
     with pytest.raises(IncomparableGuarantees, match="only for the same policy"):
         first.then(second)

@@ -374,7 +374,7 @@ class Beside:
 
 
 UNKNOWN: dict[str, Callable[[Space], object]] = {
-    "a mask": lambda _: Holding(np.ma.array([1, 2], mask=[0, 1])),
+    "a mask": lambda _: Holding(np.ma.array([1, 2], mask=[False, True])),
     "objects": lambda _: Holding(np.array([["ada"], None], dtype=object)),
     "texts of any length": lambda _: Holding(np.array(["ada"], dtype=np.dtypes.StringDType())),
     "a space of another kind": lambda space: Holding(Odd(space.name, space.words, space.vectors)),

@@ -115,3 +115,17 @@ def test_a_plan_keeps_a_level_or_tells_one() -> None:
     assert told.steps == kept.steps
     with pytest.raises(InvalidArgument, match="either"):
         plan(500, batch_size=50, epochs=2)
+
+
+def test_a_run_is_evaluated_on_one_field(
+    run: Run, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = corpus.with_name("pairs.jsonl")
+    pairs.write_text('{"a": "note 1", "b": "note 2"}\n')
+    several: Any = ["a", "b"]
+    with pytest.raises(InvalidArgument, match="takes one name here"):
+        evaluate(run, pairs, field=several)
+    words = ["evaluate", str(run.folder), "--corpus", str(pairs), "--field", "a", "--field", "b"]
+    assert main(words) == 2
+    assert "--field takes one name here" in capsys.readouterr().err
+    assert main(words[:-2]) == 0

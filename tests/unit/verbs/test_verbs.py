@@ -241,3 +241,76 @@ def test_no_pattern_stands_in_a_representation() -> None:
         sfumato.Privatizer(policy="regex:zanzibar", epsilon=1),
     ):
         assert "zanzibar" not in repr(made)
+
+
+# --- one text of a record ------------------------------------------------------------------------
+
+PAIR: Any = ["a", "b"]
+READERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "train": (
+        lambda path: sfumato.train(path, f"{path}.run", field=PAIR, epsilon=8, model="lstm"),
+        "train IN -o IN.run --epsilon 8 --model lstm",
+    ),
+    "scan": (lambda path: sfumato.scan(path, field=PAIR, policy="digits").finish(), "scan IN"),
+    "compare": (
+        lambda path: sfumato.compare("redact", corpus=path, field=PAIR, epsilon=5),
+        "compare redact --corpus IN --epsilon 5",
+    ),
+    "deniability": (
+        lambda path: sfumato.deniability("laplace", 5, corpus=path, field=PAIR),
+        "deniability laplace --corpus IN --epsilon 5",
+    ),
+    "measure": (
+        lambda path: sfumato.measure("text", path, originals=path, field=PAIR),
+        "measure text IN --originals IN",
+    ),
+    "attack": (
+        lambda path: sfumato.attack("authorship", path, field=PAIR, author_field="c"),
+        "attack authorship IN --author-field c",
+    ),
+    "report": (
+        lambda path: sfumato.report(path, f"{path}.html", field=PAIR),
+        "report IN -o IN.html",
+    ),
+    "canaries": (
+        lambda path: sfumato.plant_canaries(path, f"{path}.out", field=PAIR),
+        "data canaries IN -o IN.out",
+    ),
+    "coins": (
+        lambda path: sfumato.toss_coins(path, f"{path}.out", field=PAIR),
+        "data coins IN -o IN.out",
+    ),
+    "classifier-canaries": (
+        lambda path: sfumato.plant_classifier_canaries(path, f"{path}.out", field=PAIR),
+        "data classifier-canaries IN -o IN.out",
+    ),
+}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    record = {"a": f"My {SECRET} is 12", "b": "the same person", "c": "x", "label": "y"}
+    path.write_text("".join(json.dumps(record) + "\n" for _ in range(4)))
+    return path
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_only_privatize_takes_several_fields(
+    name: str, pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb, command = READERS[name]
+    with pytest.raises(InvalidArgument, match=r"`field=\.\.\.` takes one name here, and 2"):
+        verb(str(pairs))
+    words = command.replace("IN", str(pairs)).split()
+    assert main([*words, "--field", "a", "--field", "b"]) == 2
+    assert "--field takes one name here, and 2 were given" in capsys.readouterr().err
+    assert [one.name for one in pairs.parent.iterdir()] == [pairs.name]
+
+
+def test_every_command_that_reads_a_field_refuses_two() -> None:
+    taking = {name for name, one in commands() if any("--field" in at.opts for at in one.params)}
+    tried = {words.partition(" IN")[0] for _, words in READERS.values()}
+    tried = {one.split()[0] if one.split()[0] in taking else one for one in tried}
+    # A run is asked by a method of its own; see the tests of training.
+    assert taking == tried | {"privatize", "evaluate"}

@@ -7,6 +7,7 @@ method's own file knows it by name.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.catalog import find
+from sfumato.catalog import entries, find
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.keys import fresh_salt, salted_digest
+from sfumato.core.own_code import code_of, own_classes
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure, shown_settings
 from sfumato.guarantees.guarantee import Guarantee
@@ -164,13 +167,43 @@ def build_method(
     """A method by its name, with its own settings (text or ready values); or as it is given."""
     if isinstance(method, str):
         built: TrainingMethod = configure(find("methods", method).load(), settings or {})
+        refuse_a_borrowed_name(built)
         return built
     if settings:
         raise InvalidArgument(
             f"{', '.join(settings)} would be set on a method that is made already; make it with "
             "these settings"
         )
+    refuse_a_borrowed_name(method)
     return method
+
+
+def refuse_a_borrowed_name(method: TrainingMethod) -> None:
+    """A class of somebody's own must not pass for a method of the catalog that it is not."""
+    kind = type(method)
+    known = entries("methods").get(method.name)
+    if known is not None and code_of(kind) != () and known.load() is not kind:
+        raise InvalidArgument(
+            f"{method.name!r} is the name of another method; give the class {kind.__name__} a "
+            "`name` of its own"
+        )
+
+
+def method_code(method: TrainingMethod, salt: str | None = None) -> dict[str, Any]:
+    """Tells apart methods that are not ours, for a run's settings; empty for a method of ours.
+
+    A name and settings do not say all: a run that went on with other code would be promised what
+    only one of the two keeps. So this says which classes it is made of, and has a digest of the
+    files that they stand in. Code may hold what is private, and a run's folder is given away: the
+    digest is slow and salted. It is None where the source cannot be read.
+    """
+    code = code_of(type(method))
+    if code == ():
+        return {}
+    salt = salt or fresh_salt()
+    digest = None if code is None else salted_digest(json.dumps(code), salt)
+    classes = own_classes(type(method))
+    return {"method_code": {"classes": classes, "salt": salt, "digest": digest}}
 
 
 @dataclass(frozen=True, eq=False)

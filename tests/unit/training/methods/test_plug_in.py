@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import pytest
 
 from sfumato import catalog
 from sfumato.cli.main import main
-from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.errors import CannotResume, InvalidArgument, UnknownName
 from sfumato.core.json import read_json
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
@@ -27,13 +31,22 @@ from sfumato.studies.runner import run_study
 from sfumato.testing import check_method
 from sfumato.training.checkpoints import ledger_of
 from sfumato.training.folder import RunFolder
-from sfumato.training.methods.base import Prepared, Task, TrainingMethod, build_method
+from sfumato.training.loop import Progress
+from sfumato.training.methods import base
+from sfumato.training.methods.base import (
+    Prepared,
+    Task,
+    TrainingMethod,
+    announcing,
+    build_method,
+)
 from sfumato.training.methods.private import Private
 from sfumato.training.run import Run
 from sfumato.verbs.train import train
 from small_study import small_study
 from unit.training.methods import own_method
 from unit.training.methods.own_method import Beginnings
+from unit.training.runs import Killed
 
 SETTINGS: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
 STUDY = """
@@ -95,6 +108,7 @@ class Inside:
 class Hiding(Beginnings):
     """With settings that no log shows."""
 
+    name: ClassVar[str] = "hiding"
     secret: str = field(default="hunter2", repr=False)
     inside: Inside = Inside()
 
@@ -187,12 +201,160 @@ def test_a_class_in_a_file_needs_no_entry(
     assert run_study(allowed, tmp_path / "s", workers=0).complete
 
 
+# --- a run goes on with the code that began it ---------------------------------------------------
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar
+from sfumato.training.methods.private import Private
+
+@dataclass(frozen=True)
+class Mine(Private):
+    name: ClassVar[str] = "mine"
+    # zanzibar 1
+"""
+
+
+def stopped(corpus: Path, method: str | TrainingMethod) -> RunFolder:
+    """A run that was killed after its first step."""
+
+    def watch(now: Progress) -> None:
+        raise Killed
+
+    with announcing(lambda *_: watch), pytest.raises(Killed):
+        trained(corpus, "run", method, settings=SETTINGS, checkpoint_every=1)
+    return RunFolder(corpus.parent / "run")
+
+
+def resumed(corpus: Path, method: str | TrainingMethod) -> Run:
+    return trained(corpus, "run", method, settings=SETTINGS, checkpoint_every=1, resume=True)
+
+
+def refuse_another_code(corpus: Path, folder: RunFolder, method: str) -> None:
+    """Go on after the code of a method was changed; that must not be."""
+    before = {one: one.read_bytes() for one in folder.path.rglob("*") if one.is_file()}
+    with pytest.raises(CannotResume, match=r"another code of the method mine \(mine\.py:Mine\)"):
+        resumed(corpus, method)
+    assert {one: one.read_bytes() for one in folder.path.rglob("*") if one.is_file()} == before
+
+
+def test_a_run_goes_on_with_the_code_that_began_it_only(corpus: Path) -> None:
+    file = corpus.parent / "mine.py"
+    file.write_text(OWN)
+    folder = stopped(corpus, f"{file}:Mine")
+    file.write_text(OWN.replace("zanzibar 1", "zanzibar 2"))
+    refuse_another_code(corpus, folder, f"{file}:Mine")
+    # Where the file lies does not matter, and neither does who else is in the folder.
+    moved = corpus.parent / "elsewhere" / "mine.py"
+    moved.parent.mkdir()
+    moved.write_text(OWN)
+    assert 7 < resumed(corpus, f"{moved}:Mine").guarantee.epsilon <= 8
+    with pytest.raises(CannotResume, match="another code"):
+        resumed(corpus, f"{file}:Mine")  # a finished run is not passed off as another's, either
+
+
+def test_twin_a_record_without_the_code_is_found(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = corpus.parent / "mine.py"
+    file.write_text(OWN)
+    monkeypatch.setattr(base, "code_of", lambda _: ())
+    folder = stopped(corpus, f"{file}:Mine")
+    file.write_text(OWN.replace("zanzibar 1", "zanzibar 2"))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        refuse_another_code(corpus, folder, f"{file}:Mine")
+
+
+def test_a_run_that_says_nothing_of_its_code_does_not_go_on(corpus: Path) -> None:
+    file = corpus.parent / "mine.py"
+    file.write_text(OWN)
+    folder = stopped(corpus, f"{file}:Mine")
+    written = json.loads(folder.config.read_text())
+    for damage in (None, {}, {"salt": "no number"}, "mine"):
+        written["settings"]["method_code"] = damage
+        folder.config.write_text(json.dumps(written))
+        refuse_another_code(corpus, folder, f"{file}:Mine")
+    del written["settings"]["method_code"]
+    folder.config.write_text(json.dumps(written))
+    refuse_another_code(corpus, folder, f"{file}:Mine")
+
+
+def test_without_its_source_a_method_trains_and_does_not_go_on(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = ModuleType("typed_by_hand")
+    monkeypatch.setitem(sys.modules, typed.__name__, typed)
+    exec(OWN, typed.__dict__)
+    folder = stopped(corpus, typed.Mine())
+    with pytest.raises(CannotResume, match="source of the method mine cannot be read"):
+        resumed(corpus, typed.Mine())
+    assert folder.settings()["method_code"]["digest"] is None
+
+
+def test_a_base_of_ones_own_counts_too(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(corpus.parent)
+    (corpus.parent / "zanzibar_base.py").write_text(OWN)
+    (corpus.parent / "heir.py").write_text(
+        "from zanzibar_base import Mine\nclass Heir(Mine):\n    name = 'heir'\n"
+    )
+    stopped(corpus, f"{corpus.parent / 'heir.py'}:Heir")
+    (corpus.parent / "zanzibar_base.py").write_text(OWN.replace("zanzibar 1", "zanzibar 2"))
+    with pytest.raises(CannotResume, match=r"another code of the method heir"):
+        resumed(corpus, f"{corpus.parent / 'heir.py'}:Heir")
+
+
+def test_the_folder_tells_which_class_and_lets_no_guess_of_its_code_be_tested(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = corpus.parent / "mine.py"
+    file.write_text(OWN)
+    kept = []
+    for _ in range(2):
+        folder = stopped(corpus, f"{file}:Mine")
+        kept.append(folder.settings()["method_code"])
+        told = folder.config.read_text()
+        assert "zanzibar" not in told
+        assert str(corpus.parent) not in told
+        assert sha256(OWN.encode()).hexdigest()[:8] not in told
+        # The name of the module holds a quick digest of the file.
+        module = build_method(f"{file}:Mine").__module__
+        assert module.rpartition("_")[2] not in told
+        shutil.rmtree(folder.path)
+    assert kept[0]["classes"] == kept[1]["classes"] == ["mine.py:Mine"]
+    assert kept[0]["digest"] != kept[1]["digest"]  # each with a salt of its own
+
+
+def test_our_own_methods_say_nothing_of_code(corpus: Path) -> None:
+    assert "method_code" not in stopped(corpus, "private").settings()
+    assert resumed(corpus, "private").guarantee.epsilon <= 8
+
+
+@dataclass(frozen=True)
+class Quiet(Private):
+    """Has the name of ours and could do anything."""
+
+
+def test_a_class_of_ones_own_needs_a_name_of_its_own(corpus: Path) -> None:
+    file = corpus.parent / "mine.py"
+    file.write_text(OWN.replace('"mine"', '"private"'))
+    for method in (f"{file}:Mine", Quiet()):
+        with pytest.raises(InvalidArgument, match="'private' is the name of another method"):
+            trained(corpus, "run", method, settings=SETTINGS)
+        assert not (corpus.parent / "run").exists()
+    # The name of a plug-in is taken as well.
+    file.write_text(OWN.replace('"mine"', '"beginnings"'))
+    with pytest.raises(InvalidArgument, match="'beginnings' is the name of another method"):
+        trained(corpus, "run", f"{file}:Mine", settings=SETTINGS)
+
+
 # --- what authors of methods run -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Silent(Beginnings):
     """Says that it adds noise, and plans none."""
+
+    name: ClassVar[str] = "silent"
 
     def prepare(self, task: Task) -> Prepared:
         return super().prepare(replace(task, privacy=replace(task.privacy, epsilon=math.inf)))
@@ -202,6 +364,8 @@ class Silent(Beginnings):
 class Loose(Beginnings):
     """Plans a level that nobody asked for."""
 
+    name: ClassVar[str] = "loose"
+
     def prepare(self, task: Task) -> Prepared:
         return super().prepare(replace(task, privacy=replace(task.privacy, epsilon=80.0)))
 
@@ -209,6 +373,8 @@ class Loose(Beginnings):
 @dataclass(frozen=True)
 class Talkative(Beginnings):
     """Writes a document into the settings of the run."""
+
+    name: ClassVar[str] = "talkative"
 
     def prepare(self, task: Task) -> Prepared:
         object.__setattr__(self, "characters", task.documents[0].text)
@@ -218,6 +384,8 @@ class Talkative(Beginnings):
 @dataclass(frozen=True)
 class Uncharged(Beginnings):
     """Trains beside the ledger."""
+
+    name: ClassVar[str] = "uncharged"
 
     def prepare(self, task: Task) -> Prepared:
         honest = super().prepare(task)
@@ -234,6 +402,8 @@ class Uncharged(Beginnings):
 @dataclass(frozen=True)
 class Moody(Beginnings):
     """Draws from a source of its own."""
+
+    name: ClassVar[str] = "moody"
 
     def prepare(self, task: Task) -> Prepared:
         honest = super().prepare(task)
