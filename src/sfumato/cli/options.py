@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sfumato.core.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from sfumato.policies.policy import Policy
 
 PolicyOption = Annotated[
     list[str],
@@ -172,43 +169,6 @@ def settings_from(given: Sequence[str]) -> tuple[dict[str, object], dict[str, ob
     from sfumato.verbs.inputs import split_settings
 
     return split_settings(read_settings(given))
-
-
-def policy_from(
-    policies: Sequence[str], excepts: Sequence[str], settings: dict[str, object]
-) -> Policy:
-    """The policy that a command line describes."""
-    from sfumato.policies.parsing import combine_policies
-
-    return combine_policies(policies, excepts, settings)
-
-
-def selection_from(
-    policies: Sequence[str],
-    epsilon: float | None,
-    levels: Sequence[str],
-    excepts: Sequence[str],
-    settings: dict[str, object],
-) -> dict[str, Any]:
-    """What a privatizer is told of policies and levels; the two ways do not mix."""
-    pairs = levels_from(policies, epsilon, levels)
-    if not pairs:
-        return {"policy": policy_from(policies, excepts, settings), "epsilon": epsilon}
-    from sfumato.policies.parsing import level_policies
-
-    return {"levels": level_policies(pairs, excepts, settings)}
-
-
-def levels_from(
-    policies: Sequence[str], epsilon: float | None, levels: Sequence[str]
-) -> list[tuple[float, str]]:
-    """``--level`` values as pairs."""
-    if levels and (policies or epsilon is not None):
-        raise InvalidArgument(
-            "--level EPSILON=POLICY says both what is selected and how strongly: leave out "
-            "--policy and --epsilon"
-        )
-    return [read_level(given) for given in levels]
 
 
 def read_level(given: str) -> tuple[float, str]:

@@ -62,7 +62,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             output,
             field=field,
             policy=policy,
-            level=options.levels_from(policy, epsilon, level),
+            level=[options.read_level(one) for one in level],
             exclude=exclude,
             epsilon=epsilon,
             mechanism=mechanism,
