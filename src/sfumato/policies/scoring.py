@@ -2,7 +2,8 @@
 
 A gold span counts as found when all its words are selected, whatever label the policy gave them,
 because selection is what protects. ``partly`` counts spans of which only some words are: the rest
-can be read, so they are misses too. Precision says how much was selected without need.
+can be read, so they are misses too. Precision says how much was selected without need. How well
+the borders agree (exactly, in overlap, by characters) is counted beside (``agreement``).
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from typing import Any
 
 from sfumato.core.display import as_html, as_lines, interval
 from sfumato.corpora.labeled import Labeled
+from sfumato.policies.agreement import OVERALL, Agreement, Agreements
 from sfumato.policies.policy import Policy, find_in
 from sfumato.statistics.intervals import wilson
 from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
-
-OVERALL = "overall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class PolicyScores:
     selected: int
     recall: tuple[Recall, ...]
     precision: tuple[Precision, ...]
+    agreement: tuple[Agreement, ...] = ()
 
     def __repr__(self) -> str:
         whole = self.overall_recall
@@ -123,6 +124,7 @@ class PolicyScores:
             "selected": self.selected,
             "recall": [row.as_dict() for row in (*self.recall, self.overall_recall)],
             "precision": [row.as_dict() for row in (*self.precision, self.overall_precision)],
+            "agreement": [row.as_dict() for row in self.agreement],
         }
 
     @property
@@ -155,10 +157,12 @@ def compare_with_gold(policy: Policy, documents: Iterable[Labeled]) -> PolicySco
     partly: Counter[str] = Counter()
     predicted_counts: Counter[str] = Counter()
     right: Counter[str] = Counter()
+    agreements = Agreements()
     texts = words_read = words_selected = 0
     read, compared = tee(documents)
     found_spans = find_in(policy, (labeled.document for labeled in read))
     for labeled, (document, predicted) in zip(compared, found_spans, strict=True):
+        agreements.add(labeled, predicted)
         gold, words = labeled.spans, Words.of(document.text)
         selected = predicted.select(words)
         texts, words_read = texts + 1, words_read + len(words)
@@ -184,6 +188,7 @@ def compare_with_gold(policy: Policy, documents: Iterable[Labeled]) -> PolicySco
             Precision(label, predicted_counts[label], right[label])
             for label in sorted(predicted_counts)
         ),
+        agreement=agreements.rows(),
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents, their words and the places in them."""
+"""Documents, their words, and spans of characters in them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where a sentence may be put into a text: between its sentences and lines, never in one.
+"""Where a sentence can be inserted into a text: between sentences or lines, never inside one.
 
-A single line gets no line break it did not have, and a text in lines keeps its kind of break.
+A text of one line gets no line break, and a text of several lines keeps its kind of line break.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ABBREVIATIONS = (
 
 
 class Boundary(NamedTuple):
-    """A position in a text and the white space a sentence put there needs around it."""
+    """A position in a text, and the white space that a sentence inserted there needs around it."""
 
     position: int
     before: str
@@ -41,7 +41,7 @@ def boundaries(text: str) -> list[Boundary]:
     breaks = list(_break().finditer(text))
     found = {boundary.position: boundary for boundary in _between_sentences(text)}
     found |= {boundary.position: boundary for boundary in _between_lines(text, breaks)}
-    # A mark that opens the text would attach itself to a space put before it.
+    # A combining mark at the start of the text would attach to a space inserted before it.
     if not _attaching().match(text):
         found[0] = Boundary(0, "", breaks[0][0] if breaks else " ")
     found[len(text)] = _end(text, breaks)
@@ -55,7 +55,7 @@ def _between_sentences(text: str) -> Iterator[Boundary]:
 
 
 def _closes(match: regex.Match[str], text: str) -> bool:
-    """Whether the dots of this match end a sentence rather than shorten a word."""
+    """Whether the dots of this match end a sentence rather than an abbreviation."""
     stop = match["stop"]
     if stop != ".":
         return "!" in stop or "?" in stop  # dots alone may be a pause
@@ -64,7 +64,7 @@ def _closes(match: regex.Match[str], text: str) -> bool:
         return True
     word, start = found[0], found.start()
     if word.isdecimal():
-        # A number that opens a line counts the items of a list.
+        # A number at the start of a line is that of a list item.
         return bool(start and not _break().fullmatch(text, start - 1, start))
     return len(word) > 1 and word.lower() not in _abbreviations()
 
@@ -74,7 +74,7 @@ def _between_lines(text: str, breaks: list[regex.Match[str]]) -> Iterator[Bounda
     for match in breaks:
         line = text[start : match.start()]
         start = match.end()
-        # A line that goes on with a small letter was only wrapped.
+        # If the next line begins with a lowercase letter, the sentence was only wrapped.
         wrapped = _small().match(text, start) and line.strip() and not _ended(line)
         if start < len(text) and not wrapped:
             yield Boundary(start, "", match[0])
@@ -91,7 +91,7 @@ def _end(text: str, breaks: list[regex.Match[str]]) -> Boundary:
 
 
 def _ended(line: str) -> bool:
-    """Whether a line stops where a sentence does."""
+    """Whether a line ends with the end of a sentence."""
     stripped = line.rstrip()
     end = len(stripped)
     while end and _closing().match(stripped, end - 1):
@@ -131,11 +131,11 @@ def _word_before() -> regex.Pattern[str]:
 
 @cache
 def _sentence_end() -> regex.Pattern[str]:
-    # Possessive repetition and the looks behind keep this linear in the length of the text.
+    # Possessive repetition and the lookbehinds keep this linear in the length of the text.
     western = (
         rf"(?<![.!?…])(?P<stop>[.!?…]++){_CLOSING}*+{_BLANK}++"
         r"""(?=[\p{Lu}\p{Lt}\p{Lo}\p{N}\p{Ps}\p{Pi}"'¿¡])"""
     )
-    # No blank is needed in the East, and an apostrophe may there belong to the word after it.
+    # Chinese and Japanese need no blank, and an apostrophe may belong to the word after it.
     eastern = rf"(?<![。！？])[。！？]++[\p{{Pe}}”]*+{_BLANK}*+(?=[\p{{L}}\p{{N}}\p{{Ps}}\p{{Pi}}])"
     return regex.compile(rf"{western}|{eastern}")

@@ -9,15 +9,17 @@ from sfumato.core.errors import UndecodableText
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with an optional id, author and labels; nothing here is ever changed in place.
+    """A text with an optional id, author and labels; immutable.
 
-    ``place`` says where it was read (``line 12``): messages name a document and never quote it.
+    ``language`` is an ISO 639-1 code such as "de", where it is known. ``place`` says where it was
+    read (``line 12``): messages name a document and never quote it.
     """
 
     text: str
     id: str | None = None
     author: str | None = None
     labels: tuple[str, ...] = ()
+    language: str = field(default="", kw_only=True)
     place: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -35,5 +37,5 @@ class Document:
         ) from None
 
     def __repr__(self) -> str:
-        # Documents turn up in logs and tracebacks; their text must not.
+        # Documents appear in logs and tracebacks; their text must not.
         return f"Document({len(self.text)} characters)"

@@ -1,9 +1,9 @@
-"""What was done to a text: which stretches were exchanged, and for what.
+"""Edits of a text: which stretches were replaced, and by what.
 
-A file spells a text in its own way (quoted, escaped), and the spelling may tell about the original:
-an escape that is kept only where nothing changed, quotation marks that only the old word needed. So
-formats are told the places that were exchanged, whether or not they came out the same, and decide
-the spelling by those places and by the replacements alone.
+A file format encodes a text in its own way (quoted, escaped), and the encoding can reveal the
+original: by an escape that is kept only where nothing changed, or by quotation marks that only the
+old word needed. So a format is told all replaced places, whether or not their text has changed, and
+its encoding depends on those places and the replacements alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Edit(NamedTuple):
-    """Characters ``start`` to ``end`` of the old text, and what stands there now."""
+    """Characters ``start`` to ``end`` of the old text, and their replacement."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Edited:
         return cls(splice(original, kept), kept)
 
     def __repr__(self) -> str:
-        # What was not exchanged stands here in the clear: keep it out of logs.
+        # Text that was not replaced is here in the clear: keep it out of logs.
         return f"Edited({len(self.edits)} edits)"
 
 

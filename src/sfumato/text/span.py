@@ -1,9 +1,9 @@
-"""Spans, what a policy found in a document and by which rule; and stretches, made of spans.
+"""Spans: what a policy found in a document, and by which rule. Stretches: spans joined together.
 
-Spans may overlap, touch, and cut through words. A stretch is a maximal run of characters that
-spans cover, each span widened to whole words first: never protect less. It takes its name from one
-of its spans: the one that begins first, of those the longest, of those the label that comes first
-in the alphabet. The rule is public and the same everywhere.
+Spans may overlap, touch, and cut through words. A stretch is a maximal run of characters that spans
+cover, after each span was widened to whole words, so that no part of a found word is left. Its
+label is that of one of its spans: the one that begins first, of those the longest, of those the
+label that comes first in the alphabet. The rule is public and the same everywhere.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Spans:
     def select(self, words: Words) -> list[int]:
         """Indices of the words that a span touches.
 
-        A span that cuts through a word takes the whole word: never protect less.
+        A span that cuts through a word selects the whole word.
 
         >>> words = Words.of("Order A12-77 now")
         >>> [words[i] for i in Spans.of([Span(7, 11, "code")]).select(words)]
@@ -93,20 +93,33 @@ class Spans:
 
 
 NAMELESS = "ANY"
+BEFORE = 24  # characters before a stretch that are handed on with it
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Characters ``start`` to ``end`` of a text, and the span that names them."""
+    """Characters ``start`` to ``end`` of a text, and the span that names them.
+
+    ``language`` is that of the document (an ISO 639-1 code), where it is known. ``before`` is what
+    stands right before it, a few characters at most and none of another stretch: texts that differ
+    only inside stretches agree on it.
+    """
 
     start: int
     end: int
     text: str = field(repr=False)
     cause: Span
+    language: str = ""
+    before: str = field(default="", repr=False)
+
+    @property
+    def cover(self) -> Span:
+        """The whole of it as one span."""
+        return Span(self.start, self.end, self.label)
 
     @property
     def label(self) -> str:
-        """What it was found as."""
+        """The label of the span that names it."""
         return self.cause.label
 
     @property
@@ -115,7 +128,7 @@ class Stretch:
         return re.sub(r"[^\w-]+", "_", self.label) or NAMELESS
 
 
-def stretches(spans: Spans, words: Words) -> list[Stretch]:
+def stretches(spans: Spans, words: Words, language: str = "") -> list[Stretch]:
     """The stretches of a text in reading order.
 
     >>> words = Words.of("Ask Ada Lovelace of 12 Dorset Street.")
@@ -135,9 +148,17 @@ def stretches(spans: Spans, words: Words) -> list[Stretch]:
         else:
             groups.append([span])
             places.append((start, end))
+    ends = (0, *(end for _, end in places))
     return [
-        Stretch(start, min(end, len(words.text)), words.text[start:end], min(group, key=_rank))
-        for (start, end), group in zip(places, groups, strict=True)
+        Stretch(
+            start,
+            min(end, len(words.text)),
+            words.text[start:end],
+            min(group, key=_rank),
+            language,
+            words.text[max(ends[number], start - BEFORE) : start],
+        )
+        for number, ((start, end), group) in enumerate(zip(places, groups, strict=True))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Words with their places, so that what is not replaced stays as it was.
+"""Words with their positions, so that everything that is not replaced stays as it was.
 
 Boundaries are those of Unicode Standard Annex 29. A segment is a word when it holds something a
 reader could read: a letter, a number, a character of unknown or private meaning, or a mark that
@@ -64,14 +64,15 @@ class Words:
 
 
 def _pattern(text: str) -> re.Pattern[str] | regex.Pattern[str]:
-    # Telling whether a text is ASCII costs nothing, and four of five texts are.
+    # Testing whether a text is ASCII costs nothing, and most texts are.
     return _ascii() if text.isascii() else _unicode()
 
 
 @cache
 def _ascii() -> re.Pattern[str]:
-    # No group is possessive: in Python 3.11.2 one that gives up half-way keeps what it had, and
-    # "12," would be a word. Nothing comes after the groups, so none ever has to give anything back.
+    # No group is possessive: in Python 3.11.2 a possessive group that fails half-way keeps what it
+    # has matched, and "12," would be a word. Nothing comes after the groups, so there is no
+    # backtracking.
     run = r"[A-Za-z]++(?:[:.'](?=[A-Za-z]))?|[0-9]++(?:[,;.'](?=[0-9]))?"
     return re.compile(rf"_*+(?:{run})(?:{run}|_++)*")
 
@@ -85,7 +86,7 @@ def _unicode() -> regex.Pattern[str]:
     """
     letter, hebrew = _class("ALetter", "Hebrew_Letter"), _class("Hebrew_Letter")
     number, katakana, low_line = _class("Numeric"), _class("Katakana"), _class("ExtendNumLet")
-    attached = _class("Extend", "Format", "ZWJ")  # WB4: these belong to what stands before them
+    attached = _class("Extend", "Format", "ZWJ")  # WB4: these belong to the character before them
     tail = attached + "*+"
     quote, double = _class("Single_Quote"), _class("Double_Quote")
     in_letters = _class("MidLetter", "MidNumLet", "Single_Quote")

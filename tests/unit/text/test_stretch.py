@@ -64,3 +64,14 @@ def test_stretches_cover_what_spans_and_selected_words_cover(text: str, spans: S
     for one in pieces:
         assert one.text == text[one.start : one.end]
         assert one.cause in set(spans)
+
+
+def test_what_stands_before_a_stretch_holds_nothing_of_another_one() -> None:
+    text = "Ask Dr. Okafor or " + "x" * 40 + " Ada"
+    spans = Spans.of([Span(8, 14, "A"), Span(len(text) - 3, len(text), "A"), Span(0, 3, "A")])
+    before = [one.before for one in stretches(spans, Words.of(text))]
+    assert before == ["", " Dr. ", "x" * 23 + " "]
+    # Whatever stands inside the stretches, what is before them is the same.
+    other = text.replace("Okafor", "Wu").replace("Ask", "Tell")
+    moved = Spans.of([Span(9, 11, "A"), Span(len(other) - 3, len(other), "A"), Span(0, 4, "A")])
+    assert [one.before for one in stretches(moved, Words.of(other))] == before

@@ -8,7 +8,7 @@ TH9 6AB".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import regex
 
 from sfumato.policies.pii import street
+from sfumato.policies.pii.anchors import letters
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.policies.pii.street import any_of, tail_end
 from sfumato.text.span import Span
@@ -32,8 +33,8 @@ no h.no hno house plot flat door d.no shop villa block sector quarter qtr survey
 
 def unit_first(text: str, start: int) -> tuple[int, int] | None:
     """From a house, plot or flat number over the parts after it to the code or a street."""
-    head = _head_before().search(text, max(0, start - 12), start)
     match = _after_head().match(text, start)
+    head = _head_before().search(text, max(0, start - 12), start) if match else None
     if not match or not (head or match["code"]):
         return None
     if not match["code"] and not _street_inside().search(match[0]):
@@ -95,6 +96,10 @@ def _street_inside() -> regex.Pattern[str]:
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
 _STREET_BEFORE = 60
 _MOST_HEADINGS = 50
+_STREET_AFTER = 160
+_LONGEST_NUMBER = 6
+_ZIP_LENGTH = 5
+_AFTER_NUMBER = frozenset(" ,-/")
 _UNITS = """
 box psc cmr postfach postale correos apartado postbus apt apartment suite ste flat bag no unit
 """
@@ -113,6 +118,9 @@ class _Found(NamedTuple):
     reason: str
 
 
+_Rule = Callable[[str, int], _Found | None]
+
+
 @dataclass(frozen=True)
 class Address:
     """Where somebody lives or a parcel goes."""
@@ -122,10 +130,10 @@ class Address:
     def find(self, reading: Reading) -> Iterator[Span]:
         """At every number: a house number before or after its street, a box, a town."""
         reached, headings = 0, dict[str, None]()
-        for start in reading.starts:
+        for start, end in zip(reading.starts, reading.ends, strict=True):
             if start < reached:
                 continue
-            found = _first_found(reading.text, start)
+            found = _first_found(reading.text, start, end)
             if found:
                 reached = tail_end(reading.text, found.end)
                 headings[heading(reading.text[found.start : reached])] = None
@@ -141,17 +149,47 @@ class Address:
                 yield Span(match.start(), match.end(), self.label, "address-again", reason)
 
 
-def _first_found(text: str, start: int) -> _Found | None:
-    for rule in _INSIDE_RULES if _is_inside(text, start) else _RULES:
+def _first_found(text: str, start: int, end: int) -> _Found | None:
+    for rule in _rules_for(text, start, end):
         found = rule(text, start)
         if found:
             return found
     return None
 
 
+def _rules_for(text: str, start: int, end: int) -> Iterator[_Rule]:
+    """The rules that can hold, by a quick look at what stands around the number."""
+    if _is_inside(text, start):
+        yield _coded
+        return
+    before = text[max(0, start - _STREET_BEFORE) : start]
+    word, length = _last_word(before), end - start
+    small = word.casefold()
+    goes_on = length <= _LONGEST_NUMBER and _goes_on(text[end : end + 1])
+    if goes_on:
+        yield _parts
+    if small in _words(_UNITS):
+        yield _box
+    if goes_on and _may_name_street(text, end):
+        yield _number_then_street
+    if goes_on:
+        yield _framed
+    if length == _ZIP_LENGTH and small in _words(street.US_STATES):
+        yield _town
+    if length < _LONGEST_NUMBER and _may_end_street(before, word, small):
+        yield _street_then_number
+    if goes_on:
+        yield _announced
+
+
 def _is_inside(text: str, start: int) -> bool:
     """Whether the number is the end of a word, a price or the decimals of another number."""
     return start > 0 and (text[start - 1].isalpha() or text[start - 1] in "$€£.,")
+
+
+def _goes_on(character: str) -> bool:
+    """Whether the rest of an address can follow a house number with this character after it."""
+    return character in _AFTER_NUMBER or character.isalpha()
 
 
 def _number_then_street(text: str, start: int) -> _Found | None:
@@ -181,10 +219,7 @@ def _framed(text: str, start: int) -> _Found | None:
 
 
 def _box(text: str, start: int) -> _Found | None:
-    floor = max(0, start - _STREET_BEFORE)
-    if _previous_word(text[floor:start]) not in _words(_UNITS):
-        return None
-    match = _box_before().search(text, floor, start)
+    match = _box_before().search(text, max(0, start - _STREET_BEFORE), start)
     end = _word_end().match(text, start)
     if not match or not end:
         return None
@@ -192,10 +227,7 @@ def _box(text: str, start: int) -> _Found | None:
 
 
 def _town(text: str, start: int) -> _Found | None:
-    floor = max(0, start - _STREET_BEFORE)
-    if _previous_word(text[floor:start]) not in _words(street.US_STATES):
-        return None
-    match = _town_before().search(text, floor, start)
+    match = _town_before().search(text, max(0, start - _STREET_BEFORE), start)
     code = _zip().match(text, start)
     if not match or not code:
         return None
@@ -203,17 +235,50 @@ def _town(text: str, start: int) -> _Found | None:
 
 
 def _street_then_number(text: str, start: int) -> _Found | None:
-    floor = max(0, start - _STREET_BEFORE)
-    previous = _previous_word(text[floor:start])
-    # A quick look before a slow one: most numbers follow a word that ends no street.
-    if previous in _words(_ORDINARY) or not any(character.isalpha() for character in previous):
-        return None
     house = _house().match(text, start)
+    floor = max(0, start - _STREET_BEFORE)
     match = _street_before().search(text, floor, start) if house else None
     if not match or not house:
         return None
     first = _earlier(text, match.start())
     return _Found(first, house.end(), "address-street", "a street before a number")
+
+
+def _may_name_street(text: str, end: int) -> bool:
+    """Whether a word soon after a number is one that streets are told by."""
+    words = letters(text).findall(text, end, end + _STREET_AFTER)
+    return not _street_words().isdisjoint(map(str.casefold, words))
+
+
+@cache
+def _street_words() -> frozenset[str]:
+    words = f"{street.SUFFIXES} {street.PLAIN_SUFFIXES} {street.FRENCH}"
+    return frozenset(words.replace(".", "").casefold().split())
+
+
+def _may_end_street(before: str, word: str, small: str) -> bool:
+    """Whether the last word here ends like a street's name, or follows what begins one."""
+    if small in _words(_ORDINARY) or not (small[:1].isalpha() or any(map(str.isalpha, small))):
+        return False
+    if small in _words(street.SUFFIXES) or small in ("n", "nr"):
+        return True
+    if small.endswith(_street_endings()):
+        return True
+    # The other forms end with a capital, after a word that begins a street's name.
+    return not word.islower() and not (
+        _street_beginnings().isdisjoint(letters(before).findall(before))
+    )
+
+
+@cache
+def _street_endings() -> tuple[str, ...]:
+    return tuple({word.rstrip(".").casefold() for word in street.ENDINGS.split()})
+
+
+@cache
+def _street_beginnings() -> frozenset[str]:
+    words = street.LEADING.replace(".", "").replace("/", "").split()
+    return frozenset((*words, *["Am", "Im", "An", "Auf", "Unter", "In", "Zur", "Zum", "Hinter"]))
 
 
 def _earlier(text: str, start: int) -> int:
@@ -223,7 +288,10 @@ def _earlier(text: str, start: int) -> int:
 
 
 def _announced(text: str, start: int) -> _Found | None:
-    cued = _cue().search(text, max(0, start - 40), start)
+    before = text[max(0, start - 40) : start].lower()
+    cued = any(piece in before for piece in _PIECES) and _cue().search(
+        text, max(0, start - 40), start
+    )
     match = _line().match(text, start) if cued else None
     if not match:
         return None
@@ -231,15 +299,8 @@ def _announced(text: str, start: int) -> _Found | None:
     return _Found(start, end, "address-context", "looks like an address, in context")
 
 
-_RULES = (
-    *(_parts, _box, _number_then_street, _framed, _town, _street_then_number),
-    *(_coded, _announced),
-)
-_INSIDE_RULES = (_coded,)
-
-
-def _previous_word(before: str) -> str:
-    return before.rstrip(" ,#.°º").rpartition(" ")[2].rpartition("\n")[2].casefold()
+def _last_word(before: str) -> str:
+    return before.rstrip(" ,#.°º").rpartition(" ")[2].rpartition("\n")[2]
 
 
 @cache
@@ -343,6 +404,13 @@ def _line() -> regex.Pattern[str]:
         r"|this|today|tomorrow|until|when|where|which|with)\b)"
         r"[\p{L}\p{N}#][\p{L}\p{M}\p{N}'.\-]{0,40}+){1,10}+"
     )
+
+
+# What every phrase that announces an address has a piece of.
+_PIECES = (
+    *("addres", " at", " to", "adres", "direcc", "indiriz", "endere", "wohnh", "habite", "anschr"),
+    *("domici", "r/o"),
+)
 
 
 @cache

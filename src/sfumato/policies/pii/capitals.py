@@ -7,9 +7,9 @@ time stays linear in the length of the text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ zu zur zum y e i 't op
 _LONGEST = 12
 _TAG_LENGTH = 3
 _JOINTS = "'-"
+_WIDEST = 14  # of the small words between two words of a name
 
 
 class Capital(NamedTuple):
@@ -40,8 +41,7 @@ class Capital(NamedTuple):
         return self.end - self.start == 1
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """Words with capitals that follow each other."""
 
     text: str
@@ -53,18 +53,33 @@ class Chain:
         return word.end + (word.is_initial and self.text[word.end : word.end + 1] == ".")
 
 
-def chains(text: str, tags: frozenset[str]) -> Iterator[Chain]:
-    """All chains of a text, without the tags that name the speakers of a dialogue."""
+def chains(text: str, tags: frozenset[str], idle: frozenset[str] = frozenset()) -> Iterator[Chain]:
+    """All chains of a text, without the tags that name the speakers of a dialogue.
+
+    Chains of a single word that stands in ``idle`` are left out, too, wherever that is easily seen.
+    """
     words: list[Capital] = []
-    for match in _capital().finditer(text):
+    ascii_only = text.isascii()
+    for match in (_ascii_capital() if ascii_only else _capital()).finditer(text):
         start, end = match.span()
         shown = match[0]
-        if end - start > 2 and shown[-2:] == "'s":
+        before = text[start - 1] if start else "\n"
+        if before not in _JOINTS and words and not _is_joined(text, words[-1], start):
+            yield Chain(text, words)
+            words = []
+        if not words and (
+            shown in tags or (shown.lower() in idle and not _may_go_on(text, start, end))
+        ):
+            continue
+        if shown[-2:] == "'s" and end - start > 2:
             end, shown = end - 2, shown[:-2]
-        if text[start - 1 : start] in _JOINTS and start:
+        if before in _JOINTS:
             start, shown = _with_prefix(text, start, shown)
-        word = Capital(start, end, plain(shown), end - start > 1 and shown.isupper())
-        if words and (len(words) == _LONGEST or not _is_joined(text, words[-1], word)):
+        written = shown.lower() if ascii_only else plain(shown)
+        word = Capital(start, end, written, end - start > 1 and shown.isupper())
+        if words and (
+            len(words) == _LONGEST or (before in _JOINTS and not _is_joined(text, words[-1], start))
+        ):
             yield Chain(text, words)
             words = []
         if shown not in tags:
@@ -73,14 +88,30 @@ def chains(text: str, tags: frozenset[str]) -> Iterator[Chain]:
         yield Chain(text, words)
 
 
+def _may_go_on(text: str, start: int, end: int) -> bool:
+    """Whether a chain may go on after this word, as far as is easily seen."""
+    following = text[end : end + 2]
+    if following[:1] == " ":
+        if following[1:] not in _particle_letters():
+            return not following[1:].islower()
+        return text[end + 1 : end + 8].partition(" ")[0] in _particles()
+    return following[:1] == "." and (end - start == 1 or text[start:end] == "St")
+
+
 def _with_prefix(text: str, start: int, shown: str) -> tuple[int, str]:
     """With the small letters that some surnames begin with: d'Aubigny, al-Rashid."""
     match = _prefix().search(text, max(0, start - 6), start)
     return (match.start(), match[0] + shown) if match else (start, shown)
 
 
-def _is_joined(text: str, one: Capital, other: Capital) -> bool:
-    gap = text[one.end : min(other.start, one.end + 14)]
+def _is_joined(text: str, one: Capital, start: int) -> bool:
+    """Whether a word that starts here goes on a chain whose last word is this one."""
+    width = start - one.end
+    if width == 1:
+        return text[one.end] == " " or (one.is_initial and text[one.end] == ".")
+    if width > _WIDEST and not one.is_initial:
+        return False
+    gap = text[one.end : min(start, one.end + _WIDEST)]
     if one.is_initial:
         gap = gap.removeprefix(".")
     if gap == " " or (one.is_initial and not gap) or (gap == ". " and one.plain == "st"):
@@ -92,8 +123,17 @@ def _is_joined(text: str, one: Capital, other: Capital) -> bool:
 
 def speaker_tags(text: str) -> frozenset[str]:
     """Two or three capitals before a colon that begin several lines: no names."""
-    counts = Counter(match[1] for match in _tag().finditer(text))
-    return frozenset(tag for tag, count in counts.items() if count > 1)
+    heads = (line[: _TAG_LENGTH + 2].partition(":") for line in text.split("\n"))
+    tags = (head.removesuffix(" ") for head, colon, _ in heads if colon)
+    counts = Counter(tag for tag in tags if 2 <= len(tag) <= _TAG_LENGTH)
+    return frozenset(
+        tag for tag, count in counts.items() if count > 1 and tag.isalpha() and tag.isupper()
+    )
+
+
+@cache
+def _particle_letters() -> frozenset[str]:
+    return frozenset(particle[0] for particle in PARTICLES.split())
 
 
 @cache
@@ -102,13 +142,13 @@ def _particles() -> frozenset[str]:
 
 
 @cache
-def _tag() -> regex.Pattern[str]:
-    return regex.compile(rf"(?m)^(\p{{Lu}}{{2,{_TAG_LENGTH}}}) ?:")
+def _prefix() -> regex.Pattern[str]:
+    return regex.compile(r"(?<![\p{L}\p{M}])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)\Z")
 
 
 @cache
-def _prefix() -> regex.Pattern[str]:
-    return regex.compile(r"(?<![\p{L}\p{M}])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)\Z")
+def _ascii_capital() -> re.Pattern[str]:
+    return re.compile(r"(?<![A-Za-z0-9_@])[A-Z][A-Za-z]*+(?:['\-][A-Za-z]++)*+")
 
 
 @cache

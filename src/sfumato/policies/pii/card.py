@@ -13,6 +13,7 @@ from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
 _SHORTEST, _LONGEST = 12, 19
+_GAP = 2
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Card:
         """Runs of digits with the right length; what looks right in context counts too."""
         reached = -1
         for first, start in enumerate(reading.starts):
-            if first <= reached:
+            if first <= reached or (
+                reading.ends[first] - start < _SHORTEST and reading.stands_alone(first, _GAP)
+            ):
                 continue
             found = self._number(reading, first)
             if found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
+_JOINTS = frozenset("-_/\u200b")
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
 
 # Words before an identifier that need no more, words that need "number" or the like after them,
@@ -44,48 +46,87 @@ class Code:
     def find(self, reading: Reading) -> Iterator[Span]:
         """Words around digits first, then words of capitals that are announced as a code."""
         reached = 0
-        for start in reading.starts:
+        text = reading.text
+        for start, end in zip(reading.starts, reading.ends, strict=True):
             if start < reached:
                 continue
-            carried = _carried(reading.text, start)
+            carried = _carried(text, start, end)
             if carried and carried.start() >= reached:
                 reached = carried.end()
                 reason = "grouped like the number of a parcel"
                 yield Span(carried.start(), reached, self.label, "code-parcel", reason)
                 continue
-            left, right = _word_around(reading.text, start)
+            left, right = _word_around(text, start, end)
             left = max(left, reached)
+            if right - left < 2:
+                continue  # no identifier is that short
             found = _judged(reading, left, right)
             if found:
                 reached = right
                 yield Span(left, right, self.label, *found)
-        for match in _capitals().finditer(reading.text):
+        if not _shout().search(text):
+            return
+        for match in _capitals().finditer(text):
             if _is_announced(reading.before(match.start(), 40)):
                 reason = "capitals, announced as an identifier"
                 yield Span(match.start(), match.end(), self.label, "code-context", reason)
 
 
-def _word_around(text: str, start: int) -> tuple[int, int]:
-    match = _right().match(text, start, start + _REACH)
-    right = match.end() if match else start
-    match = _left().search(text, max(0, start - _REACH), start)
-    return (match.start() if match else start), right
+def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The word around a run of digits; most runs are a word of their own."""
+    left, right = start, min(end, start + _REACH)
+    if _goes_on(text[end : end + 1]):
+        match = _right().match(text, start, start + _REACH)
+        right = match.end() if match else start
+    if start and _goes_on(text[start - 1]):
+        left = _word_start(text, start)
+    return left, right
 
 
-def _carried(text: str, start: int) -> regex.Match[str] | None:
+def _word_start(text: str, start: int) -> int:
+    """Where the word begins that goes on here; a part that reaches too far back is left out."""
+    floor = max(0, start - _REACH)
+    place = start
+    while True:
+        end = place - (place > floor and text[place - 1] in _JOINTS)
+        begin = end
+        while begin > floor and text[begin - 1].isalnum():
+            begin -= 1
+        if begin == end or (begin and text[begin - 1].isalnum()):
+            return place
+        place = begin
+
+
+def _goes_on(character: str) -> bool:
+    return character.isalnum() or character in _JOINTS
+
+
+def _carried(text: str, start: int, end: int) -> regex.Match[str] | None:
     """A parcel's number in groups; two letters may stand before its first digit."""
-    for back in (3, 2, 0):
-        match = _parcel().match(text, start - back) if back <= start else None
-        if match:
-            return match
-    return None
+    back = 0
+    if start >= 3 and text[start - 1] == " " and text[start - 3].isupper():
+        back = 3
+    elif start >= 2 and text[start - 2].isupper():
+        back = 2
+    # Without letters before it there are groups of four, or "1Z".
+    elif not (
+        (end - start == 4 and text[end : end + 1] in (" ", "-"))
+        or (end - start == 1 and text[end : end + 1] == "Z")
+    ):
+        return None
+    return _parcel().match(text, start - back) or (_parcel().match(text, start) if back else None)
 
 
 def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     word = reading.text[left:right]
-    digits = sum(character.isdigit() for character in word)
-    letters = sum(character.isalpha() for character in word)
-    if date_end(reading.text, left) >= right or _ordinary().fullmatch(word):
+    digits = len(word)
+    letters = 0
+    if not word.isdigit():
+        digits = sum(character.isdigit() for character in word)
+        letters = sum(character.isalpha() for character in word)
+        if _ordinary().fullmatch(word):
+            return None
+    if date_end(reading.text, left) >= right:
         return None
     for holds, rule, reason in (
         (letters and digits >= 2 and len(word) >= 6, "mixed", "letters and digits in one word"),
@@ -98,11 +139,18 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     ):
         if holds:
             return f"code-{rule}", reason
-    if 2 <= digits == len(word) <= 6 and _ending().search(reading.before(left, 40)):
+    if 2 <= digits == len(word) <= 6 and _is_ending(reading.before(left, 40)):
         return "code-ending", "the last digits of a number"
     if len(word) >= 3 and _is_announced(reading.before(left, 40)):
         return "code-context", "announced as an identifier"
     return None
+
+
+def _is_ending(before: str) -> bool:
+    small = before.lower()
+    if not ("end" in small or "last" in small or "final" in small):
+        return False
+    return bool(_ending().search(before))
 
 
 def _joints(word: str) -> int:
@@ -125,7 +173,7 @@ def _is_announced(before: str) -> bool:
         # A full stop ends a sentence, unless it ends an abbreviation.
         last = last[:-1] if last in ("no.", "nr.", "num.", "ref.", "acct.") else ""
     if last in _words(_MARKS):
-        return last == "id" or earlier in _words(f"{_ANNOUNCING} {_NUMBERED}")
+        return last == "id" or earlier in _words(_ANNOUNCING) or earlier in _words(_NUMBERED)
     return last in _words(_ANNOUNCING) or last.endswith("nummer")
 
 
@@ -137,11 +185,6 @@ def _words(text: str) -> frozenset[str]:
 @cache
 def _right() -> regex.Pattern[str]:
     return regex.compile(r"[\p{L}\p{N}]++(?:[\-_/\u200b][\p{L}\p{N}]++)*+")
-
-
-@cache
-def _left() -> regex.Pattern[str]:
-    return regex.compile(r"(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]++[\-_/\u200b]?)++\Z")
 
 
 @cache
@@ -176,6 +219,11 @@ def _ordinary() -> regex.Pattern[str]:
 @cache
 def _fraction() -> regex.Pattern[str]:
     return regex.compile(r"[0-9][.,]\Z")
+
+
+@cache
+def _shout() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]{6}")
 
 
 @cache

@@ -38,28 +38,60 @@ class Dates:
     def find(self, reading: Reading) -> Iterator[Span]:
         """At every run of digits, the longest reading of it as a date, a time or a year."""
         reached = 0
-        for start in reading.starts:
+        for start, end in zip(reading.starts, reading.ends, strict=True):
             if start < reached:
                 continue
-            span = self._at(reading, start)
+            span = self._at(reading, start, end)
             if span:
                 reached = span.end
                 yield span
 
-    def _at(self, reading: Reading, start: int) -> Span | None:
-        match = _figures().match(reading.text, start) or _worded().match(reading.text, start)
+    def _at(self, reading: Reading, start: int, end: int) -> Span | None:
+        # Each slow look at the text comes after a quick one at what it would need.
+        text, length = reading.text, end - start
+        match = _figures().match(text, start) if may_be_date(text, start, end) else None
+        if not match and length <= 2 and _may_precede_month(text, end):
+            match = _worded().match(text, start)
         if match:
             return Span(start, match.end(), self.label, "date", "written like a date")
-        month = _month_before().search(reading.text, max(0, start - 24), start)
-        if month and (match := _after_month().match(reading.text, start)):
-            return Span(month.start(), match.end(), self.label, "date", "a month and a number")
-        match = _clock().match(reading.text, start)
+        if length <= 4 and _may_follow_month(text, start):
+            month = _month_before().search(text, max(0, start - 24), start)
+            if month and (match := _after_month().match(text, start)):
+                return Span(month.start(), match.end(), self.label, "date", "a month and a number")
+        match = _clock().match(text, start) if length <= 2 else None
         if match:
             return Span(start, match.end(), self.label, "time", "written like a time of day")
-        match = _year().match(reading.text, start)
+        match = _year().match(text, start) if length == 4 else None
         if match:
             return Span(start, match.end(), self.label, "year", "a number that can be a year")
         return None
+
+
+def may_be_date(text: str, start: int, end: int) -> bool:
+    """Whether a run of digits can begin a date in figures, by its length and what follows."""
+    return end - start == 8 or (end - start <= 4 and text[end : end + 1] in _AFTER_FIGURES)
+
+
+def _may_follow_month(text: str, start: int) -> bool:
+    """Whether the word before a number begins like a month, as far as is easily seen."""
+    before = text[max(0, start - 24) : start].rstrip(" .,-/'")
+    if not before[-1:].isalpha():
+        return False
+    word = before[before.rfind(" ") + 1 :].lower()
+    return word[:3] in _beginnings() or not word.isalpha() or word == "the"
+
+
+def _may_precede_month(text: str, end: int) -> bool:
+    """The same for the word after a number."""
+    after = text[end : end + 4].lower()
+    if after[:1] == " ":
+        return after[1:] in _beginnings() or after[1:3] in ("of", "de", "di") or after == " day"
+    return after[:1] in _JOINTS or after[:2] in _ORDINALS or after[:3] in _beginnings()
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    return frozenset(_BEGINNINGS.split())
 
 
 def date_end(text: str, start: int) -> int:
@@ -68,6 +100,15 @@ def date_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
+_AFTER_FIGURES = frozenset(" -/.年년")
+_JOINTS = frozenset(".-/º")
+_ORDINALS = ("st", "nd", "rd", "th", "er")
+# The first letters of the months above, in small letters.
+_BEGINNINGS = """
+jan jän ene gen sty led feb fév fev lut úno mar mär maa mrt bře apr avr abr kwi dub may mai mei
+maj mag kvě jun jui giu cze čer jul lug lip aug aoû aou ago sie srp sep set wrz zář oct okt out ott
+paź říj nov lis dec dez déc dic gru pro
+"""
 _TIME = (
     r"(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9}+)?)?"
     r"(?: ?[AaPp]\.?[Mm]\b\.?)?(?: ?(?:Z|UTC|GMT|CES?T|[ECMP][SD]T|[+\-][0-9]{2}:?[0-9]{2})(?!\w))?"

@@ -26,13 +26,32 @@ class Email:
         if "@" in reading.text:
             for match in _address().finditer(reading.text):
                 reason = "has a dot after the at sign" if match["dots"] else "has an at sign"
-                yield Span(match.start(), match.end(), self.label, "email", reason)
+                yield Span(_start(match), match.end(), self.label, "email", reason)
+        if not _may_hint(reading.text):
+            return
         for hint in _hint().finditer(reading.text):
             floor, ceiling = max(0, hint.start() - _REACH), hint.end() + _REACH
             spelled = _spelled().search(reading.text, floor, ceiling)
             if spelled:
                 reason = "an address with its at sign spelled out"
                 yield Span(spelled.start(), spelled.end(), self.label, "email-spelled", reason)
+
+
+def _start(match: regex.Match[str]) -> int:
+    """Where the address begins: after the name of a field (``mail=``) and after opening signs.
+
+    An equals sign may be a part of an address; hardly anybody has one, and logs are full of fields.
+    """
+    local = match[0].rpartition("@")[0]
+    named = local.rfind("=") + 1
+    opening = len(local[named:]) - len(local[named:].lstrip("'`{|*/?&#!.~^"))
+    start = match.start() + named + opening
+    return start if start < match.start() + len(local) else match.start()
+
+
+def _may_hint(text: str) -> bool:
+    """A quick look before a slow one: whether anything can stand for an at sign."""
+    return any(bracket in text for bracket in "[({<") or "dot" in text.lower()
 
 
 @cache

@@ -23,8 +23,11 @@ class Iban:
 
     def find(self, reading: Reading) -> Iterator[Span]:
         """The longest stretch whose check digits are right, else the one that looks right."""
+        text = reading.text
         for start in reading.starts:
-            match = _shape().match(reading.text, start - 2) if start >= 2 else None
+            if start < 2 or not (text[start - 1].isalpha() and text[start - 2].isalpha()):
+                continue
+            match = _shape().match(text, start - 2)
             if match:
                 end, rule, reason = _judged(match)
                 if end:

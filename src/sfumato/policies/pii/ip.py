@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -30,8 +31,10 @@ class Ip:
 
     def _version_4(self, reading: Reading) -> Iterator[Span]:
         reached = 0
-        for start in reading.starts:
-            match = _four().match(reading.text, start) if start >= reached else None
+        for start, end in zip(reading.starts, reading.ends, strict=True):
+            if start < reached or end - start > 3 or reading.text[end : end + 1] != ".":
+                continue
+            match = _four().match(reading.text, start)
             if match:
                 reached = match.end()
                 valid = _is_address(match["address"])
@@ -78,8 +81,8 @@ def _four() -> regex.Pattern[str]:
 
 
 @cache
-def _colons() -> regex.Pattern[str]:
-    return regex.compile(r":[0-9A-Fa-f]{0,4}+:")
+def _colons() -> re.Pattern[str]:
+    return re.compile(r":[0-9A-Fa-f]{0,4}+:")
 
 
 @cache

@@ -63,11 +63,25 @@ colonel major lieutenant commander president minister senator governor mayor bis
 prince princess duke lord lady chief officer agent director editor professor doctor nurse coach
 series season episode chapter volume part game show final system project program programme plan
 """
+# What begins a sentence or stands before a name, written with a capital, and is no part of it.
+_OPENERS = """
+call ask tell text email mail phone ring meet see contact please thanks thank hello hi hey dear
+sorry when if also yes okay assign cc attn attention from sent
+hola buenas buenos estimado estimada querido querida gracias saludos llamar llamad llame llamen soy
+mi mis nuestro nuestra su sus cliente paciente
+bonjour bonsoir salut merci cher chere appelez appeler rappelez rappeler mon ma mes notre votre
+cliente patiente
+hallo liebe lieber liebes guten gruss grusse danke bitte mein meine meinen meiner unser unsere ihr
+ihre mann frau sohn tochter bruder schwester mutter vater nachbar nachbarin kollege kollegin chef
+chefin kunde kundin patientin mieter mieterin
+"""
 
 
 def names_in(chain: Chain) -> Iterator[tuple[int, int]]:
     """First and last word of every name in a chain."""
     words, names, index = chain.words, list_names(), 0
+    if len(words) == 1 and not _is_given(words[0], names.alone):
+        return
     while index < len(words):
         last = _last_of_name(words, index, names)
         if last is None:
@@ -84,6 +98,8 @@ def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
     if word.is_initial:
         return _after_initials(words, first, names)
     if word.plain in _set(_NEVER) or _is_place(words, first, last):
+        return None
+    if leads_to_name(word.plain) and first < last:
         return None
     following = words[first + 1 : last + 1]
     if _is_given(word, names.alone):
@@ -102,6 +118,11 @@ def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
 def is_thing(word: str) -> bool:
     """Whether a word, written plainly, names a place, a time, a calling or another thing."""
     return any(word in _set(words) for words in (_THINGS, _NEVER, _PLACES, _CALLINGS))
+
+
+def leads_to_name(word: str) -> bool:
+    """Whether a word, written plainly, stands before a name rather than in one."""
+    return word in _set(_OPENERS)
 
 
 def _is_initialled(words: list[Capital], first: int, names: Names) -> bool:

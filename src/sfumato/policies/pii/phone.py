@@ -34,7 +34,9 @@ class Phone:
         """From every run of digits on, the longest stretch that can be a number."""
         reached = -1
         for first, start in enumerate(reading.starts):
-            if first <= reached:
+            if first <= reached or (
+                reading.ends[first] - start < _FEWEST and reading.stands_alone(first)
+            ):
                 continue
             found = self._number(reading, first)
             if found:
@@ -166,7 +168,9 @@ def _shaped(candidate: _Candidate) -> str:
 
 def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
-    if candidate.is_money() or not reading.near(start, end, _cue()):
+    if candidate.is_money() or not _may_announce(reading, start, end):
+        return ""
+    if not reading.near(start, end, _cue()):
         return ""
     if date_end(reading.text, start) > start or (
         len(candidate.digits) % 4 == 0
@@ -175,6 +179,12 @@ def _announced(candidate: _Candidate) -> str:
     ):
         return ""
     return "looks like a telephone number, in context"
+
+
+def _may_announce(reading: Reading, start: int, end: int) -> bool:
+    """Whether a piece of a word that announces a number stands near: a quick look."""
+    around = f"{reading.before(start)} {reading.after(end)}".lower()
+    return any(piece in around for piece in _PIECES)
 
 
 def _lead(reading: Reading, start: int) -> int:
@@ -239,6 +249,14 @@ def _money_after() -> regex.Pattern[str]:
 @cache
 def _decimal() -> regex.Pattern[str]:
     return regex.compile(r"[0-9][.,:]\Z")
+
+
+# What every word below has a piece of.
+_PIECES = (
+    *("ph", "tel", "tél", "mob", "cel", "call", "fax", "sms", "text", "dial", "ring", "rang"),
+    *("reach", "hotline", "whats", "signal", "pager", "landline", "contact", "voicemail", "handy"),
+    *("num", "rufn", "festn", "porta", "appel", "móv", "mov", "gsm", "puh", "tlf"),
+)
 
 
 @cache

@@ -45,6 +45,10 @@ _LENGTHS = {
 }
 
 
+# What every word that announces a postcode has a piece of.
+_PIECES = ("zip", "post", "plz", "code", "cp", "pin", "cap", "irány", "pocz", "psč", "cep")
+
+
 @dataclass(frozen=True)
 class Postcode:
     """A postal code."""
@@ -59,7 +63,7 @@ class Postcode:
         for first, start in enumerate(reading.starts):
             if start < reached:
                 continue
-            match = self._form(reading, start)
+            match = self._form(reading.text, start, reading.ends[first])
             if match:
                 reached = match.end()
                 reason = f"written like a postcode of region {match.lastgroup}"
@@ -69,12 +73,11 @@ class Postcode:
             if reason:
                 yield Span(start, reading.ends[first], self.label, "postcode-context", reason)
 
-    def _form(self, reading: Reading, start: int) -> regex.Match[str] | None:
-        for back in (3, 2, 1, 0):
-            if back <= start:
-                match = _forms(self.regions).match(reading.text, start - back)
-                if match:
-                    return match
+    def _form(self, text: str, start: int, end: int) -> regex.Match[str] | None:
+        for back in _leads(text, start, end):
+            match = _forms(self.regions).match(text, start - back)
+            if match:
+                return match
         return None
 
     def _plain(self, reading: Reading, first: int) -> str:
@@ -84,20 +87,42 @@ class Postcode:
             return ""
         if start and (text[start - 1].isalnum() or text[start - 1] in "$€£¥.,#"):
             return ""
-        if _cue().search(reading.before(start, 30)):
+        before = reading.before(start, 30)
+        small = before.lower()
+        if any(piece in small for piece in _PIECES) and _cue().search(before):
             return "a number, announced as a postcode"
         return _placed(reading, start, end) if end - start in _lengths(self.regions) else ""
 
 
 def _placed(reading: Reading, start: int, end: int) -> str:
     """Why a number is a postcode by the place where it stands."""
-    if _state_before().search(reading.before(start, 6)):
+    text = reading.text
+    blank = start > 1 and text[start - 1] == " "
+    if blank and _state_before().search(reading.before(start, 6)):
         return "a number after a state"
-    if _named_line().search(reading.before(start)) and _line_end().match(reading.text, end):
+    if blank and _line_end().match(text, end) and _named_line().search(reading.before(start)):
         return "a number after a name, alone on a line"
-    if _line_start().search(reading.before(start, 5)) and _town().match(reading.text, end):
+    if _town().match(text, end) and _line_start().search(reading.before(start, 5)):
         return "a number before a name, where a line of an address begins"
     return ""
+
+
+def _leads(text: str, start: int, end: int) -> Iterator[int]:
+    """How many characters before its first digit a form can begin, the most first."""
+    one, two, three = (text[start - back] if back <= start else "" for back in (1, 2, 3))
+    if one == "-" and two.isalpha() and three.isalpha():
+        yield 3
+    if two.isalpha() and (one == "-" or one.isalpha()):
+        yield 2
+    if one.isalpha():
+        yield 1
+    length, following = end - start, text[end : end + 2]
+    if (
+        (2 <= length <= 5 and following[:1] == "-")
+        or (length == 3 and following[:1] == " " and following[1:].isdigit())
+        or (length == 4 and (following[:1].isupper() or following[1:].isupper()))
+    ):
+        yield 0
 
 
 @cache

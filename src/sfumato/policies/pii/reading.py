@@ -8,11 +8,12 @@ place in the original.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import regex
 
@@ -29,6 +30,7 @@ class Reading:
     """The plain text and the places of its runs of ASCII digits."""
 
     text: str
+    small: str  # the text in small letters, to ask quickly whether something stands in it
     starts: array[int]
     ends: array[int]
 
@@ -44,7 +46,7 @@ class Reading:
         for match in _digits().finditer(plain):
             starts.append(match.start())
             ends.append(match.end())
-        return cls(plain, starts, ends)
+        return cls(plain, plain.lower(), starts, ends)
 
     def __repr__(self) -> str:
         return f"Reading({len(self.text)} characters)"
@@ -57,9 +59,17 @@ class Reading:
         """The characters just after a place."""
         return self.text[place : place + reach]
 
+    def mentions(self, pieces: Iterable[str]) -> bool:
+        """Whether any of these pieces, in small letters, stands anywhere in the text."""
+        return any(piece in self.small for piece in pieces)
+
     def near(self, start: int, end: int, cue: regex.Pattern[str]) -> bool:
         """Whether a context word stands near; only a bounded stretch is looked at."""
         return bool(cue.search(self.before(start)) or cue.search(self.after(end)))
+
+    def stands_alone(self, run: int, gap: int = _WIDEST_GAP) -> bool:
+        """Whether the next run of digits is too far away to belong to this one."""
+        return run + 1 == len(self.starts) or self.starts[run + 1] - self.ends[run] > gap
 
     def runs(self, first: int, gap: regex.Pattern[str], most: int) -> Iterator[tuple[int, str]]:
         """Digit runs from run ``first`` on, joined over gaps, as long as ``most`` digits last.
@@ -84,8 +94,8 @@ def _plain(text: str) -> str:
         return text
     table = {
         ord(character): plain
-        for character in set(text)
-        if not character.isascii() and (plain := _counterpart(character)) != character
+        for character in set(_beyond_ascii().findall(text))
+        if (plain := _counterpart(character)) != character
     }
     if len(table) > _FEW:
         return text.translate(table)
@@ -94,6 +104,7 @@ def _plain(text: str) -> str:
     return text
 
 
+@lru_cache(4096)
 def _counterpart(character: str) -> str:
     """The ASCII character that this one stands for, or the character itself."""
     category = unicodedata.category(character)
@@ -108,8 +119,13 @@ def _counterpart(character: str) -> str:
 
 
 @cache
-def _digits() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9]++")
+def _beyond_ascii() -> re.Pattern[str]:
+    return re.compile(r"[^\x00-\x7f]")
+
+
+@cache
+def _digits() -> re.Pattern[str]:
+    return re.compile(r"[0-9]+")
 
 
 @cache

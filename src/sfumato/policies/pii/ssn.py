@@ -22,16 +22,17 @@ class Ssn:
     def find(self, reading: Reading) -> Iterator[Span]:
         """Numbers that were never issued are found too: they may be mistyped real ones."""
         for first, start in enumerate(reading.starts):
-            match = _grouped().match(reading.text, start)
+            length = reading.ends[first] - start
+            match = _grouped().match(reading.text, start) if length == 3 else None
             if match:
                 rule, reason = _judged(match[0])
                 yield Span(start, match.end(), self.label, rule, reason)
-            elif _is_bare(reading, first):
+            elif length == 9 and _is_bare(reading, first):
                 reason = "nine digits, announced as a social security number"
                 yield Span(start, reading.ends[first], self.label, "ssn-context", reason)
-        for match in _masked().finditer(reading.text):
-            reason = "the last digits of a number that is masked in part"
-            yield Span(match.start(), match.end(), self.label, "ssn-masked", reason)
+            elif length == 4 and (begin := _mask_before(reading.text, start)) >= 0:
+                reason = "the last digits of a number that is masked in part"
+                yield Span(begin, start + length, self.label, "ssn-masked", reason)
 
 
 def _judged(number: str) -> tuple[str, str]:
@@ -53,9 +54,17 @@ def _grouped() -> regex.Pattern[str]:
     return regex.compile(r"[0-9]{3}([\-. /_]| - )[0-9]{2}\1[0-9]{4}(?![0-9])")
 
 
+def _mask_before(text: str, start: int) -> int:
+    """Where the signs begin that hide the first digits of a number, -1 if there are none."""
+    if start < 5 or text[start - 1] not in "xX*•#- " or text[start - 3] not in "xX*•#- ":
+        return -1
+    match = _masked().search(text, max(0, start - 7), start)
+    return match.start() if match else -1
+
+
 @cache
 def _masked() -> regex.Pattern[str]:
-    return regex.compile(r"[xX*•#]{3}[\- ]?[xX*•#]{2}[\- ]?[0-9]{4}(?![0-9])")
+    return regex.compile(r"[xX*•#]{3}[\- ]?[xX*•#]{2}[\- ]?\Z")
 
 
 @cache

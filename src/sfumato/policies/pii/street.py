@@ -5,6 +5,7 @@ What follows a street or a box: unit, landmark, town, state and code, also over 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import regex
@@ -76,6 +77,7 @@ _NAMES = (
 _CODE = (
     r"(?:[\p{Lu}]{1,2}-)?[\p{Lu}0-9]{1,5}[0-9][\p{Lu}0-9]{0,3}(?:[ \-][\p{Lu}0-9]{2,4})?(?!\p{L})"
 )
+_FARTHEST_CODE = 140  # characters after a street within which an American code can end
 # A comma, a new line (perhaps quoted or indented), or both.
 _BREAK = r"(?:,? ?(?:\r?\n[ \t>?]{0,8}){1,2}(?:, ?\n? {0,4})?|, ?)"
 
@@ -86,7 +88,8 @@ def tail_end(text: str, end: int) -> int:
     end = unit.end() if unit else end
     landmark = _landmark().match(text, end)
     end = landmark.end() if landmark else end
-    match = _american().match(text, end) or _towns().match(text, end)
+    american = _five().search(text, end, end + _FARTHEST_CODE)
+    match = (_american().match(text, end) if american else None) or _towns().match(text, end)
     if unit and not match:
         match = _town().match(text, end)
     return match.end() if match else end
@@ -116,6 +119,11 @@ def _landmark() -> regex.Pattern[str]:
         r"(?i:,? (?:near|opp\.?|opposite|behind|beside|next to|off) (?:the |to )?)"
         r"[\p{L}\p{M}'\-]++(?: (?!tomorrow|today|please|now|at|on|by|this|next)[\p{L}\p{M}'\-]++)?"
     )
+
+
+@cache
+def _five() -> re.Pattern[str]:
+    return re.compile(r"[0-9]{5}")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,8 +34,10 @@ class Url:
 
     def find(self, reading: Reading) -> Iterator[Span]:
         """Addresses with a scheme, with www, and bare domains."""
-        yield from self._marked(reading)
-        yield from self._bare(reading)
+        if "://" in reading.text or "www" in reading.text.lower():
+            yield from self._marked(reading)
+        if _dotted().search(reading.text):
+            yield from self._bare(reading)
 
     def _marked(self, reading: Reading) -> Iterator[Span]:
         for match in _mark().finditer(reading.text):
@@ -71,6 +74,11 @@ def _trimmed(text: str, end: int, start: int) -> int:
     while end > start and text[end - 1] in _CLOSING:
         end -= 1
     return end
+
+
+@cache
+def _dotted() -> re.Pattern[str]:
+    return re.compile(r"\.[^\W\d_]")
 
 
 @cache

@@ -104,3 +104,19 @@ def test_ordinary_words_of_a_name_are_not_found_again() -> None:
 def test_an_initial_between_known_words_belongs_to_the_name() -> None:
     text = "Dear Xanthi Qemali,\nXanthi R. Qemali signed."
     assert ("Xanthi R. Qemali", "person-again") in found(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Please Call Anna Schmidt.", ["Anna Schmidt"]),
+        ("Mein Mann Hans Meier ist krank", ["Hans Meier"]),
+        ("Hola María José.", ["María José"]),
+        ("Sra. Vega y Sr. Luna vienen", ["Sr. Luna", "Sra. Vega"]),
+        ("Frau Prof. Dr. Kunz kommt", ["Frau Prof. Dr. Kunz"]),
+    ],
+)
+def test_words_before_a_name_are_no_part_of_it(text: str, expected: list[str]) -> None:
+    names = {name for name, _ in found(text)}
+    longest = {one for one in names if not any(one != other and one in other for other in names)}
+    assert sorted(longest) == expected

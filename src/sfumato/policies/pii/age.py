@@ -1,0 +1,86 @@
+"""How old somebody is: a number before or after words that make it an age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
+
+_OLDEST = 125
+_BEFORE = 28
+
+
+@dataclass(frozen=True)
+class Age:
+    """A number of years or, of small children, of months or weeks."""
+
+    label: ClassVar[str] = "AGE"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """The number alone is the span: the words around it tell nothing."""
+        text = reading.text
+        for start, end in zip(reading.starts, reading.ends, strict=True):
+            if end - start > 3 or int(text[start:end]) > _OLDEST or _is_part(text, start):
+                continue
+            if _after().match(text, end):
+                yield Span(start, end, self.label, "age", "a number before words for an age")
+            elif _ends_well(text, end) and _before().search(text, max(0, start - _BEFORE), start):
+                yield Span(start, end, self.label, "age-context", "announced as an age")
+
+
+def _is_part(text: str, start: int) -> bool:
+    """Whether this is the rest of a word, a price or a longer number."""
+    return start > 0 and (text[start - 1].isalnum() or text[start - 1] in ".,$€£#_/%")
+
+
+def _ends_well(text: str, end: int) -> bool:
+    return not _goes_on().match(text, end)
+
+
+@cache
+def _goes_on() -> regex.Pattern[str]:
+    """What would make the number one of something else: a unit, a fraction, a part of a word."""
+    return regex.compile(
+        r"[\p{L}\p{N}%°€$£:/]|[.,\-][0-9]|-\p{L}| ?[%°€$£]"
+        r"| (?:%|(?i:percent|minutes?|mins?|hours?|hrs?|days?|weeks?|times|miles|km|kg|cm|euros?|"
+        r"dollars|people|min|uhr|stunden|tage|minuten|minutos|horas|días|heures|jours|am|pm|of"
+        r"|street|road)\b)"
+    )
+
+
+@cache
+def _after() -> regex.Pattern[str]:
+    english = (
+        r"[ \-]?(?:years?|yrs?|months?|weeks?|wks?|mos?)[ \-]?(?:old|of age)\b"
+        r"|[ \-]?y[ .]?/?[ .]?o\b\.?|yo(?:[mf])?\b|[ ]?yrs?\b(?= (?:male|female|man|woman|[mf]\b))"
+        r"|[ ]?(?:[mf]\b(?=[, ]|\Z)(?=,? (?:with|w/|c/o|presents?|admitted|here|hx|pt)))"
+    )
+    german = (
+        r"[ \-]?jährig\p{L}{0,3}|[ ]?(?:jahre?|monate?|wochen)[ ]alt|[ ]?j\.(?=[ ,)]| alt)"
+        r"|(?:[ ]|-)?j[ ]alt"
+    )
+    spanish = r"[ ]?(?:años|anos)(?: de edad)?\b|[ ]?meses de (?:edad|vida)|[ ]?añitos"
+    french = r"[ ]?ans\b(?! (?:d'|de )(?:garantie|contrat|ancienneté|expérience))|[ ]?mois de vie"
+    return regex.compile(rf"(?i)(?:{english}|{german}|{spanish}|{french})")
+
+
+@cache
+def _before() -> regex.Pattern[str]:
+    said = (
+        r"(?:i'?m|i am|(?:she|he)(?:'s| is| was)|they(?:'re| are)|just turned|turn(?:s|ed|ing)?"
+        r"|(?:ich )?bin|(?:er|sie) ist|werde|wurde|cumpl[eoió]{1,3}|when i was) (?:now |only "
+        r"|just |jetzt |erst )?"
+    )
+    named = (
+        r"(?:age[ds]?|ages|alter|edad|[âa]ge|âgée?s?|at the age of|the age of|im alter von"
+        r"|a la edad de|[àa] l'[âa]ge de|âgée? de|aged about|patient'?s age|dob/age)"
+        r"(?: ?\(?(?:years|yrs|jahre|años|ans)\)?)?"
+        r"[\"']? ?(?:[:=]|is|ist|es|was|of|von|de)?[\"' ]{0,2}"
+    )
+    return regex.compile(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{said}|{named})\Z")

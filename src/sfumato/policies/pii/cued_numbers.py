@@ -1,0 +1,188 @@
+"""Numbers that only the words before them tell: of passports, patients, accounts and cards' backs.
+
+The words are English, German, Spanish and French. What stands between them and the number may be
+"number", "is", a colon and the like, and no other number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import regex
+
+from sfumato.policies.pii.reading import Reading
+from sfumato.text.span import Span
+
+_LOOK_BACK = 64
+_MARK = (
+    r"(?:numbers?|num|no|nr|n[°ºo]|nummer|n[úu]mero|num[ée]ro|id|code|#|card|book|holder"
+    r"|de (?:la )?(?:tarjeta|carte|cuenta|compte|pasaporte))"
+)
+_BETWEEN = (
+    rf"(?:[ \t\-]?[(\[]?{_MARK}(?!\p{{L}})[.:]?){{0,2}}[\"')]?"
+    r"(?:[ \t]?(?:is|was|ist|lautet|es|est|war|hei(?:ß|ss)t|from|for|of|on (?:the )?(?:card"
+    r"|file)|f[üu]r"
+    r"|with|ends?|the|der|die|das|le|la|el|mein\p{L}?|my|it'?s|still|again|on|back|=>"
+    r"|[:=#\-,(\"'|]))"
+    r"{0,4}[ \t:#=\"'(]{0,4}"
+)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What announces a number (its pieces are looked for first) and how the number looks."""
+
+    pieces: tuple[str, ...]
+    words: str
+    shape: str
+    name: str
+
+    def find(self, reading: Reading, label: str) -> Iterator[Span]:
+        """Numbers right after the words."""
+        if not reading.starts or not reading.mentions(self.pieces):
+            return
+        text, reached = reading.text, 0
+        for start in reading.starts:
+            before = reading.before(start, _LOOK_BACK).lower()
+            if start < reached or not any(piece in before for piece in self.pieces):
+                continue
+            for begin in dict.fromkeys((_word_begin(text, start), start)):
+                match = _shape(self.shape).match(text, begin) if begin >= reached else None
+                if match and _cue(self.words).search(reading.before(begin, _LOOK_BACK)):
+                    reached = match.end()
+                    reason = "follows words that announce such a number"
+                    yield Span(begin, reached, label, self.name, reason)
+                    break
+
+
+@dataclass(frozen=True)
+class MedicalRecord:
+    """The number of a patient, a case or a health insurance."""
+
+    label: ClassVar[str] = "MEDICAL_RECORD"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Two to fifteen letters and digits after their cue."""
+        return _MEDICAL.find(reading, self.label)
+
+
+@dataclass(frozen=True)
+class Passport:
+    """The number of a passport or another paper to travel or drive with."""
+
+    label: ClassVar[str] = "PASSPORT"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Six to twelve letters and digits after their cue."""
+        return _PASSPORT.find(reading, self.label)
+
+
+@dataclass(frozen=True)
+class BankAccount:
+    """The number of an account or a bank, where it is no international one."""
+
+    label: ClassVar[str] = "BANK_ACCOUNT"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """Groups of digits after their cue."""
+        return _BANK.find(reading, self.label)
+
+
+@dataclass(frozen=True)
+class Cvv:
+    """The three or four digits on the back of a card."""
+
+    label: ClassVar[str] = "CVV"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """After their cue, and nothing else."""
+        return _CVV.find(reading, self.label)
+
+
+_MEDICAL = _Kind(
+    (
+        *("mrn", "medical", "patient", "chart", "hospital", "fallnummer", "fall-nr", "historia"),
+        *("dossier", "nhc", "ipp", "versicher", "insurance", "health", "member", "kvnr", "hn "),
+        *("mutuelle", "adh", "seguro", "afiliad", "aufnahme"),
+    ),
+    r"mrn|m\.r\.n\.?|med(?:ical)?\.? ?rec(?:ord)?s?|patient(?:en)?(?:-?(?:id|nr|nummer))?|chart"
+    r"|hospital"
+    r"|fall(?:nummer|-?nr)|aufnahme(?:nummer|-?nr)|historia(?: cl[íi]nica)?|nhc"
+    r"|dossier(?: (?:m[ée]dical|patient))?"
+    r"|ipp|(?:kranken)?versicher(?:ten|ungs)-?(?:nummer|nr)|kvnr|health (?:insurance|plan"
+    r"|card)(?: (?:id|member))?"
+    r"|(?<!national )insurance(?: (?:id|member|policy))?|member|mutuelle|n[°º] d'adh[ée]rent"
+    r"|seguro m[ée]dico|afiliad[oa]"
+    r"|medical (?:case|file)|hn",
+    r"[A-Z]{0,4}[\-/ ]?[0-9]{2,}[0-9A-Z]{0,12}(?:[\-/ ](?=[A-Z]{0,3}[0-9])[0-9A-Z]{1,8}){0,3}",
+    "medical-record",
+)
+_PASSPORT = _Kind(
+    (
+        *("pass", "reisep", "pasap", "driv", "licen", "führersch", "fuehrersch", "permis"),
+        *("carnet", "visa", "dl"),
+    ),
+    r"passports?|pass|reisep(?:ass|\.)|(?:reise)?pass-?(?:nummer|nr)|pasaporte|passeport"
+    r"|driv(?:er'?s?|ing) licen[cs]e|dl|licen[cs]e|f(?:ü|ue)hrerschein(?:nummer|-?nr)?"
+    r"|permis de conduire|permiso de conducir|carnet de conducir|visa",
+    r"(?=(?:[A-Z]*[0-9]){2})[A-Z]{0,3} ?[0-9][A-Z0-9]{4,11}"
+    r"(?:[ \-](?=[A-Z]{0,3}[0-9])[A-Z0-9]{2,5}){0,3}",
+    "passport",
+)
+_BANK = _Kind(
+    (
+        *("acc", "a/c", "konto", "kto", "cuenta", "compte", "sort", "routing", "aba", "blz"),
+        *("bankleitzahl", "rib", "ccc"),
+    ),
+    r"(?:bank |checking |savings |current |giro)?acc(?:oun)?t|acct|a/c|konto(?:nummer|-?nr)?"
+    r"|ktonr|kto(?:\.?-?nr)?"
+    r"|cuenta(?: (?:bancaria|corriente))?|compte(?: (?:bancaire|courant))?|sort ?code|routing"
+    r"|aba|blz|bankleitzahl"
+    r"|rib|ccc",
+    r"[0-9]{2,18}(?:[ \-./][0-9]{1,12}){0,4}",
+    "bank-account",
+)
+_CVV = _Kind(
+    (
+        *("cv", "security code", "prüf", "pruef", "sicherheitscode", "seguridad", "cryptogramme"),
+        *("sécurité", "securite", "csc", "cid", "verification", "digits"),
+    ),
+    r"cv[vc]2?|csc|cid|card verification\p{L}*|(?:card )?security code|pr(?:ü|ue)f(?:nummer"
+    r"|ziffer|code|zahl)"
+    r"|sicherheitscode|c[óo]digo de seguridad|cryptogramme(?: visuel)?|code de s[ée]curit[ée]"
+    r"|(?:3|three) digits",
+    r"[0-9]{3,4}",
+    "cvv",
+)
+
+
+_NO_PREFIXES = ("id", "nr", "no")
+
+
+def _word_begin(text: str, start: int) -> int:
+    """Where letters begin that stand right before a number, over one blank or hyphen at most."""
+    begin = start
+    while begin and start - begin < 6 and text[begin - 1].isalpha():
+        begin -= 1
+    if begin == start and start > 2 and text[start - 1] in "- /" and text[start - 2].isupper():
+        begin = start - 1
+        while begin and start - begin < 5 and text[begin - 1].isupper():
+            begin -= 1
+        if begin and text[begin - 1].isalpha():
+            return start
+    return start if text[begin:start].strip("- /").lower() in _NO_PREFIXES else begin
+
+
+@cache
+def _shape(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}]|[0-9][.,])(?:(?i:{pattern}))(?![\p{{L}}\p{{N}}]|[.,:][0-9]|%)"
+    )
+
+
+@cache
+def _cue(words: str) -> regex.Pattern[str]:
+    return regex.compile(rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})[.]?{_BETWEEN}\Z")

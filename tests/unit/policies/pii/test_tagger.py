@@ -1,0 +1,298 @@
+"""The tagger: its arithmetic, its recall on tickets of our own, and texts nobody would write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.core.errors import UnknownName
+from sfumato.corpora.labeled import Labeled, read_labeled
+from sfumato.policies.identity import policy_code
+from sfumato.policies.pii import Pii, network
+from sfumato.policies.pii.detector import RECALLS
+from sfumato.policies.pii.features import Look
+from sfumato.policies.pii.network import KINDS, STEPS, Layer, Network, load_network
+from sfumato.policies.pii.tagger import spans_of, tag
+from sfumato.policies.pii.tokens import FULL, Tokens
+from sfumato.policies.policy import Batched
+from sfumato.policies.scoring import compare_with_gold
+from sfumato.text.document import Document
+from sfumato.text.span import Spans
+from sfumato.text.words import Words
+
+TICKETS = Path(__file__).parents[3] / "data" / "tickets.jsonl"
+FLOOR = 0.85
+TEXTS = [
+    "hi, its tamika again. still no reply from Northgate Credit Union",
+    "Sehr geehrte Frau Öztürk-Hagemann, Herr Pfannenstiel wohnt nicht mehr in Wuppertal.",
+    "",
+    "Call Yusuf or Bernadette after six.",
+    "  Yusuf",
+    "LLAMAR A GRACIELA BUSTAMANTE, ES DE ROSARIO 👍🏽",
+]
+STRANGE = [
+    *(
+        "",
+        " ",
+        "\n\n\n",
+        "\x00",
+        ".",
+        "'",
+        "'s",
+        "👩‍👧‍👦" * 50,
+        "愛してる東京の田中さん",
+        "مرحبا يا أحمد من القاهرة",
+    ),
+    *("a" * 100_000, "A" * 50_000, "é" * 50_000, "e\u0301" * 30_000, "." * 100_000, "@" * 10_000),
+    *("\u200b".join("Ann Hale"), "ǅenan ǈubiša", "İSTANBUL ıspanak", "ﬁnn", "𝕬𝖓𝖓 𝕳𝖆𝖑𝖊", "Z̸̧͚a̵l̴g̶o̷"),
+    *(
+        "Ann\tHale\r\nBob\vEve\fMia\x85Kim\u2028Tom",
+        "-" * 5000 + "Ann" + "-" * 5000,
+        "\ufffd\uffff",
+    ),
+]
+
+
+def tickets() -> list[Labeled]:
+    return list(read_labeled(TICKETS))
+
+
+class Alone:
+    """The tagger with some weights and no rules."""
+
+    name = "tagger alone"
+
+    def __init__(self, weights: Network) -> None:
+        self.weights = weights
+
+    def find(self, document: Document) -> Spans:
+        tokens = Tokens.of([document.text])
+        thresholds = self.weights.thresholds[RECALLS.index("balanced")]
+        return Spans.of(spans_of(tokens, self.weights.score(tokens), thresholds)[0])
+
+
+def shuffled(weights: Network) -> Network:
+    """A sabotaged twin: the same numbers, each in a wrong place."""
+    draw = np.random.default_rng(0)
+
+    def wrong(layer: Layer) -> Layer:
+        return replace(layer, weights=draw.permuted(layer.weights, axis=-2))
+
+    return replace(
+        weights,
+        first=wrong(weights.first),
+        convolutions=tuple(map(wrong, weights.convolutions)),
+        last=wrong(weights.last),
+    )
+
+
+def test_names_in_tickets_of_four_languages_are_found() -> None:
+    report = compare_with_gold(Pii(), tickets())
+    assert {row.label for row in report.recall} == set(KINDS)
+    assert (report.overall_recall.share or 0) >= FLOOR
+    for language in ("en", "de", "es", "fr"):
+        own = [one for one in tickets() if str(one.document.id).startswith(language)]
+        assert (compare_with_gold(Pii(), own).overall_recall.share or 0) >= FLOOR - 0.05
+    named = {row.label: row.share or 0 for row in report.precision if row.label in KINDS}
+    assert min(named.values()) >= 0.6
+
+
+def is_good(weights: Network) -> bool:
+    """Most names are found, and little else: selecting everything would find them, too."""
+    report = compare_with_gold(Alone(weights), tickets())
+    found, right = report.overall_recall.share or 0, report.overall_precision.share or 0
+    return found >= FLOOR and right >= 0.7
+
+
+def test_the_tagger_finds_most_of_them_without_rules() -> None:
+    assert is_good(load_network())
+
+
+def test_twin_with_shuffled_weights_is_caught() -> None:
+    assert not is_good(shuffled(load_network()))
+
+
+def naive(weights: Network, text: str) -> list[list[float]]:
+    """The network by its definition: one token and one output at a time, in whole numbers."""
+    tokens = Tokens.of([text])
+    shapes = tokens.shapes()
+    around = tokens.around(shapes)
+    rows: list[list[int]] = []
+    for place, form in enumerate(tokens.ids):
+        if not form:
+            continue
+        look = Look.at([tokens.forms[form]], shapes[[form]], weights.rare)
+        sums = sum(weights.grams[row].astype(int) for letter in look.letters for row in letter)
+        letters = np.clip(np.rint(np.asarray(sums) / 4), -FULL, FULL)
+        seen = [int(one) for one in (*look.vectors[0], *look.flags[0], *letters)]
+        rows.append(
+            [*active(weights.first, [seen], [weights.first.weights]), *map(int, around[place])]
+        )
+    levels = [rows]
+    for step, layer in zip(STEPS, weights.convolutions, strict=True):
+        nothing = [0] * len(levels[-1][0])
+        levels.append(
+            [
+                active(
+                    layer,
+                    [
+                        levels[-1][other] if 0 <= other < len(rows) else nothing
+                        for other in (place - step, place, place + step)
+                    ],
+                    list(layer.weights),
+                )
+                for place in range(len(rows))
+            ]
+        )
+    scores = []
+    for place in range(len(rows)):
+        whole = [one for level in levels for one in level[place]]
+        total = [
+            sum(one * int(weight) for one, weight in zip(whole, column, strict=True))
+            for column in weights.last.weights.T
+        ]
+        score = np.array(total, np.float32) * weights.last.scale + weights.last.bias
+        scores.append([float(one) for one in score[1:] - score[0]])
+    return scores
+
+
+def active(layer: Layer, rows: list[list[int]], weights: list[np.ndarray]) -> list[int]:
+    found = []
+    for output in range(len(layer.scale)):
+        total = sum(
+            one * int(weight)
+            for row, part in zip(rows, weights, strict=True)
+            for one, weight in zip(row, part[:, output], strict=True)
+        )
+        scaled = np.float32(total) * layer.scale[output] + layer.bias[output]
+        found.append(int(min(max(np.rint(scaled), 0), FULL)))
+    return found
+
+
+@pytest.mark.parametrize("text", ["Call Yusuf or Zoë after six.", "hi"])
+def test_scores_are_those_of_the_definition(text: str) -> None:
+    weights = load_network()
+    tokens = Tokens.of([text])
+    scores = weights.score(tokens)[tokens.ids != 0]
+    np.testing.assert_array_equal(scores, np.array(naive(weights, text), np.float32))
+
+
+def test_no_sum_is_so_large_that_it_would_be_rounded() -> None:
+    weights = load_network()
+    for layer in (weights.first, *weights.convolutions, weights.last):
+        assert (layer.weights == np.rint(layer.weights)).all()
+        most = np.abs(layer.weights).reshape(-1, layer.weights.shape[-1]).sum(axis=0).max() * FULL
+        assert most < 2**24
+
+
+@given(st.lists(st.one_of(st.text(max_size=60), st.sampled_from(TEXTS)), max_size=6))
+def test_what_is_found_does_not_depend_on_the_other_texts(texts: list[str]) -> None:
+    assert tag(texts, "high") == [tag([text], "high")[0] for text in texts]
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 40))
+def test_scores_do_not_depend_on_how_a_text_is_cut_into_blocks(size: int) -> None:
+    tokens = Tokens.of(TEXTS * 3)
+    expected = load_network().score(tokens)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "_BLOCK", size)
+        np.testing.assert_array_equal(load_network().score(tokens), expected)
+
+
+def test_twin_that_reads_blocks_without_their_neighbors_is_caught() -> None:
+    tokens = Tokens.of(TEXTS * 3)
+    expected = load_network().score(tokens)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "_BLOCK", 7)
+        patch.setattr(network, "REACH", 0)
+        assert not np.array_equal(load_network().score(tokens), expected)
+
+
+@pytest.mark.parametrize("text", STRANGE, ids=range(len(STRANGE)))
+def test_strange_texts_are_read(text: str) -> None:
+    for span in Pii(recall="high").find(Document(text)):
+        assert 0 <= span.start < span.end <= len(text)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
+def test_any_text_is_tagged_within_its_bounds(text: str) -> None:
+    for span in tag([text], "high")[0]:
+        assert 0 <= span.start < span.end <= len(text)
+        assert span.rule.endswith(("-tagged", "-handle"))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_more_recall_selects_no_fewer_words(text: str) -> None:
+    words = Words.of(text)
+    low, balanced, high = (
+        set(Pii(recall=recall).find(Document(text)).select(words)) for recall in RECALLS
+    )
+    assert low <= balanced <= high
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ann Hale met Bob in Paris.", {"Ann Hale", "Bob", "Paris"}),
+        ("my friend sarah and her brother tom", {"sarah", "tom"}),
+        ("He works at Bank of America.", {"Bank of America"}),
+        ("ask anneke van der meer", {"anneke van der meer"}),
+    ],
+)
+def test_ordinary_words_are_no_end_of_a_name(text: str, names: set[str]) -> None:
+    assert {text[span.start : span.end] for span in Pii().find(Document(text))} == names
+
+
+def test_handles_are_people_where_recall_is_high() -> None:
+    text = "thx @dee_marchetti, mail a@dee.example or @"
+    found = [span for span in tag([text], "high")[0] if span.rule == "person-handle"]
+    assert [text[span.start : span.end] for span in found] == ["@dee_marchetti"]
+
+
+def test_documents_read_together_give_what_each_gives_alone() -> None:
+    policy = Pii()
+    assert isinstance(policy, Batched)
+    documents = [Document(text) for text in TEXTS]
+    assert policy.find_many(documents) == [policy.find(document) for document in documents]
+
+
+def test_the_setting_is_checked_and_belongs_to_name_and_identity() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'high'"):
+        Pii(recall="hihg")
+    assert Pii(recall="high").name == "pii(recall high)"
+    assert len({policy_code(Pii(recall=recall)) for recall in RECALLS}) == len(RECALLS)
+    numbers = [Pii(types=("email", "phone"), recall=recall) for recall in RECALLS]
+    assert len({policy_code(policy) for policy in numbers}) == 1
+
+
+def test_other_weights_are_another_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = policy_code(Pii()), policy_code(Pii(types=("email",)))
+    monkeypatch.setattr(network, "weights_version", lambda: "others")
+    assert policy_code(Pii()) != before[0]
+    assert policy_code(Pii(types=("email",))) == before[1]
+
+
+def test_only_what_is_asked_for_is_run() -> None:
+    script = (
+        "import sys; from sfumato.policies.pii import Pii; from sfumato.text.document import "
+        "Document; Pii(types=('email', 'code')).find(Document('a@b.org')); "
+        "assert 'sfumato.policies.pii.network' not in sys.modules; "
+        "Pii(types=('org',)).find(Document('a')); "
+        "assert 'sfumato.policies.pii.network' in sys.modules; assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("kind", ["person", "location", "org"])
+def test_each_kind_can_be_asked_for_alone(kind: str) -> None:
+    text = "Forwarding for Anneliese Brandvold, who works for Siemens in Rotterdam."
+    found = Pii(types=(kind,)).find(Document(text))
+    assert {span.label for span in found} == {kind.upper()}
