@@ -108,7 +108,7 @@ class Counted:
     def guarantee(self) -> Guarantee:
         return no_guarantee(unit="stretch")
 
-    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
+    def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:  # noqa: ARG002
         return [f"⟦{number}⟧" for number in range(len(stretches))]
 
 

@@ -17,14 +17,14 @@ from scipy import stats
 
 from sfumato.audits import company
 from sfumato.audits import falsify as module
-from sfumato.audits.colors import color_space
-from sfumato.audits.draws import Drawn, draw_each
+from sfumato.audits.candidates import color_space
+from sfumato.audits.company import Drawn, draw_each
+from sfumato.audits.events import DrawnSample, Event, Outputs, Pair, Score
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.exhibits.table import EXHIBITS, examine
-from sfumato.audits.subject import DrawnSample, Event, Outputs, Pair, Score, Subject
+from sfumato.audits.subject import Subject, WordSubject
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import Effort, refute
-from sfumato.audits.words import WordSubject
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.build import build_mechanism, word_mechanisms

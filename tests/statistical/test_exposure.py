@@ -11,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.attacks.exposure import law
-from sfumato.attacks.exposure.candidates import Frame, TokenizedSecrets, tokenize
-from sfumato.attacks.exposure.found import Question, by_enumeration
-from sfumato.attacks.exposure.spaces import SecretSpace
+from sfumato.attacks.exposure import ranks
+from sfumato.attacks.exposure.candidates import Frame, SecretSpace, TokenizedSecrets, tokenize
+from sfumato.attacks.exposure.ranks import Question, by_enumeration
 from sfumato.attacks.exposure.trie import surprises
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
@@ -99,7 +98,7 @@ def test_another_prefix_for_the_canary_is_rejected(untrained: LoadedModel, score
     """A candidate's score, but behind another beginning."""
     other = every_text(SPACE, Frame("", "The code is {}."))
     canary = surprises(untrained, tokenize(untrained.tokenizer, other))[numbers(fresh(1))]
-    exposures = law.exact(np.maximum(1, law.at_least_as_likely(scores, canary)), SPACE.size)
+    exposures = ranks.exact(np.maximum(1, ranks.at_least_as_likely(scores, canary)), SPACE.size)
     assert budget.rejects(CHECK, "untrained", law_p_values(exposures, SPACE.size))
 
 
@@ -115,7 +114,7 @@ def test_another_tokenization_of_the_canary_is_rejected(
     width = max(map(len, rest))
     matrix = np.array([[*row, *[-1] * (width - len(row))] for row in rest], dtype=np.int32)
     canary = surprises(untrained, TokenizedSecrets(whole.prefix, matrix))
-    exposures = law.exact(np.maximum(1, law.at_least_as_likely(scores, canary)), SPACE.size)
+    exposures = ranks.exact(np.maximum(1, ranks.at_least_as_likely(scores, canary)), SPACE.size)
     assert budget.rejects(CHECK, "untrained", law_p_values(exposures, SPACE.size))
 
 
@@ -128,7 +127,7 @@ def coarse(scores: Floats) -> Floats:
 def test_ties_only_lower_the_exposure(coarse: Floats) -> None:
     assert len(np.unique(coarse)) < 30
     canary = coarse[numbers(fresh(3))]
-    exposures = law.exact(law.at_least_as_likely(coarse, canary), SPACE.size)
+    exposures = ranks.exact(ranks.at_least_as_likely(coarse, canary), SPACE.size)
     assert not budget.rejects(CHECK, "ties", bound_p_values(exposures))
 
 
@@ -136,7 +135,7 @@ def test_ties_in_the_attackers_favor_are_rejected(coarse: Floats) -> None:
     """Only candidates that are strictly likelier stand before the canary."""
     canary = coarse[numbers(fresh(3))]
     before = np.searchsorted(np.sort(coarse), canary, side="left")
-    exposures = law.exact(before + 1, SPACE.size)
+    exposures = ranks.exact(before + 1, SPACE.size)
     assert budget.rejects(CHECK, "ties", bound_p_values(exposures))
 
 
@@ -149,14 +148,14 @@ def sample_counts(scores: Floats) -> NDArray[np.int64]:
     drawn = scores[candidates].reshape(DRAWS, SAMPLE)
     canary = scores[numbers(fresh(4))]
     found = [
-        int(law.at_least_as_likely(row, np.array([one]))[0])
+        int(ranks.at_least_as_likely(row, np.array([one]))[0])
         for row, one in zip(drawn, canary, strict=True)
     ]
     return np.array(found)
 
 
 def test_the_sampled_estimator_keeps_the_law(scores: Floats) -> None:
-    exposures = law.exposure_by_sample(sample_counts(scores), SAMPLE)
+    exposures = ranks.exposure_by_sample(sample_counts(scores), SAMPLE)
     assert not budget.rejects(CHECK, "sampled", bound_p_values(exposures))
 
 

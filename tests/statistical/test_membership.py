@@ -18,9 +18,9 @@ from scipy import stats
 from sfumato.attacks.attack import Inputs
 from sfumato.attacks.membership.attack import Membership
 from sfumato.attacks.membership.candidates import decoys
+from sfumato.attacks.membership.classifier import fold_scores
 from sfumato.attacks.membership.gathering import gather_evidence
 from sfumato.attacks.membership.signals import SIGNALS, score_signal
-from sfumato.attacks.membership.without_model import fold_scores
 from sfumato.attacks.model_target import open_model
 from sfumato.attacks.token_scores import token_scores
 from sfumato.core.arrays import Floats
@@ -31,6 +31,8 @@ from sfumato.statistics.ranking import accuracy_at_median, advantage, hits_at, m
 from statistical.budget import rejects
 from unit.attacks.membership.small import documents, made_up, trained, written
 
+# Neighbors of a text are made of words near its own: of few, which is quicker.
+pytestmark = pytest.mark.usefixtures("small_vectors")
 CHECK = "membership: nothing to find"
 SIZE = 60
 MEMBERS, OTHERS = made_up(SIZE, 41, 4), made_up(SIZE, 42, 4)

@@ -27,8 +27,7 @@ from sfumato.models.lstm_layer import State
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.clipping.release import add_noise
-from sfumato.training.methods.interleaved import Interleaved
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan
 from sfumato.training.methods.interleaved_steps import InterleavedRun, StateRelease, clip_state
 from sfumato.training.methods.stretch_records import Step, StretchRecords, stretch_records
 from sfumato.training.settings import Course, Privacy

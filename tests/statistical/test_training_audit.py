@@ -25,7 +25,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.models.load import LoadedModel
 from sfumato.text.document import Document
-from sfumato.training.clipping import release, row_checks
+from sfumato.training.clipping import release
 from sfumato.training.clipping.clippers import Clipping, Flat
 from sfumato.training.clipping.release import add_noise
 from sfumato.training.loop import fit
@@ -50,13 +50,8 @@ CASES = {
 Sabotage = Callable[[pytest.MonkeyPatch], None]
 
 
-@pytest.fixture(autouse=True)
-def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are not compared at the beginning of each of the thousands of trainings.
-
-    Comparisons take most of the time and change nothing, as ``test_row_checks.py`` shows.
-    """
-    monkeypatch.setattr(row_checks, "FIRST", 0)
+# Rows are not compared at the beginning of each of the thousands of trainings.
+pytestmark = pytest.mark.usefixtures("uncompared_rows")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What every room stands on: errors, randomness, keys, settings, files."""
+"""What all other rooms use: errors, randomness, keys, settings, files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sfumato.core.errors import BadInput as BadInput
     from sfumato.core.errors import BudgetExceeded as BudgetExceeded
     from sfumato.core.errors import CannotResume as CannotResume
+    from sfumato.core.errors import CannotUnseal as CannotUnseal
     from sfumato.core.errors import CoupledRows as CoupledRows
     from sfumato.core.errors import IncomparableGuarantees as IncomparableGuarantees
     from sfumato.core.errors import InputChanged as InputChanged
@@ -35,7 +36,7 @@ else:
         __name__,
         {
             "sfumato.core.errors": (
-                "BadInput BudgetExceeded CannotResume CoupledRows "
+                "BadInput BudgetExceeded CannotResume CannotUnseal CoupledRows "
                 "IncomparableGuarantees InputChanged InvalidArgument MalformedRecord "
                 "MalformedVectors MissingExtra MissingInput MissingModel OutputExists "
                 "SfumatoError StorageFailed TookTooLong UndecodableText "
@@ -50,6 +51,7 @@ __all__ = [
     "BadInput",
     "BudgetExceeded",
     "CannotResume",
+    "CannotUnseal",
     "CoupledRows",
     "IncomparableGuarantees",
     "InputChanged",

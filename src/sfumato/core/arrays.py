@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 """Double precision: probabilities, distances, scores."""
 
 Singles = NDArray[np.float32]
-"""Single precision: where there are many, and the last digits do not matter."""
+"""Single precision, for large arrays whose last digits do not matter."""
 
 Integers = NDArray[np.int64]
 """Counts and ranks."""
@@ -18,4 +18,4 @@ Points = NDArray[np.intp]
 """Indices: points of a space, places in a list."""
 
 Flags = NDArray[np.bool_]
-"""True or false for each of many."""
+"""True or false, one for each item."""

@@ -1,4 +1,4 @@
-"""Argument checks that all say the same thing: what was given, what is allowed."""
+"""Checks of arguments; every error says what was given and what is allowed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def number(name: str, value: object) -> float:
         raise InvalidArgument(f"{name}={value!r} must be a number")
     try:
         finite = math.isfinite(value)
-    except OverflowError:  # a whole number beyond all others
+    except OverflowError:  # an integer too large for a float
         finite = False
     if not finite:
         raise InvalidArgument(f"{name}={value} must be a finite number")
@@ -51,7 +51,7 @@ def between(name: str, value: object, low: float, high: float) -> float:
     return checked
 
 
-# No count of anything here is larger; what is would be waited for in vain.
+# No count in this package needs to be larger; work on more items would not end.
 LARGEST_COUNT = 10**12
 MOST_DOCUMENTS = 10**8
 MOST_WORKERS = 1024
@@ -76,7 +76,7 @@ def at_least(name: str, value: object, low: int, most: int | None = LARGEST_COUN
 
 
 def refuse_class(name: str, given: object) -> None:
-    """Refuse a class where an object of it is meant: it has the methods, and nothing to call.
+    """Refuse a class where an object is needed: its methods cannot be called without one.
 
     >>> refuse_class("policy", "pii")
     """
@@ -87,7 +87,7 @@ def refuse_class(name: str, given: object) -> None:
 
 
 def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
-    """One of a few names, with the nearest one suggested.
+    """One of a few names; the error suggests the nearest one.
 
     >>> one_of("unknown", "keeep", ["centroid", "error", "keep"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""How results show themselves: a few telling lines in a terminal, a small table in a notebook."""
+"""How results are displayed: a few lines in a terminal, a small table in a notebook."""
 
 from __future__ import annotations
 

@@ -10,21 +10,22 @@
     │   ├── MalformedRecord                  a line that cannot be read, named by its number
     │   ├── MalformedVectors                 a vector file that cannot be read
     │   ├── UndefinedGradient                a record whose gradient is not a finite vector
-    │   ├── TookTooLong                      a rule that hardly ends on a document
+    │   ├── TookTooLong                      a rule that takes too long on a document
+    │   ├── CannotUnseal                     a vault under another key, or a damaged one
     │   ├── UndecodableText                  bytes that are not in the stated encoding
     │   └── UnknownWords                     words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)              reading or writing did not work
     │   ├── MissingModel                     a model neither on this machine nor on the hub
-    │   ├── OutputExists                     a file stands where ours should go
+    │   ├── OutputExists                     the output file exists already
     │   ├── InputChanged                     the input was changed while it was read
     │   └── CannotResume                     finished parts are another run's, or damaged
     ├── MissingExtra (ImportError)           an optional dependency is not installed
-    ├── BudgetExceeded (RuntimeError)        a step that the plan does not allow any more
-    └── IncomparableGuarantees (TypeError)   guarantees that do not add up
+    ├── BudgetExceeded (RuntimeError)        a step beyond those that the plan allows
+    └── IncomparableGuarantees (TypeError)   guarantees that cannot be combined
 
-No message may contain private text: a record is named by its number, a file by its path. None names
-an option or a command either: what to do next is said as ``core.remedies`` describes, so that every
-caller can say it in its own words.
+No message may contain private text: a record is named by its number, a file by its path. Messages
+name no option and no command either: what to do next is written as ``core.remedies`` describes, so
+that each caller can put it in its own terms.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LONGEST_LIST = 40
 
 
 class SfumatoError(Exception):
-    """Base of the tree."""
+    """The base class of all errors of this package."""
 
 
 class InvalidArgument(SfumatoError, ValueError):
@@ -71,7 +72,7 @@ class MissingInput(BadInput):
 
 
 class MalformedRecord(BadInput):
-    """A record that cannot be read; named by where it stands, never quoted."""
+    """A record that cannot be read; the message gives its position and never quotes it."""
 
 
 class MalformedVectors(BadInput):
@@ -79,11 +80,15 @@ class MalformedVectors(BadInput):
 
 
 class UndefinedGradient(BadInput):
-    """A record whose gradient is not a finite vector; which one is secret, and not said."""
+    """A record whose gradient is not finite; the message does not say which, as that is secret."""
 
 
 class TookTooLong(BadInput):
-    """A rule that takes too long on a document; both are named by where they stand."""
+    """A rule that takes too long on a document; the message gives the position of both."""
+
+
+class CannotUnseal(BadInput):
+    """A vault that does not open: the key is another one, or it is damaged."""
 
 
 class UndecodableText(BadInput):
@@ -91,7 +96,7 @@ class UndecodableText(BadInput):
 
 
 class UnknownWords(BadInput):
-    """Words outside the vocabulary, when the user asked to be told."""
+    """Words outside the vocabulary, when the user asked for an error."""
 
 
 class StorageFailed(SfumatoError, OSError):
@@ -103,11 +108,11 @@ class MissingModel(StorageFailed):
 
 
 class OutputExists(StorageFailed):
-    """A file stands where ours should go."""
+    """The output exists already."""
 
 
 class InputChanged(StorageFailed):
-    """The input was changed while it was read; what was made of it mixes two inputs."""
+    """The input changed while it was read, so the output mixes two versions of it."""
 
 
 class CannotResume(StorageFailed):
@@ -130,11 +135,11 @@ class BudgetExceeded(SfumatoError, RuntimeError):
 
 
 class IncomparableGuarantees(SfumatoError, TypeError):
-    """Guarantees of different notions, units or metrics do not add up."""
+    """Guarantees of different notions, units or metrics cannot be combined."""
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
-    """What to say about a name that was mistyped.
+    """The hint for a mistyped name.
 
     >>> suggestion("laplase", ["laplace", "selective"])
     "did you mean 'laplace'? (laplace, selective)"

@@ -1,7 +1,7 @@
-"""Writing files whole: beside their place first, then renamed, so that no reader sees half of one.
+"""Atomic writing of files: under a temporary name, then renamed, so no reader sees half a file.
 
-What is written as ``private`` is its owner's from the first byte: the file is made closed to
-others, whatever the umask, and there is no moment at which somebody else could have opened it.
+A file that is written as ``private`` is created with permissions for its owner alone, whatever the
+umask, so there is no moment at which somebody else could open it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from sfumato.core.errors import BadInput, OutputExists, SfumatoError, StorageFailed
 
-# What code meets that expects other content.
+# What code raises when a file holds something else than it expects.
 _DAMAGES = (
     ArithmeticError,
     AttributeError,
@@ -29,9 +29,9 @@ OWNER_ONLY = 0o600
 
 
 def from_home(written: str) -> Path:
-    """A path in which ``~`` stands for a home.
+    """A path in which ``~`` stands for a home directory.
 
-    >>> from_home("~nobody-of-that-name/model").as_posix()  # not anybody's home: a plain name
+    >>> from_home("~nobody-of-that-name/model").as_posix()  # there is no such user: a plain name
     '~nobody-of-that-name/model'
     """
     try:
@@ -58,7 +58,7 @@ def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
             os.link(beside, path)
         except FileExistsError:
             pass
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             if not path.exists():
                 beside.replace(path)
     finally:
@@ -67,10 +67,10 @@ def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
 
 @contextmanager
 def replace_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """A stream whose content takes the place of ``path`` when all went well."""
+    """A stream whose content replaces ``path`` if the block ends without an error."""
     beside = path.with_name(path.name + ".unfinished")
     try:
-        beside.unlink(missing_ok=True)  # a left-over, or a link that must not be followed
+        beside.unlink(missing_ok=True)  # left by a crash, or a link that must not be followed
         with _create(beside, private=private) as stream:
             yield stream
             stream.flush()
@@ -82,7 +82,7 @@ def replace_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 
 def _create(path: Path, *, private: bool) -> BinaryIO:
-    """A file that was not there before, to write."""
+    """Create a file for writing; an error if it exists."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, OWNER_ONLY if private else 0o666), "wb")
 
@@ -99,10 +99,10 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def reading(path: Path, what: str) -> Iterator[None]:
-    """Within this block, an error that the content of a file causes is said to be the file's.
+    """Within this block, errors caused by the content of a file are reported as damage to it.
 
-    A file of ours may be cut off, edited or written by somebody else, so any key may be missing and
-    any value may have any type. It is named, and not quoted.
+    A file may be cut off, edited or written by somebody else, so any key may be missing and any
+    value may have any type. The message names the file and quotes nothing of it.
     """
     try:
         yield
@@ -116,5 +116,5 @@ def reading(path: Path, what: str) -> Iterator[None]:
         problem = BadInput(f"{path} is damaged: it is not {what}")
     else:
         return
-    # What was raised may hold the content.
+    # The original error may quote the content.
     raise problem from None

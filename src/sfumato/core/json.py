@@ -1,7 +1,7 @@
-"""Reading our JSON files, older ones too, and the numbers that JSON lacks.
+"""Reading JSON files, also of older versions, and the numbers that JSON lacks.
 
-JSON has no infinity and no "not a number", and a reader may refuse a file in which they stand bare.
-They are written as the texts "inf", "-inf" and "nan", here and nowhere else.
+JSON has no infinity and no NaN, and some readers refuse files that contain them. They are written
+as the strings "inf", "-inf" and "nan", by this module only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, overload
 from sfumato.core.errors import BadInput
 from sfumato.core.files import reading
 
-# Keys of files that were written before they had their names of today.
+# Keys that have another name in older files.
 _RENAMED = {"neighbours": "neighbors", "optimiser": "optimizer"}
 _TEXTS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -29,7 +29,7 @@ def write_number(value: None) -> None: ...
 
 
 def write_number(value: float | None) -> float | str | None:
-    """A number for JSON; one that is missing stays so.
+    """A number for JSON; None stays None.
 
     >>> write_number(1.5), write_number(math.inf), write_number(-math.inf), write_number(math.nan)
     (1.5, 'inf', '-inf', 'nan')
@@ -40,7 +40,7 @@ def write_number(value: float | None) -> float | str | None:
 
 
 def read_number(value: object) -> float | None:
-    """A number out of JSON; None for anything else.
+    """A number from JSON; None for anything else.
 
     >>> read_number("inf"), read_number("nan"), read_number(2), read_number("2"), read_number(True)
     (inf, nan, 2.0, None, None)
@@ -51,7 +51,7 @@ def read_number(value: object) -> float | None:
         return None
     try:
         return float(value)
-    except OverflowError:  # a whole number beyond all others
+    except OverflowError:  # an integer too large for a float
         return None
 
 
@@ -62,7 +62,7 @@ def read_json(path: Path, what: str = "JSON") -> Any:
 
 
 def read_object(path: Path, what: str) -> dict[str, Any]:
-    """What a JSON file holds, if that is an object as most of our files are."""
+    """The object that a JSON file holds; anything else is an error."""
     found = read_json(path, what)
     if not isinstance(found, dict):
         raise BadInput(f"{path} is damaged: it is not {what}")
@@ -70,7 +70,7 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
 
 
 def update_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What an older file holds, with the keys of its first two levels under the names of today.
+    """The content of a file, with outdated keys of its first two levels renamed.
 
     >>> update_names({"plan": {"neighbours": "zero-out", "units": 6}, "model": "lstm"})
     {'plan': {'neighbors': 'zero-out', 'units': 6}, 'model': 'lstm'}

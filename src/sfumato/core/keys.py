@@ -5,24 +5,25 @@ Guarantee
     cannot be tested, and the codes of two keys cannot be compared.
 
 Why it holds
-    A fresh key has 256 bits from the operating system. It stands in no representation, and a copy
-    of an object never carries it along: pickling draws a fresh one, or reads the file again. Only
-    the workers of one run are handed the secret itself, through a pipe.
+    A fresh key has 256 bits from the operating system. It appears in no ``repr``, and a pickle does
+    not contain it: unpickling draws a fresh key, or reads the key file again. Only the workers of
+    one run are given the secret itself, through a pipe.
 
-    Where there is no place for a key, because others must compare the codes or nobody could keep
-    one, ``salted_digest`` is what may be written down: it is slow, and a table of guesses is of no
-    use for the next salt. Whoever has the salt can still test guesses, one at a time.
+    Where a key cannot be used, because others must compare the codes or nobody could store it,
+    ``salted_digest`` is written instead. It is slow, and a table of guesses made for one salt is
+    useless for another. Whoever has the salt can still test guesses, one at a time.
 
 What does not hold
     Anyone who has the key can test guesses, and names are easily guessed. A key from a seed is
-    known to anyone who knows the seed. A key file is as good as what was put into it and as who can
-    read it.
+    known to anyone who knows the seed. A key file is only as good as its content, and protects
+    nothing from those who can read it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,7 @@ LONGEST = 4096
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """A secret, and where it came from: ``fresh``, ``file`` or ``seed``."""
+    """A secret, and where it came from: ``fresh``, ``file``, ``environment`` or ``seed``."""
 
     secret: bytes = field(repr=False)
     origin: str = "fresh"
@@ -46,17 +47,17 @@ class Key:
 
     @classmethod
     def fresh(cls) -> Key:
-        """A new key for one run; nobody can make it again."""
+        """A new key for one run; it cannot be reproduced."""
         return cls(secrets.token_bytes(BYTES))
 
     @classmethod
     def from_seed(cls, randomness: Randomness) -> Key:
-        """The key that belongs to a reproducible stream."""
+        """A key that is drawn from a reproducible stream."""
         return cls(bytes(randomness.integers(256, BYTES).tolist()), "seed")
 
     @classmethod
     def from_file(cls, path: str | Path) -> Key:
-        """A key that is kept; a line break at the end of the file is not part of it."""
+        """A key from a file; a line break at the end of the file is not part of it."""
         file = Path(path)
         if file.exists() and not file.is_file():
             # A pipe can be read once only, and each worker of a run reads the key again.
@@ -73,6 +74,20 @@ class Key:
             )
         return cls(secret, "file", str(path))
 
+    @classmethod
+    def from_environment(cls, name: str) -> Key | None:
+        """A key from a variable of the environment; None where there is no such variable."""
+        given = os.environ.get(name)
+        if given is None:
+            return None
+        secret = os.fsencode(given).rstrip(b"\r\n")
+        if not SHORTEST <= len(secret) <= LONGEST:
+            raise InvalidArgument(
+                f"the key in the environment variable {name} must have {SHORTEST} to {LONGEST} "
+                f"bytes; 'openssl rand -hex {BYTES}' makes a good one"
+            )
+        return cls(secret, "environment")
+
     @property
     def lasts(self) -> bool:
         """Whether another run can have the same key."""
@@ -88,7 +103,7 @@ class Key:
 
 
 def fresh_salt() -> str:
-    """Hexadecimal digits that no other digest has been made with."""
+    """A random salt for a digest, as hexadecimal digits."""
     return secrets.token_hex(16)
 
 
@@ -98,6 +113,6 @@ def salted_digest(private: str, salt: str) -> str:
 
 
 def _frame(text: str) -> bytes:
-    """The text with its length, so that no two lists of parts look the same."""
+    """The text after its length, so that different lists of parts never give the same bytes."""
     data = text.encode()
     return len(data).to_bytes(8, "big") + data

@@ -1,9 +1,9 @@
 """Names that a package exports without importing anything until one is used (PEP 562).
 
 Every ``__init__`` that exports names lists them twice: for type checkers and editors as imports
-under ``TYPE_CHECKING``, and for Python as a mapping from the module to its names. A test holds the
-two equal, and holds that no exported name is that of a module beside it, which an import of that
-module would put in its place.
+under ``TYPE_CHECKING``, and for Python as a mapping from the module to its names. A test checks
+that both lists are equal, and that no exported name is also the name of a module in the package:
+importing that module would replace the exported name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 def export(
     package: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The package's ``__getattr__`` and ``__dir__``; ``names`` maps modules to names, by spaces.
+    """The package's ``__getattr__`` and ``__dir__``; ``names`` maps each module to its names.
 
     >>> found, listed = export("sfumato.core", {"sfumato.core.randomness": "Randomness"})
     >>> found("Randomness").__name__, listed()

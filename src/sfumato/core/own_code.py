@@ -1,18 +1,18 @@
-"""A class of somebody's own, named ``file.py:Class`` wherever the name of a component would do.
+"""A user's own class, written ``file.py:Class`` wherever a component can be named.
 
-Loading it runs the file, with all that its user may do. So only what a user has typed is loaded.
-What stands in a file that may come from elsewhere (a side file, a run, a study) is never loaded
-without leave: ``names_code`` tells such a name, and a study asks at its doors.
+Loading it runs the file with the rights of the user, so only what the user has typed is loaded. A
+name in a file that may come from elsewhere (a side file, a run, a study) is never loaded without
+permission: ``names_code`` recognizes such a name, and studies ask for permission first.
 
-A file is loaded once for what it holds: after a change it is another module, and objects of the
-old one stay what they were. Objects travel to our own processes together with the paths of the
-files that their classes stand in (``files_of``); a file that was changed in between is refused.
+A file is loaded once for each content. After a change it becomes another module, and existing
+objects keep their old class. Objects are sent to worker processes together with the paths of the
+files that define their classes (``files_of``); a file that was changed in between is refused.
 
-Of a class that is not ours, the file it stands in tells whether it is the same as before
-(``code_of``); code that the file imports from elsewhere is not looked at.
+Whether a class from outside this package is the same as before is decided by the file that defines
+it (``code_of``); other modules that this file imports are not compared.
 
-What fails in such a file is told by the kind of error and the line. Its message is not repeated,
-for it may quote a text that the code was working on.
+An error in such a file is reported by its type and its line. Its message is not repeated, because
+it may quote a text that the code was working on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from typing import Any
 
 from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
 
-# A name that no other module has, so that a file called json.py takes nobody's place.
+# Names of the running script as a module, and the prefix of modules made from users' files: with
+# it, a file called json.py does not replace another module.
 _SCRIPT = ("__main__", "__mp_main__")
 _PREFIX = "sfumato_own_"
 _WRITTEN = re.compile(r"(?P<path>[^:]+\.py):(?P<name>[^\W\d]\w*)")
@@ -47,7 +48,7 @@ class OwnClass:
 
     @classmethod
     def read(cls, written: str) -> OwnClass | None:
-        """What a user wrote, if it is ``file.py:Class``.
+        """The file and class in what a user wrote, if it is ``file.py:Class``.
 
         >>> OwnClass.read("mine/shy.py:Shy").name, OwnClass.read("regex:shy.py:Shy")
         ('Shy', None)
@@ -57,7 +58,7 @@ class OwnClass:
 
     @classmethod
     def split(cls, written: str) -> tuple[str, str | None] | None:
-        """``file.py:Class`` and what stands after a further colon.
+        """``file.py:Class`` and the text after a further colon.
 
         >>> OwnClass.split("shy.py:Shy:a:b"), OwnClass.split("pii:email")
         (('shy.py:Shy', 'a:b'), None)
@@ -68,7 +69,7 @@ class OwnClass:
         return found[0], written[found.end() + 1 :] if found.end() < len(written) else None
 
     def at(self, path: str | Path) -> str:
-        """The same class as it is written when the file stands elsewhere."""
+        """How the same class is written if the file has another path."""
         return f"{path}:{self.name}"
 
     def load(self) -> type[Any]:
@@ -77,7 +78,7 @@ class OwnClass:
 
 
 def names_code(written: str) -> bool:
-    """Whether a text from a file would run code if it were taken for a name.
+    """Whether a text from a file would run code if it were loaded as a component.
 
     >>> names_code("digits + imperfect:shy.py:Shy"), names_code("pii:email")
     (True, False)
@@ -86,7 +87,7 @@ def names_code(written: str) -> bool:
 
 
 def class_in(module: ModuleType, name: str, place: str) -> type[Any]:
-    """The class of that name, or the nearest one in an error."""
+    """The class of that name; the error suggests the nearest one."""
     found = getattr(module, name, None)
     if not inspect.isclass(found):
         classes = inspect.getmembers(module, inspect.isclass)
@@ -96,7 +97,7 @@ def class_in(module: ModuleType, name: str, place: str) -> type[Any]:
 
 
 def loaded_files() -> tuple[tuple[str, str], ...]:
-    """The modules of this process that are somebody's own files, each with its path."""
+    """The modules of this process that were loaded from users' files, each with its path."""
     return tuple(
         (name, str(module.__file__))
         for name, module in sorted(sys.modules.items())
@@ -105,30 +106,30 @@ def loaded_files() -> tuple[tuple[str, str], ...]:
 
 
 def files_of(pickled: bytes) -> tuple[tuple[str, str], ...]:
-    """The files that pickled objects have their classes in."""
+    """The files that define the classes of pickled objects."""
     return tuple(one for one in loaded_files() if one[0].encode() in pickled)
 
 
 def load_again(files: Iterable[tuple[str, str]]) -> None:
-    """In another process: load the same files, so that objects of their classes can arrive."""
+    """In another process: load the same files, so that their objects can be unpickled."""
     for name, path in files:
         if name not in sys.modules and _load_file(Path(path)).__name__ != name:
             raise InvalidArgument(f"{path} was changed while it was in use; start again")
 
 
 def code_of(kind: type) -> tuple[tuple[str, str], ...] | None:
-    """Name and hash of the file of a class, and of all that it inherits from, if not ours.
+    """Name and file hash of a class and its bases, as far as they are not part of this package.
 
-    Nothing at all for a class of ours; None if the source of one cannot be read (it was typed by
-    hand, say): nobody can tell then whether it is the same next time. Such a hash lets guesses of
-    the code be tested: it is not to be written down as it is.
+    Empty for a class of this package. None if the source of one cannot be read (for instance if it
+    was typed interactively), so that nobody can tell whether it is the same next time. The hash
+    allows others to test guesses about the code, so it must not be written to a file as it is.
 
     >>> code_of(OwnClass)
     ()
     """
     classes = _not_ours(kind)
     if not all(_is_at_home(one) for one in classes):
-        return None  # others may have its name and its file
+        return None  # another class may have the same name and file
     try:
         return tuple((one.__qualname__, _source_hash(one)) for one in classes)
     except (OSError, TypeError, AttributeError):
@@ -136,21 +137,21 @@ def code_of(kind: type) -> tuple[tuple[str, str], ...] | None:
 
 
 def own_classes(kind: type) -> list[str]:
-    """A class and what it inherits from, if not ours, as ``file.py:Class`` or ``module:Class``.
+    """A class and its bases outside this package, as ``file.py:Class`` or ``module:Class``.
 
-    Of a file only the name is told: the folder is nobody's business, and the name that its module
-    has here holds a hash of it.
+    Only the name of a file is given, without its folder, which may be private. The module name is
+    not used, because it contains a hash of the file.
     """
     return [f"{_place(one)}:{one.__qualname__}" for one in _not_ours(kind)]
 
 
 def stands_in_script(kind: type) -> bool:
-    """Whether a class, or one that it inherits from, stands in the script that is run."""
+    """Whether a class, or one of its bases, is defined in the script that is running."""
     return any(one.__module__ in _SCRIPT for one in kind.__mro__)
 
 
 def _not_ours(kind: type) -> list[type]:
-    """Classes that are not of this package or of Python, or were only made in their name."""
+    """A class and its bases outside this package and Python, whatever their module claims."""
     packages = {"sfumato", *sys.stdlib_module_names}
     return [
         one
@@ -162,7 +163,7 @@ def _not_ours(kind: type) -> list[type]:
 def _is_at_home(kind: type) -> bool:
     """Whether a class is the one that its module holds under its name.
 
-    One that was made in a function or of a table is not: others may have its name and its file.
+    A class that was made by a function is not: another class may have the same name and file.
     """
     found: object = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
@@ -171,7 +172,7 @@ def _is_at_home(kind: type) -> bool:
 
 
 def _source_hash(kind: type) -> str:
-    """Of a script that is run only the class counts: whoever asks it to resume edits the rest."""
+    """In the running script only the class is hashed: to resume a run, users edit the rest."""
     loader = getattr(sys.modules.get(kind.__module__), "__loader__", None)
     if isinstance(loader, _Content):
         return sha256(loader.content).hexdigest()  # what runs, whatever the file holds by now
@@ -189,7 +190,7 @@ def _place(kind: type) -> str:
 
 
 def say_where(error: BaseException, path: str | Path | None = None) -> str | None:
-    """The kind of an error and its line in somebody's own file; nothing if it is not theirs."""
+    """The type of an error and its line in a user's file; None if it was raised elsewhere."""
     files = {str(path)} if path is not None else {place for _, place in loaded_files()}
     if isinstance(error, SyntaxError) and error.filename in files:
         return f"{type(error).__name__} in line {error.lineno}"
@@ -198,7 +199,7 @@ def say_where(error: BaseException, path: str | Path | None = None) -> str | Non
 
 
 def blame(error: BaseException) -> InvalidArgument | None:
-    """What to tell about an error that somebody's own code raised; nothing if it was ours."""
+    """The error to report if a user's file raised this one; None if it did not."""
     for _, path in () if isinstance(error, SfumatoError) else loaded_files():
         where = say_where(error, path)
         if where is not None:
@@ -207,7 +208,7 @@ def blame(error: BaseException) -> InvalidArgument | None:
 
 
 class _Content(InspectLoader):
-    """Runs what was read, and leaves nothing beside the file."""
+    """Runs content that was read before, and writes no cache beside the file."""
 
     def __init__(self, content: bytes, path: Path) -> None:
         self.content, self.path = content, path
@@ -237,7 +238,7 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # where dataclasses look for the module of a class
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a module that exits must not pass for one that works
+    except (Exception, SystemExit) as error:  # a module that exits has failed, too
         del sys.modules[name]
         if isinstance(error, SfumatoError):
             raise

@@ -2,20 +2,21 @@
 
 Guarantee
     Reading a folder that somebody else made runs none of its code: no module beside the weights, no
-    pickle, no kernel and no second model that its files name, whatever stands on standard input.
+    pickle, no kernel and no second model that its files name, whatever standard input contains.
 
 Why it holds
-    Everything in the folder that the library would follow is looked at first, at any depth, and a
-    folder is refused that names code (``auto_map`` and its kin), weights in another form
-    (``quantization_config``), an adapter over another model, an attention that is no part of torch,
-    a class that is no tokenizer's, or a file outside of it. Then the library is called with
-    ``trust_remote_code=False``, so that it does not ask either, for safetensors alone (a pickle is
-    a program), and without the network. What the configuration says of attention is set aside.
+    All entries that the library would act on are checked first, at any depth. A folder is refused
+    if it names code (``auto_map`` and similar keys), quantized weights (``quantization_config``),
+    an adapter for another model, an attention implementation outside torch, a tokenizer class that
+    is none, or a file outside the folder. Then the library is called with
+    ``trust_remote_code=False``, so that it does not ask the user either, for safetensors only (a
+    pickle is a program), and without the network. The configuration's choice of an attention
+    implementation is ignored.
 
 What weakens it
-    The library's own code reads the files: what it makes of weights and tables is as safe as it is.
+    The library's own code parses weights and tables; a bug in it is not excluded.
 
-Loading and saving without the bars and notices of the library: our own say what matters.
+``quiet`` hides the library's own progress bars and notices.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 from sfumato.core.errors import BadInput, MissingModel, SfumatoError
 from sfumato.core.json import read_json
 
-# Read by compiled code as tables of tokens; everything else in JSON may steer the library.
+# Tables of tokens, read by compiled code; all other JSON files can change what the library does.
 _TABLES = ("tokenizer.json", "vocab.json")
 _CODE = {
     "auto_map": "code of its own",
@@ -40,14 +41,14 @@ _CODE = {
     "quantization_config": "quantized weights",
     "compression_config": "quantized weights",
 }
-# Ways to compute attention and the like that are part of torch.
+# Implementations of attention and similar operations that are part of torch.
 _OF_TORCH = (None, True, False, "eager", "sdpa", "batched_mm", "grouped_mm")
 _TOKENIZER = re.compile(r"\w*Tokenizer(Fast)?|TokenizersBackend|PreTrainedTokenizer(Fast)?")
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 
 
 def read_config(folder: Path, *, classes: int | None = None) -> Any:
-    """The configuration of a model; ``classes`` is how many a new head tells apart."""
+    """The configuration of a model; ``classes`` is the number of classes of a new head."""
     require_model(folder)
     return _attempt(lambda: _config(folder, classes), folder, "a model")
 
@@ -55,7 +56,7 @@ def read_config(folder: Path, *, classes: int | None = None) -> Any:
 def read_network(
     automatic: str, folder: Path, what: str, *, classes: int | None = None
 ) -> tuple[Any, list[str]]:
-    """A network in float32, by the name of an automatic class, and the weights it lacks."""
+    """A network in float32, loaded by the named Auto class, and the names of missing weights."""
     require_model(folder)
     network, report = _attempt(lambda: _network(automatic, folder, classes), folder, what)
     return network, sorted(report["missing_keys"])
@@ -68,7 +69,7 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def require_model(folder: Path) -> None:
-    """Refuse a folder in which no model can be, or that would have code run."""
+    """Refuse a folder that holds no model, or that would run code."""
     if not (folder / "config.json").is_file():
         raise MissingModel(f"{folder} holds no model: there is no config.json in it")
     _refuse_code(folder)
@@ -108,7 +109,7 @@ def _network(automatic: str, folder: Path, classes: int | None) -> tuple[Any, Ma
         output_loading_info=True,
     )
     if network.config._attn_implementation not in _OF_TORCH:
-        raise BadInput(f"{folder} asks for a way to compute attention that is no part of torch")
+        raise BadInput(f"{folder} asks for an attention implementation outside torch")
     return network, report
 
 
@@ -160,7 +161,7 @@ def _refuse_entry(path: Path, key: str, value: object) -> None:
     if key in _CODE and value:
         problem = f"{_CODE[key]} ({key}), and sfumato runs none"
     elif key.endswith("_implementation") and not _is_of_torch(value):
-        problem = f"a way to compute that is no part of torch ({key})"
+        problem = f"an implementation that is not part of torch ({key})"
     elif key == "tokenizer_class" and value and not _TOKENIZER.fullmatch(str(value)):
         problem = "a class for its tokenizer that is none"
     elif key == "weight_map" and _leaves(path.parent, value):
@@ -181,7 +182,7 @@ def _is_of_torch(value: object) -> bool:
 
 
 def _leaves(folder: Path, named: object) -> bool:
-    """Whether one of the values is the path of something outside that is there."""
+    """Whether one of the values is the path of an existing file outside the folder."""
     names = named.values() if isinstance(named, dict) else ()
     paths = [folder / name for name in names if isinstance(name, str) and "\0" not in name]
     home = folder.resolve()
@@ -191,7 +192,7 @@ def _leaves(folder: Path, named: object) -> bool:
 def refuse_links_out(folder: Path) -> None:
     """Refuse a folder with a link to something outside of it.
 
-    In the cache of the hub, files are links to the blobs that stand beside the snapshots.
+    In the cache of the hub, files are links to the blobs beside the snapshots.
     """
     home = folder.resolve()
     homes = [home]
@@ -207,7 +208,7 @@ def refuse_links_out(folder: Path) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within, transformers reports errors only, by raising them."""
+    """Within this block, transformers shows no messages and no progress bars."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

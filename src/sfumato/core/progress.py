@@ -1,18 +1,21 @@
-"""A progress bar on stderr when a person is watching, silence otherwise."""
+"""A progress bar on standard error if that is a terminal, and nothing otherwise."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 Advance = Callable[[int], None]
+# Whether somebody asked for silence.
+QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 
 
 @contextmanager
 def progress(label: str, total: int | None, *, unit_is_bytes: bool = True) -> Iterator[Advance]:
-    """Give a function that takes how far we have come in all; labels never hold data."""
-    if not sys.stderr.isatty():
+    """Yield a function that is told the progress so far; labels must not contain data."""
+    if QUIET.get() or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console

@@ -1,23 +1,23 @@
 """Where noise comes from.
 
 Guarantee
-    ``Randomness.secure()`` draws from ChaCha with 20 rounds under a key of 256 bits taken from
-    the operating system. Predicting a draw from other draws is as hard as breaking the cipher,
-    so the noise of a released text cannot be reconstructed from the part of it an observer can
-    guess. A statistical generator does not give that: from a few hundred outputs its state, and
-    with it all noise past and future, can be solved for. ``noise``, for millions of numbers, draws
-    from AES-128 in counter mode under a key that the stream gives for that call alone; processors
-    compute it more than twice as fast.
+    ``Randomness.secure()`` draws from ChaCha with 20 rounds under a key of 256 bits taken from the
+    operating system. Predicting a draw from other draws is as hard as breaking the cipher, so the
+    noise of a released text cannot be reconstructed from the part of it an observer can guess. A
+    statistical generator does not give that: its state, and with it all past and future noise, can
+    be computed from a few hundred outputs. ``noise``, for millions of numbers, draws from AES-128
+    in counter mode, under a key that the stream draws for each call; processors compute it more
+    than twice as fast.
 
 Why it holds
     The key is passed as ``key=``, which sets the cipher's key directly; ``seed=`` would pass it
-    through a 64-bit mixer first. Each stream has a key of its own, a copy of an object never
-    carries its key along (pickling draws a fresh one), and a forked process that inherits a
-    generator is given a fresh key before its first draw.
+    through a 64-bit mixer first. Each stream has its own key. A pickled object does not contain its
+    key (unpickling draws a fresh one), and a forked process that inherits a generator gets a fresh
+    key before its first draw.
 
 What does not hold
     ``Randomness.reproducible(seed)`` exists for tests and studies. Anyone who knows the seed can
-    subtract the noise, so everything made with it is stamped as not for release.
+    subtract the noise, so everything made with it is marked as not for release.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _KEY_BITS = 256
 
-# How many numbers ``uniform`` has, all equally likely: 0, 1/DRAWS, 2/DRAWS … Nothing that is less
-# likely than 1/DRAWS can be drawn by comparing one of them with its probability.
+# ``uniform`` draws one of this many numbers, all equally likely: 0, 1/DRAWS, 2/DRAWS … An event
+# with a probability below 1/DRAWS cannot be drawn by comparing such a number with its probability.
 DRAWS = 2**53
 
 
@@ -99,8 +99,8 @@ class Randomness:
         return chosen
 
     def _ready(self) -> np.random.Generator:
-        # A child process must not replay its parent's noise: two texts under the same noise give
-        # away their difference.
+        # A child process must not repeat its parent's noise: two texts with the same noise reveal
+        # their difference.
         if self._generator is None or (self.for_release and self._owner != _process()):
             self._generator = _generator(self._key())
             self._owner = _process()
@@ -119,7 +119,7 @@ class Randomness:
 
 
 class _Forks:
-    """How often this process is a fork: a process number alone may be used again."""
+    """How many forks lead to this process; a process id alone may be used again."""
 
     count = 0
     watching = False

@@ -1,12 +1,11 @@
-"""What to do next, said in a message so that every caller can say it in its own words.
+"""References to settings and calls in messages, which each caller can word in its own way.
 
-Code outside the command line knows no options: its messages refer to a setting or to a call in
-backquotes, as Python writes them, such as ```overwrite=True` replaces it`` or
-```sfumato.train(TEXT, RUN, epsilon=inf)` trains one``. That is what somebody who works in Python
-reads. The command line words each reference as an option or a command, a service as it likes.
+Code outside the command line does not know its options. Its messages refer to a setting or a call
+in backquotes, as written in Python, such as ```overwrite=True` replaces it`` or
+```sfumato.train(TEXT, RUN, epsilon=inf)` trains one``. Users of Python read the message as it is;
+the command line replaces each reference by an option or a command.
 
-Names in a reference that stand for something the reader puts there are in capitals, and ``...``
-stands for the rest.
+Names in capitals are placeholders for the reader's own values, and ``...`` stands for the rest.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ _PACKAGE = "sfumato."
 
 @dataclass(frozen=True)
 class Reference:
-    """A call of a function of the package, or, where none is named, settings of the call at hand.
+    """A call of a function of the package, or settings of the current call if none is named.
 
-    Values are what Python makes of them; a name is its text.
+    Values are evaluated as Python literals; a name is kept as text.
     """
 
     function: str
@@ -34,7 +33,7 @@ class Reference:
 
     @classmethod
     def read(cls, written: str) -> Reference | None:
-        """A reference as it stands between backquotes; None for anything else.
+        """The reference between backquotes; None for anything else.
 
         >>> Reference.read("sfumato.train(TEXT, RUN, epsilon=8)")
         Reference(function='train', given=('TEXT', 'RUN'), settings={'epsilon': 8})

@@ -1,13 +1,14 @@
-"""Settings from outside, read strictly: every key is known, every value of its type.
+"""Strict reading of settings: every key must be known, and every value must have its type.
 
 They come as text from a command line (``"7"`` is read as the whole number that a setting asks for)
-or as values of a TOML or JSON file or of Python (``"7"`` is a text, and refused). Whatever takes
-them says what it takes by the types of its fields or parameters: a dataclass, any other class, a
-function. A key that is none of those is an error with the nearest one named, because a misspelt
-setting that is silently left out would measure something else.
+or as values of a TOML or JSON file or of Python (``"7"`` is a text, and refused). A component (a
+dataclass, any other class, a function) declares its settings by the types of its fields or
+parameters. An unknown key is an error that suggests the nearest one: if a misspelled setting were
+ignored, a study would measure something else than it says.
 
 ``configure`` builds a component, ``read_table`` a dataclass from a table of a file,
-``read_settings`` gives the values to whoever builds by themselves, and ``read`` reads one value.
+``read_settings`` returns the values for callers that build the object themselves, and ``read``
+reads one value.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from sfumato.core.errors import InvalidArgument, UnknownName
 
 TableT = TypeVar("TableT")
 
-# What a setting is for, beside its type: code that takes settings from a stranger's file looks
-# here.
+# What a setting is used for, beside its type. Code that takes settings from somebody else's file
+# checks this.
 READS, WRITES, NAMES_POLICY = "reads", "writes", "names a policy"
 RUNS = "runs"  # a file with code
 FileToRead = Annotated[str, READS]
@@ -46,14 +47,14 @@ _SAID = {
     dict: "a table",
     Mapping: "a table",
 }
-# What a value is that is not of the type.
+# Returned for a value that does not have the type.
 _NO = object()
 
 
 def configure(
     component: Callable[..., Any], settings: Mapping[str, object], **given: object
 ) -> Any:
-    """Make a component of the objects ``given`` and of ``settings`` (text or ready values)."""
+    """Build a component from the objects ``given`` and from ``settings`` (text or values)."""
     name = getattr(component, "__name__", str(component)).lower()
     values = read_settings(component, settings, unknown=f"setting of {name}", given=given)
     return component(**given, **values)
@@ -92,9 +93,9 @@ def read_settings(
 ) -> dict[str, Any]:
     """The values of settings by field or parameter of ``component``.
 
-    ``unknown`` is what a key is called that is none, ``prefix`` stands before one whose value is
-    wrong. What is ``given`` by whoever builds is no setting. Text is read as the type says, unless
-    values are ``typed`` already.
+    ``unknown`` is what errors call an unknown key, and ``prefix`` stands before a key whose value
+    is wrong. Parameters that the caller has ``given`` are no settings. Text is converted to the
+    type, unless values are ``typed`` already.
     """
     allowed = settings_of(component, given)
     values = {}
@@ -111,7 +112,7 @@ def settings_of(
 ) -> dict[str, tuple[str, Any]]:
     """Each setting by the name a user types, with its field or parameter and its type.
 
-    A field called ``lambda_`` because Python needs the word is the setting ``lambda``.
+    A field called ``lambda_``, because ``lambda`` is a keyword, is the setting ``lambda``.
     """
     if is_dataclass(component):
         hints = get_type_hints(component)
@@ -127,7 +128,7 @@ def settings_of(
 
 
 def shown_settings(component: Any) -> dict[str, Any]:
-    """The settings of a dataclass by field, without what ``repr=False`` hides, here and inside."""
+    """The settings of a dataclass by field, without fields with ``repr=False``, at any depth."""
     shown = (one.name for one in fields(component) if one.repr)
     return {name: _shown(getattr(component, name)) for name in shown}
 
@@ -143,7 +144,7 @@ def _shown(value: Any) -> Any:
 
 
 def purposes(component: Callable[..., Any]) -> dict[str, str]:
-    """The settings of a component that are, or name, files, each with what is done to them."""
+    """The settings of a component that are files or name files, each with its purpose."""
     built = component.__init__ if inspect.isclass(component) else component
     hints = get_type_hints(built, include_extras=True)
     found = {}
@@ -155,7 +156,7 @@ def purposes(component: Callable[..., Any]) -> dict[str, str]:
 
 
 def read(name: str, value: object, kind: Any, *, typed: bool = False) -> Any:
-    """A value as its type asks for it; text is read, unless values are ``typed`` already.
+    """A value of the given type; text is converted, unless values are ``typed`` already.
 
     >>> read("regions", "DE,FR", tuple[str, ...]), read("limit", "7", int | None)
     (('DE', 'FR'), 7)
@@ -178,7 +179,7 @@ def read(name: str, value: object, kind: Any, *, typed: bool = False) -> Any:
 
 
 def _of_text(text: str, kind: Any) -> Any:
-    """What a text of a command line stands for, if that is of this type."""
+    """A text from a command line as this type, if it can be converted."""
     if get_origin(kind) is tuple:
         parts = [part.strip() for part in text.split(",")]
         found = tuple(_of_text(part, get_args(kind)[0]) for part in parts if part)
@@ -194,7 +195,7 @@ def _of_text(text: str, kind: Any) -> Any:
 
 
 def _as(value: object, kind: Any) -> Any:
-    """The value as this type, if it is one; what no type says is for whoever takes it."""
+    """The value, if it has this type; a type that cannot be checked is left to the component."""
     origin = get_origin(kind)
     if origin is tuple:
         return _tuple(value, get_args(kind)[0])
@@ -206,7 +207,7 @@ def _as(value: object, kind: Any) -> Any:
         return value
     try:
         return value if isinstance(value, kind) else _NO
-    except TypeError:  # a protocol that cannot be asked
+    except TypeError:  # a protocol that ``isinstance`` does not support
         return value
 
 
@@ -225,7 +226,7 @@ def _mapping(value: object, kind: Any) -> Any:
 
 
 def _number(value: object, kind: type[int | float]) -> Any:
-    """A whole number is a number, and truth is none; the word for infinity is one."""
+    """An integer is a number, a boolean is not, and the text "inf" is infinity."""
     if isinstance(value, bool):
         return _NO
     if kind is float and isinstance(value, str):
@@ -234,7 +235,7 @@ def _number(value: object, kind: type[int | float]) -> Any:
         return _NO
     try:
         return kind(value)  # type: ignore[call-overload]  # of either kind
-    except OverflowError:  # a whole number beyond all others
+    except OverflowError:  # an integer too large for a float
         return _NO
 
 

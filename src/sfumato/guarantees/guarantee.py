@@ -16,7 +16,16 @@ from sfumato.core.checks import between, positive
 from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.json import read_number, update_names, write_number
+from sfumato.guarantees.summary import summary
 from sfumato.guarantees.wording import at_most, sentence
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is proven about stretches of some types; no types stand for all that have no other."""
+
+    types: tuple[str, ...]
+    guarantee: Guarantee
 
 
 class Notion(StrEnum):
@@ -31,6 +40,8 @@ class Notion(StrEnum):
     UTILITY_OPTIMIZED_METRIC_LDP = "utility-optimized metric local differential privacy"
     LDP_WITHIN_GROUPS = "local differential privacy within groups"
     DIRECTIONAL = "directional privacy"
+    INDEPENDENT = "independence from the original"
+    BY_TYPE = "a statement for each type"
     NONE = "no formal guarantee"
 
     @classmethod
@@ -50,9 +61,11 @@ class Guarantee:
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
     lists the words the statement says nothing about. ``record`` says what one unit is, where its
     owner has named it. ``policy`` is a code that tells the policy of a selective statement from all
-    others of its name, and nothing else about it. ``about`` holds the very space and policy the
-    statement speaks of, where no code does; names are not enough to tell two of them apart, and it
-    is never written.
+    others of its name, and nothing else about it. ``parts`` are the statements of a guarantee that
+    differs by type (``guarantees.parts``). ``stays`` is the share of public words that are
+    expected to come out as they went in, where it was estimated; it is no part of the proof.
+    ``about`` holds the very space and policy the statement speaks of, where no code does; names are
+    not enough to tell two of them apart, and it is never written.
     """
 
     notion: Notion
@@ -67,16 +80,29 @@ class Guarantee:
     leaks: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     for_release: bool = True
+    parts: tuple[Part, ...] = ()
+    stays: float | None = None
     about: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.epsilon != math.inf:
+        # Only what never looks at the original has the level 0; it cannot have any other.
+        if self.notion is Notion.INDEPENDENT:
+            between("epsilon", self.epsilon, 0.0, 0.0)
+        elif self.epsilon != math.inf and self.notion is not Notion.BY_TYPE:
             positive("epsilon", self.epsilon)
+        if (self.notion is Notion.BY_TYPE) != bool(self.parts):
+            raise InvalidArgument("a guarantee by type has parts, and no other one has")
         between("delta", self.delta, 0.0, 1.0)
+        if self.stays is not None:
+            between("stays", self.stays, 0.0, 1.0)
 
     def sentence(self) -> str:
         """The guarantee in plain English, with what it does not say."""
         return sentence(self)
+
+    def summary(self) -> tuple[str, str, str]:
+        """Three short lines for people: what is protected, what is not, what to do next."""
+        return summary(self)
 
     def __str__(self) -> str:
         return self.sentence()
@@ -122,13 +148,16 @@ class Guarantee:
                 "guarantees add up only for the same policy and the same vectors; whether these "
                 "are the same cannot be told"
             )
+        parts = _add_parts(self.parts, other.parts)
         return replace(
             self,
-            epsilon=self.epsilon + other.epsilon,
+            epsilon=highest(parts) if parts else self.epsilon + other.epsilon,
+            parts=parts,
             delta=min(1.0, self.delta + other.delta),
             leaks=_merge(self.leaks, other.leaks),
             uncovered=_merge(self.uncovered, other.uncovered),
             for_release=self.for_release and other.for_release,
+            stays=max((one for one in (self.stays, other.stays) if one is not None), default=None),
         )
 
     def _refuse_another_policy(self, other: Guarantee) -> None:
@@ -152,9 +181,16 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite level is written as the text "inf"."""
         values = {name: getattr(self, name) for name in _WRITTEN}
-        for name in ("record", "policy"):
+        for name in ("record", "policy", "parts"):
             if not values[name]:
                 del values[name]
+        if self.stays is None:
+            del values["stays"]
+        if self.parts:
+            values["parts"] = [
+                {"types": list(part.types), "guarantee": part.guarantee.as_dict()}
+                for part in self.parts
+            ]
         values["notion"] = self.notion.value
         values["epsilon"] = write_number(self.epsilon)
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
@@ -173,6 +209,10 @@ class Guarantee:
             given["epsilon"] = read_number(given["epsilon"])
             given["leaks"] = tuple(given.get("leaks", ()))
             given["uncovered"] = tuple(given.get("uncovered", ()))
+            given["parts"] = tuple(
+                Part(tuple(one["types"]), cls.from_dict(one["guarantee"]))
+                for one in given.get("parts", ())
+            )
             return cls(**given)
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidArgument(f"this is not a guarantee: {error}") from None
@@ -192,6 +232,35 @@ def metric_dp(
         epsilon=epsilon,
         metric=metric,
         about=about,
+    )
+
+
+def independent(*, unit: str = "stretch", scope: str = "every stretch") -> Guarantee:
+    """What is put in the place of the original does not depend on it: the level is 0."""
+    return Guarantee(
+        notion=Notion.INDEPENDENT,
+        unit=unit,
+        neighbors=f"any two values of one {unit}",
+        epsilon=0.0,
+        scope=scope,
+    )
+
+
+def highest(parts: Iterable[Part]) -> float:
+    """The largest level of any part: one number for a table, to be read with its distance."""
+    return max(part.guarantee.epsilon for part in parts)
+
+
+def _add_parts(first: tuple[Part, ...], second: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Levels add up part by part; parts of different types do not."""
+    if [one.types for one in first] != [one.types for one in second]:
+        raise IncomparableGuarantees(
+            "guarantees by type add up only if they treat the same types together; state these "
+            "side by side"
+        )
+    return tuple(
+        Part(mine.types, mine.guarantee.then(theirs.guarantee))
+        for mine, theirs in zip(first, second, strict=True)
     )
 
 

@@ -10,6 +10,8 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
+from sfumato.guarantees.distances import spell_out
+
 if TYPE_CHECKING:
     from sfumato.guarantees.guarantee import Guarantee
 
@@ -17,20 +19,20 @@ if TYPE_CHECKING:
 _METRIC = (
     "For {scope}, the original hides among similar ones: whatever is put in its place is at "
     "most exp({epsilon}·d) times likelier{delta} for one original than for another at distance d "
-    "({metric}), comparing {neighbors}; over a document this adds up across its privatized {unit}s"
+    "({metric}), comparing {neighbors}; over a document this {sum}"
 )
 _WHERE_SENSITIVE = (
     "For {scope}, the original hides among similar ones wherever a sensitive word is put in its "
     "place: that word is at most exp({epsilon}·d) times likelier{delta} for one original than for "
     "another at distance d ({metric}), comparing {neighbors}; any other replacement is "
     "the original itself; over a document this adds up across its privatized "
-    "{unit}s"
+    "{units}"
 )
 _WITHIN_GROUPS = (
     "For {scope}, the original hides inside its group and nowhere else: whatever is put in its "
     "place is at most exp({epsilon}) times likelier{delta} for one original than for another of "
     "the same group, comparing {neighbors}; words of different groups are told apart for certain "
-    "(there epsilon is infinite); over a document this adds up across its privatized {unit}s"
+    "(there epsilon is infinite); over a document this adds up across its privatized {units}"
 )
 _DIFFERENTIAL = (
     "For {scope}, any output is at most exp({epsilon}) times likelier{delta} for one of two "
@@ -40,17 +42,30 @@ _CONCENTRATED = (
     "For {scope}, the Rényi divergence of any order α between the outputs for two neighbors is "
     "at most {epsilon}·α, neighbors being {neighbors}"
 )
+_INDEPENDENT = (
+    "For {scope}, what is put in its place is chosen without looking at the original: it is "
+    "exactly as likely for one original as for another (epsilon = 0), comparing {neighbors}"
+)
 _BY_NOTION = {
+    "INDEPENDENT": _INDEPENDENT,
     "LDP_WITHIN_GROUPS": _WITHIN_GROUPS,
     "UTILITY_OPTIMIZED_METRIC_LDP": _WHERE_SENSITIVE,
     "ZCDP": _CONCENTRATED,
 }
+# Above this share of words that stay as they are, a level is called what it is.
+STAYS_OFTEN = 0.2
+_STAYS = (
+    "at this level {share} of the words are expected to stay as they are (a property of the "
+    "mechanism, estimated on frequent public words)"
+)
 _NONE = "Nothing is proven about this output: it is a baseline without a formal guarantee"
 
 
 def sentence(guarantee: Guarantee) -> str:
     """The promise, then what it leaves out; never one without the other."""
     parts = [_promise(guarantee)]
+    if says_it_stays(guarantee):
+        parts.append(_STAYS.format(share=share_in_words(guarantee)))
     if guarantee.uncovered:
         parts.append(f"not covered: {_list(guarantee.uncovered)}")
     if guarantee.leaks:
@@ -58,11 +73,28 @@ def sentence(guarantee: Guarantee) -> str:
     return "; ".join(parts) + "."
 
 
+def says_it_stays(guarantee: Guarantee) -> bool:
+    """Whether so many words stay as they are at this level that everyone must be told."""
+    return guarantee.stays is not None and guarantee.stays > STAYS_OFTEN
+
+
+def share_in_words(guarantee: Guarantee) -> str:
+    """The share of words that stay, as people read it; it is an estimate and no bound."""
+    return f"about {math.ceil(100 * (guarantee.stays or 0.0))} %"
+
+
 def per_word(guarantee: Guarantee) -> str:
     """What the level means for one replacement."""
+    if guarantee.parts:
+        stated = (
+            f"{name_types(part.types)}: {per_word(part.guarantee)}" for part in guarantee.parts
+        )
+        return "; ".join(stated)
+    if guarantee.notion.name == "INDEPENDENT":
+        return "a replacement is exactly as likely for one original as for another"
     if math.isinf(guarantee.epsilon):
         return "nothing is proven"
-    level = exact(guarantee.epsilon)
+    level = for_people(guarantee.epsilon)
     if guarantee.notion.name == "UTILITY_OPTIMIZED_METRIC_LDP":
         return (
             f"exp({level}·d) bounds how much likelier a replacement that is a sensitive word is "
@@ -83,17 +115,44 @@ def per_word(guarantee: Guarantee) -> str:
 
 def per_document(guarantee: Guarantee) -> str:
     """What the level adds up to over the privatized words of a document."""
+    if guarantee.parts:
+        by_type = (
+            f"{name_types(part.types)}: {per_document(part.guarantee)}" for part in guarantee.parts
+        )
+        return "; ".join(by_type) + "; levels in different distances stand side by side"
+    if guarantee.notion.name == "INDEPENDENT":
+        return "nothing adds up: no replacement depends on its original"
     if math.isinf(guarantee.epsilon):
         return "nothing is proven"
-    each = "times the sum of the distances over all privatized words that differ"
+    return _sum(guarantee)
+
+
+def _sum(guarantee: Guarantee) -> str:
+    level = for_people(guarantee.epsilon)
+    if guarantee.unit == "document":
+        return (
+            f"one draw treats all of a document: the exponent is {level} times "
+            "the distance, once, however many of them stand there"
+        )
+    unit = guarantee.unit
+    each = f"times the sum of the distances over all privatized {_plural(unit)} that differ"
     if not guarantee.metric:
-        each = "for each privatized word that differs"
-    added = f"the exponent adds up to {exact(guarantee.epsilon)} {each}; a word that stands twice "
+        each = f"for each privatized {unit} that differs"
+    added = f"the exponent adds up to {level} {each}; a {unit} that stands twice "
     if guarantee.notion.name == "UTILITY_OPTIMIZED_METRIC_LDP":
         return added + "counts twice, and so does a further factor of a word"
     if guarantee.notion.name == "LDP_WITHIN_GROUPS":
         return added + "counts twice, and nothing is proven once a word leaves its group"
     return added + "counts twice"
+
+
+def for_people(level: float) -> str:
+    """A level in four digits, and never below it; all of its digits are in the JSON.
+
+    >>> for_people(5.0), for_people(7.99996602408505), for_people(1.2345614)
+    ('5', '8', '1.235')
+    """
+    return at_most(level, 4)
 
 
 def exact(epsilon: float) -> str:
@@ -123,23 +182,42 @@ def at_most(bound: float, digits: int = 6) -> str:
 
 
 def _promise(guarantee: Guarantee) -> str:
+    if guarantee.parts:
+        parts = [f"[{name_types(one.types)}] {_promise(one.guarantee)}" for one in guarantee.parts]
+        return (
+            f"What is proven depends on the type of what was found, comparing "
+            f"{guarantee.neighbors}. {'. '.join(parts)}. Over a document the exponents add up"
+        )
     if guarantee.notion.name == "NONE" or math.isinf(guarantee.epsilon):
         return _NONE
     template = _BY_NOTION.get(guarantee.notion.name)
     if template is None:
         template = _METRIC if guarantee.metric else _DIFFERENTIAL
     delta = f" (up to a probability of {at_most(guarantee.delta)})" if guarantee.delta else ""
+    meaning = spell_out(guarantee.metric, guarantee.epsilon)
     stated = template.format(
         scope=guarantee.scope,
-        unit=guarantee.unit,
-        epsilon=exact(guarantee.epsilon),
-        metric=guarantee.metric,
+        units=_plural(guarantee.unit),
+        epsilon=for_people(guarantee.epsilon),
+        metric=f"{guarantee.metric}: {meaning}" if meaning else guarantee.metric,
         delta=delta,
         neighbors=guarantee.neighbors,
+        sum="counts once, being one draw"
+        if guarantee.unit == "document"
+        else f"adds up across its privatized {_plural(guarantee.unit)}",
     )
     if not guarantee.record:
         return stated
     return f"{stated}, one {guarantee.unit} being one {guarantee.record}"
+
+
+def _plural(unit: str) -> str:
+    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
+
+
+def name_types(types: tuple[str, ...]) -> str:
+    """Types as a reader meets them; those that are not named are all others."""
+    return ", ".join(types) if types else "everything else"
 
 
 def _list(items: tuple[str, ...]) -> str:

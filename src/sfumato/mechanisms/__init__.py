@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
+    from sfumato.mechanisms.auto import Auto as Auto
     from sfumato.mechanisms.binary import Binary as Binary
     from sfumato.mechanisms.build import build_mechanism as build_mechanism
+    from sfumato.mechanisms.by_type import ByType as ByType
     from sfumato.mechanisms.custom import Custom as Custom
+    from sfumato.mechanisms.date import Date as Date
     from sfumato.mechanisms.exponential import Exponential as Exponential
     from sfumato.mechanisms.hyperbolic import Hyperbolic as Hyperbolic
     from sfumato.mechanisms.hyperbolic import HyperbolicRows as HyperbolicRows
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.mechanism import PointMechanism as PointMechanism
     from sfumato.mechanisms.mechanism import StretchMechanism as StretchMechanism
     from sfumato.mechanisms.mechanism import check_level as check_level
+    from sfumato.mechanisms.number import Number as Number
+    from sfumato.mechanisms.place import Place as Place
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.rows import RowMechanism as RowMechanism
     from sfumato.mechanisms.sanitize_plus import SanitizePlus as SanitizePlus
     from sfumato.mechanisms.selective import Selective as Selective
+    from sfumato.mechanisms.surrogates.surrogate import Surrogate as Surrogate
     from sfumato.mechanisms.truncated import Truncated as Truncated
     from sfumato.mechanisms.vickrey import Vickrey as Vickrey
     from sfumato.mechanisms.vocabulary import OverVocabulary as OverVocabulary
@@ -37,9 +43,12 @@ else:
     __getattr__, __dir__ = export(
         __name__,
         {
+            "sfumato.mechanisms.auto": "Auto",
             "sfumato.mechanisms.binary": "Binary",
             "sfumato.mechanisms.build": "build_mechanism",
+            "sfumato.mechanisms.by_type": "ByType",
             "sfumato.mechanisms.custom": "Custom",
+            "sfumato.mechanisms.date": "Date",
             "sfumato.mechanisms.exponential": "Exponential",
             "sfumato.mechanisms.hyperbolic": "Hyperbolic HyperbolicRows",
             "sfumato.mechanisms.laplace": "Laplace",
@@ -48,12 +57,15 @@ else:
             "sfumato.mechanisms.mechanism": (
                 "Keyed Mechanism PointMechanism StretchMechanism check_level "
             ),
+            "sfumato.mechanisms.number": "Number",
+            "sfumato.mechanisms.place": "Place",
             "sfumato.mechanisms.projected": "Projected",
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
             "sfumato.mechanisms.sanitize_plus": "SanitizePlus",
             "sfumato.mechanisms.selective": "Selective",
+            "sfumato.mechanisms.surrogates.surrogate": "Surrogate",
             "sfumato.mechanisms.truncated": "Truncated",
             "sfumato.mechanisms.vickrey": "Vickrey",
             "sfumato.mechanisms.vocabulary": "OverVocabulary",
@@ -61,9 +73,12 @@ else:
     )
 
 __all__ = [
+    "Auto",
     "Binary",
     "ByDistance",
+    "ByType",
     "Custom",
+    "Date",
     "Exponential",
     "FromRows",
     "Hyperbolic",
@@ -74,7 +89,9 @@ __all__ = [
     "Levels",
     "Mahalanobis",
     "Mechanism",
+    "Number",
     "OverVocabulary",
+    "Place",
     "PointMechanism",
     "Projected",
     "Pseudonym",
@@ -83,6 +100,7 @@ __all__ = [
     "SanitizePlus",
     "Selective",
     "StretchMechanism",
+    "Surrogate",
     "Truncated",
     "Vickrey",
     "build_mechanism",

@@ -18,6 +18,7 @@ from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.vectors.space import Space
 
+AUTO = "auto"
 NEEDED = {
     "space": "the public space it works on",
     "guarantee": "guarantee(), what is claimed",
@@ -29,16 +30,17 @@ def build_mechanism(
     name: str, *, space: Space, epsilon: float, settings: Mapping[str, object] | None = None
 ) -> PointMechanism:
     """The word mechanism called ``name`` over a space."""
-    if is_baseline(name):
+    if replaces_stretches(name):
         raise InvalidArgument(
-            f"{name!r} takes no epsilon: it is a baseline that replaces whole stretches, and no "
-            "level is proven for it"
+            f"{name!r} replaces whole stretches and not words: it works on no space of words"
         )
     component = find("mechanisms", name).load()
     return make_mechanism(component, settings or {}, space=space, epsilon=epsilon)
 
 
-def build_baseline(name: str, settings: Mapping[str, object] | None = None) -> StretchMechanism:
+def build_stretch_mechanism(
+    name: str, settings: Mapping[str, object] | None = None
+) -> StretchMechanism:
     """The baseline called ``name``; it needs neither a space nor a level."""
     component = find("mechanisms", name).load()
     with _blaming(f"{component.__name__}()", component):
@@ -95,8 +97,10 @@ def _is_ours(component: type[Any]) -> bool:
     return component.__module__.partition(".")[0] == "sfumato"
 
 
-def is_baseline(name: str) -> bool:
+def replaces_stretches(name: str) -> bool:
     """Whether this mechanism replaces whole stretches instead of words; a wrapper is neither."""
+    if name == AUTO:
+        return True
     component = find("mechanisms", name).load()
     if component is Selective:
         raise InvalidArgument(
@@ -116,6 +120,6 @@ def word_mechanisms() -> list[str]:
     names = []
     for name, entry in entries("mechanisms").items():
         component = entry.load()
-        if component not in (Selective, Levels) and not is_baseline(name):
+        if component not in (Selective, Levels) and not replaces_stretches(name):
             names.append(name)
     return names

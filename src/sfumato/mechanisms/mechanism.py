@@ -3,7 +3,8 @@
 There are two kinds of word mechanisms. ``PointMechanism`` works on points of a public space: that
 is where its law and its proof live. ``Mechanism`` works on words as they are spelled;
 ``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
-itself: it puts one thing in the place of a whole stretch that was found. The baselines do that.
+itself: it puts one thing in the place of a whole stretch that was found. Masks, pseudonyms,
+surrogates and the mechanisms for dates, numbers and places do that.
 
 ``check_level`` checks that a level can be computed with in floating point.
 """
@@ -70,8 +71,12 @@ class StretchMechanism(Protocol):
         """What is proven about one stretch, and what shows."""
         ...
 
-    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
-        """One replacement for each stretch."""
+    def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:
+        """One replacement for each stretch of one document, in order.
+
+        It is called once for each document (a record with several texts is one document), so a
+        mechanism that draws one number for a whole document draws it here.
+        """
         ...
 
 

@@ -24,6 +24,11 @@ Care
     draws a key of its own, too. ``key_file`` keeps surrogates the same from run to run, which links
     all these outputs with each other; guard the file like the original text.
 
+Undoing it
+    No table is kept, so nothing can be undone, not even by whoever ran it. A file can be privatized
+    with a vault: an encrypted table of what each code stands for (``releases/vault.py``). Whoever
+    has the vault and its key can then undo every pseudonym, and the guarantee says so.
+
 Reference
     The "pseudonymization" of GDPR, article 4(5). HMAC: Bellare, Canetti and Krawczyk 1996, "Keying
     hash functions for message authentication".
@@ -31,18 +36,21 @@ Reference
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
 from sfumato.core.keys import Key
+from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
 from sfumato.guarantees.guarantee import Guarantee, no_guarantee
 from sfumato.mechanisms.redact import TYPE_LEAK
 from sfumato.text.span import Stretch
 
 DIGITS = 12  # of the surrogate, 4 bits each
+CODE = re.compile(rf"\[[\w-]+-[0-9a-f]{{{DIGITS}}}\]")  # a pseudonym as it stands in a text
 
 EQUALITY_LEAK = (
     "which replaced stretches are the same, so how often each stands there and beside which others "
@@ -50,6 +58,9 @@ EQUALITY_LEAK = (
 )
 KEY_LEAK = "whether a guess is right, to whoever has the key"
 LINK_LEAK = "which stretches are the same in other outputs under the same key file"
+VAULT_LEAK = (
+    "everything that a pseudonym stands for, to whoever has both the vault of this file and its key"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +70,7 @@ class Pseudonym:
     >>> from sfumato.text.span import Span
     >>> ada = Stretch(0, 12, "Ada Lovelace", Span(0, 12, "PERSON"))
     >>> again = Stretch(40, 54, "ADA LOVELACE's", Span(40, 54, "PERSON"))
-    >>> first, second = Pseudonym().replace([ada, again])
+    >>> first, second = Pseudonym().replace([ada, again], Randomness.secure())
     >>> first == second, first.startswith("[PERSON-"), len(first)
     (True, True, 21)
     """
@@ -83,7 +94,7 @@ class Pseudonym:
         nothing = nothing.leaking(TYPE_LEAK, EQUALITY_LEAK, KEY_LEAK)
         return nothing if self.key_file is None else nothing.leaking(LINK_LEAK)
 
-    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
+    def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:  # noqa: ARG002
         """The type of each stretch and the code of its text, in square brackets."""
         return [
             f"[{one.kind}-{self.key.code(one.label, normalize_entity(one.text))[:DIGITS]}]"

@@ -11,10 +11,13 @@ Why it holds
     of the ratios. If the policy reads context, changing one word may change the decision about
     another; such pairs are not neighbors here, so the decisions themselves count as public.
 
+    Around a mechanism that replaces whole stretches, or a table of mechanisms by type, the same
+    holds for stretches instead of words, at the level of each of them.
+
 What it does not say
     Whatever the policy misses stands in the clear. Which words were selected, how many there
-    are, and the punctuation and white space between them can be seen. Around a baseline, which
-    replaces whole stretches (``redact``, ``pseudonym``), nothing is guaranteed.
+    are, and the punctuation and white space between them can be seen; of whole stretches that are
+    replaced, only where they are and of what type.
 
 Reference
     Algorithm 1 of the selective metric DP thesis, which leaves unknown words unchanged; here
@@ -23,18 +26,23 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from sfumato.core.randomness import Randomness
-from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.guarantees.guarantee import Guarantee, Notion, Part, no_guarantee
+from sfumato.guarantees.parts import by_type
+from sfumato.mechanisms.by_type import LANGUAGE_LEAK, ByType
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
-from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN
+from sfumato.mechanisms.redact import TYPE_LEAK
+from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN, SAME_SHAPE, SHAPE_LEAK
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy, find_each
 from sfumato.text.document import Document
 from sfumato.text.edits import Edit, Edited
-from sfumato.text.span import stretches
+from sfumato.text.language import guess_language
+from sfumato.text.span import Spans, Stretch, stretches
 from sfumato.text.words import Words
 
 STRUCTURE_LEAK = (
@@ -56,13 +64,15 @@ EXPERIMENT_LEAK = "what the policy drops on purpose (an experiment: not for rele
 class Privatized:
     """What came of one document, with counts of its words.
 
-    ``selected`` counts the words that were replaced, be it one by one or several at a time.
+    ``selected`` counts the words that were replaced, be it one by one or several at a time;
+    ``types`` counts places by type where whole stretches were replaced.
     """
 
     edited: Edited
     words: int
     selected: int
     uncovered: int = 0
+    types: Counter[str] = field(default_factory=Counter)
 
     @property
     def text(self) -> str:
@@ -84,30 +94,78 @@ class Selective:
     """A mechanism applied where a policy finds something."""
 
     policy: Policy
-    mechanism: Mechanism | StretchMechanism
+    mechanism: Mechanism | StretchMechanism | ByType
 
-    def guarantee(self, uncovered: int | None = None) -> Guarantee:
-        """The statement, with the number of selected but unprotected words once it is known."""
+    @property
+    def by_words(self) -> bool:
+        """Whether words are replaced one by one, and nothing else."""
+        return not isinstance(self.mechanism, StretchMechanism | ByType)
+
+    def guarantee(self, uncovered: int | None = None, types: Collection[str] = ()) -> Guarantee:
+        """The statement, with the number of selected but unprotected words once it is known.
+
+        Of a table by type only the parts for ``types`` are stated, once it is known which of them
+        were found; the types of all places count as public.
+        """
         if isinstance(self.policy, Nothing):
             return no_guarantee(unit="word", scope="no word").not_covering("every word")
         inner = self.mechanism.guarantee()
-        by_words = not isinstance(self.mechanism, StretchMechanism)
+        if isinstance(self.mechanism, ByType):
+            return self._by_type(self.mechanism, uncovered, types)
+        by_words = self.by_words
         inner = counting(inner.leaking(STRUCTURE_LEAK if by_words else STRETCH_LEAK), uncovered)
         if isinstance(self.policy, Everything):
             return inner
         selective = replace(
             inner,
             scope=f"every {inner.unit} that the policy '{self.policy.name}' selects",
-            neighbors=compare_words(inner, "the selection being the same"),
+            neighbors=(
+                compare_words(inner, "the selection being the same")
+                if by_words
+                else inner.neighbors
+            ),
             about=(*inner.about, self.policy),
         )
         selective = selecting(selective, self.policy).leaking(*([CHOICE_LEAK] if by_words else []))
         return selective.not_covering("whatever the policy does not select")
 
-    def privatize(self, documents: Sequence[Document], randomness: Randomness) -> list[Privatized]:
-        """Privatize documents together: one call of the mechanism for all of them."""
-        if isinstance(self.mechanism, StretchMechanism):
-            return self._replaced(documents, self.mechanism)
+    def _by_type(self, table: ByType, uncovered: int | None, types: Collection[str]) -> Guarantee:
+        """The statement of each mechanism about what this policy finds as its types."""
+        parts = []
+        for one, labels in table.treated(types):
+            inner = counting(one.guarantee(), uncovered)
+            scope = f"{inner.scope}, as far as the policy '{self.policy.name}' finds it as such"
+            if isinstance(one, StretchMechanism):
+                stated = replace(inner, scope=scope)
+            else:
+                stated = replace(
+                    inner.leaking(STRUCTURE_LEAK),
+                    scope=scope,
+                    neighbors=compare_words(inner, "the selection being the same"),
+                )
+            about = (*inner.about, self.policy)
+            parts.append(Part(labels, selecting(replace(stated, about=about))))
+        whole = selecting(by_type(parts), self.policy).leaking(TYPE_LEAK, STRETCH_LEAK)
+        if table.language and any(one.guarantee.unit == "word" for one in parts):
+            whole = whole.leaking(LANGUAGE_LEAK)
+        if isinstance(self.policy, Everything):
+            return whole
+        return whole.not_covering("whatever the policy does not select")
+
+    def privatize(
+        self,
+        documents: Sequence[Document],
+        randomness: Randomness,
+        together: Sequence[int] | None = None,
+    ) -> list[Privatized]:
+        """Privatize documents together: one call of the mechanism for all of them.
+
+        ``together`` says how many of them, one after the other, are texts of one record; a
+        mechanism of whole stretches then treats such a record as one document.
+        """
+        if not self.by_words:
+            return self._replaced(documents, randomness, together)
+        assert not isinstance(self.mechanism, StretchMechanism | ByType)  # noqa: S101
         segmented = [Words.of(document.text) for document in documents]
         chosen = [
             spans.select(words)
@@ -135,25 +193,120 @@ class Selective:
         return results
 
     def _replaced(
-        self, documents: Sequence[Document], mechanism: StretchMechanism
+        self,
+        documents: Sequence[Document],
+        randomness: Randomness,
+        together: Sequence[int] | None,
     ) -> list[Privatized]:
         """One edit for each stretch, so that nothing of what stood inside it shows."""
-        results: list[Privatized] = []
-        for document, spans in zip(documents, find_each(self.policy, documents), strict=True):
-            words = Words.of(document.text)
-            found = stretches(spans, words)
-            edits = [
-                Edit(one.start, one.end, replacement)
-                for one, replacement in zip(found, mechanism.replace(found), strict=True)
-            ]
-            results.append(
-                Privatized(
-                    edited=Edited.of(document.text, edits),
-                    words=len(words),
-                    selected=len(spans.select(words)),
-                )
+        table = self.mechanism
+        if not isinstance(table, ByType):
+            table = ByType(parts=(), otherwise=table)
+        segmented = [Words.of(document.text) for document in documents]
+        selected = find_each(self.policy, documents)
+        found = [
+            [(number, one) for one in stretches(spans, words, _language(document, spans, words))]
+            for number, (document, spans, words) in enumerate(
+                zip(documents, selected, segmented, strict=True)
             )
-        return results
+        ]
+        places = Places([[] for _ in documents], [0] * len(documents))
+        for mechanism in table.routes():
+            groups = [
+                [each for each in group if _route(table, each[1]) is mechanism]
+                for group in _join(found, together)
+            ]
+            if isinstance(mechanism, StretchMechanism):
+                places.replace_stretches(mechanism, groups, randomness)
+            else:
+                places.replace_words(
+                    mechanism, [one for group in groups for one in group], segmented, randomness
+                )
+        return [
+            Privatized(
+                edited=Edited.of(document.text, sorted(edits)),
+                words=len(words),
+                selected=len(spans.select(words)),
+                uncovered=uncovered,
+                types=Counter(one.label for _, one in inside),
+            )
+            for document, edits, words, spans, uncovered, inside in zip(
+                documents,
+                places.edits,
+                segmented,
+                selected,
+                places.uncovered,
+                found,
+                strict=True,
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The edits of each of some documents, as they are collected, and words that stay."""
+
+    edits: list[list[Edit]]
+    uncovered: list[int]
+
+    def replace_stretches(
+        self,
+        mechanism: StretchMechanism,
+        groups: Sequence[Sequence[tuple[int, Stretch]]],
+        randomness: Randomness,
+    ) -> None:
+        """One edit for each stretch, one call for each record that has any."""
+        for group in groups:
+            if not group:
+                continue
+            replacements = mechanism.replace([one for _, one in group], randomness)
+            for (number, one), replacement in zip(group, replacements, strict=True):
+                self.edits[number].append(Edit(one.start, one.end, replacement))
+
+    def replace_words(
+        self,
+        mechanism: Mechanism,
+        found: Sequence[tuple[int, Stretch]],
+        segmented: Sequence[Words],
+        randomness: Randomness,
+    ) -> None:
+        """One edit for each word inside the stretches, one call for all of them."""
+        places = [
+            (number, index)
+            for number, one in found
+            for index in Spans((one.cover,)).select(segmented[number])
+        ]
+        inputs = [segmented[number][index] for number, index in places]
+        outputs = mechanism.privatize(inputs, randomness)
+        for (number, index), word, output in zip(places, inputs, outputs, strict=True):
+            words = segmented[number]
+            self.edits[number].append(Edit(words.starts[index], words.ends[index], output))
+            self.uncovered[number] += mechanism.uncovered([word])
+
+
+def _language(document: Document, spans: Spans, words: Words) -> str:
+    """The language, guessed from words that stand in the clear if nobody has said it.
+
+    A guess from selected words as well would let them decide what is put in their places.
+    """
+    if document.language or not len(spans):
+        return document.language
+    hidden = set(spans.select(words))
+    return guess_language(word for index, word in enumerate(words) if index not in hidden)
+
+
+def _route(table: ByType, stretch: Stretch) -> Mechanism | StretchMechanism:
+    return table.route(stretch.label, stretch.language)
+
+
+def _join(
+    found: Sequence[list[tuple[int, Stretch]]], together: Sequence[int] | None
+) -> list[list[tuple[int, Stretch]]]:
+    """What was found in the texts of each record, which is one text unless said otherwise."""
+    if together is None:
+        return list(found)
+    remaining = iter(found)
+    return [[one for _ in range(count) for one in next(remaining)] for count in together]
 
 
 def counting(inner: Guarantee, uncovered: int | None) -> Guarantee:
@@ -167,11 +320,13 @@ def counting(inner: Guarantee, uncovered: int | None) -> Guarantee:
 
 def compare_words(inner: Guarantee, same: str) -> str:
     """Which texts are compared when the words inside them are compared as ``inner`` says."""
-    if inner.notion is Notion.NONE:
+    if inner.notion in (Notion.NONE, Notion.INDEPENDENT):
         return inner.neighbors
     texts = f"texts that differ in selected words only, {same}"
     if inner.notion is not Notion.METRIC_DP:
         return f"{texts}, and for each such word {inner.neighbors}"
+    if SHAPE_LEAK in inner.leaks:
+        texts += f", each word being compared with another {SAME_SHAPE}"
     return texts + (" and the capitals too" if CASE_LEAK in inner.leaks else "")
 
 

@@ -12,12 +12,17 @@ Why it holds
 What weakens it
     ``unknown="keep"`` leaves words outside the vocabulary as they are, as the thesis does: those
     words, often the most identifying ones, are not covered, and are counted.
+    ``unknown="shape"`` draws another word of the same shape for them (letters for letters, digits
+    for digits): no draw depends on the original beyond its shape, but that a word was unknown
+    shows, and its shape. So words inside and outside the vocabulary are not compared, nor are
+    unknown words of different shapes.
     ``case="restore"`` copies the original's capitals onto the replacement: the statement then
     compares only originals with the same pattern of capitals.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,12 +32,17 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.mechanism import PointMechanism
 
-UNKNOWN = ("centroid", "error", "keep")
+UNKNOWN = ("centroid", "error", "keep", "shape")
 CASE = ("public", "restore")
 
 CASE_LEAK = "the capitals of each privatized word"
 UNKNOWN_LEAK = "at a high epsilon, that a word was outside the vocabulary (never which one)"
 KNOWN_LEAK = "that every privatized word is in the vocabulary"
+SHAPE_LEAK = (
+    "which words are outside the vocabulary, and their shape (length, letters, capitals, digits, "
+    "and every other sign)"
+)
+SAME_SHAPE = "(both in the vocabulary, or both outside and of the same shape)"
 KEPT_UNKNOWN = "selected words outside the vocabulary, which stand unchanged"
 
 
@@ -66,6 +76,9 @@ class OverVocabulary:
             guarantee = guarantee.not_covering(KEPT_UNKNOWN)
         if self.unknown == "error":
             guarantee = guarantee.leaking(KNOWN_LEAK)
+        if self.unknown == "shape":
+            neighbors = f"{guarantee.neighbors} {SAME_SHAPE}"
+            guarantee = replace(guarantee.leaking(SHAPE_LEAK), neighbors=neighbors)
         if self.case == "restore":
             neighbors = f"{guarantee.neighbors} with the same capitals"
             guarantee = replace(guarantee.leaking(CASE_LEAK), neighbors=neighbors)
@@ -97,7 +110,33 @@ class OverVocabulary:
                 word if stays else out
                 for word, out, stays in zip(words, outputs, unknown.tolist(), strict=True)
             ]
+        if self.unknown == "shape":
+            outputs = [
+                draw_shape(word, randomness) if other else out
+                for word, out, other in zip(words, outputs, unknown.tolist(), strict=True)
+            ]
         return outputs
+
+
+def draw_shape(word: str, randomness: Randomness) -> str:
+    """Uniformly drawn letters and digits in the shape of a word; what is neither stays.
+
+    >>> drawn = draw_shape("xQ7-9", Randomness.secure())
+    >>> drawn[0].islower(), drawn[1].isupper(), drawn[2].isdigit(), drawn[3]
+    (True, True, True, '-')
+    """
+    draws = randomness.integers(26 * 10, len(word)).tolist()
+    return "".join(_like(character, draw) for character, draw in zip(word, draws, strict=True))
+
+
+def _like(character: str, draw: int) -> str:
+    category = unicodedata.category(character)[0]
+    if category == "N":
+        return str(draw % 10)
+    if category not in "LM":
+        return character
+    letter = chr(ord("a") + draw % 26)
+    return letter.upper() if character.isupper() else letter
 
 
 def restore_case(replacement: str, original: str) -> str:

@@ -89,8 +89,7 @@ def test_a_report_with_private_text_is_closed(
     tmp_path: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sfumato.reports import write
-    from sfumato.reports.page import Page
-    from sfumato.reports.parts import PRIVATE_TEXT
+    from sfumato.reports.page import PRIVATE_TEXT, Page
 
     page = Page(kind="k", title="t", lead="", notices=[PRIVATE_TEXT], sections=[])
     monkeypatch.setattr(write, "_page", lambda *_: page)

@@ -207,7 +207,7 @@ def test_the_command_uses_both_in_every_process_and_names_what_fails(
     arguments = ["privatize", "in.jsonl", "-o", "out.jsonl", "--workers", workers, "--epsilon", "1"]
     chosen = ["--policy", f"{own}:Starts:q", "--mechanism", f"{own}:First", "--set", "place=2"]
     assert main([*arguments, *chosen, "--set", "Starts.least=2"]) == 0
-    word = Privatizer(epsilon=1)._space().words[2]
+    word = Privatizer(mechanism="laplace", epsilon=1)._space().words[2]
     lines = [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()]
     assert lines == [f"say {word} {number}" for number in range(4)]
     side = json.loads(Path("out.jsonl.guarantee.json").read_text())
@@ -258,7 +258,7 @@ def test_python_takes_it(own: str, small_space: Space) -> None:
 def test_names_of_files_are_never_run(own: str, tmp_path: Path) -> None:
     """What a side file names is looked up; a stranger may have written it."""
     from sfumato.attacks.text_target import Known, open_text
-    from sfumato.reports.originals import read_stated_policy
+    from sfumato.reports.samples import read_stated_policy
 
     target = tmp_path / "soft.jsonl"
     target.write_text('{"text": "a"}\n')

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="SKIPPED WITHOUT TRANSFORMERS: no model was loaded")
 
-from sfumato.attacks.inference.masked import MaskedModel
+from sfumato.attacks.inference.attackers import MaskedModel
 from sfumato.attacks.membership.neighbors import load_masked
 from sfumato.core import pretrained
 from sfumato.core.errors import BadInput

@@ -93,7 +93,9 @@ def wrong_words(
     plain = np.minimum(bounds.searchsorted(draws, side="right"), len(row) - 1)
     found = invert_rows(mechanism, np.full(len(draws), point), draws, store)
     # What lies at a bound to the last digits may fall to either side.
-    at_bound = np.abs(draws[:, None] - bounds[None]).min(axis=1) < 1e-12
+    above = bounds.searchsorted(draws).clip(1, len(bounds) - 1)
+    nearest = np.minimum(np.abs(draws - bounds[above - 1]), np.abs(draws - bounds[above]))
+    at_bound = nearest < 1e-12
     possible = (row[found] > 0) | at_bound
     return int(np.count_nonzero(((found != plain) & ~at_bound) | ~possible))
 

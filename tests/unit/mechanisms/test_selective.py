@@ -198,10 +198,11 @@ def test_every_pair_of_texts_one_by_one(small_space: Space) -> None:
         assert ((law - joint).max(axis=(1, 2)) - allowed).max() <= 1e-9
 
 
-def test_a_baseline_says_what_shows_and_promises_nothing(small_space: Space) -> None:
+def test_masks_say_what_shows_and_what_is_proven() -> None:
     guarantee = Selective(policy=Digits(), mechanism=Redact()).guarantee()
-    assert guarantee.notion is Notion.NONE
-    assert not guarantee.for_release
+    assert guarantee.notion is Notion.INDEPENDENT
+    assert guarantee.epsilon == 0
+    assert guarantee.for_release
     assert {STRETCH_LEAK, TYPE_LEAK} <= set(guarantee.leaks)
     assert not {STRUCTURE_LEAK, CHOICE_LEAK} & set(guarantee.leaks)
     assert "whatever the policy does not select" in guarantee.uncovered

@@ -1,0 +1,117 @@
+"""A mechanism for each type of thing: names become other names, dates other dates.
+
+Guarantee
+    The statement of each mechanism, for what was found as its type; ``guarantees.parts`` says how
+    such statements compose. A stretch takes the type of the span that names it
+    (``text.span.stretches``).
+
+Why it holds
+    Which mechanism treats a place follows from its type (its label, or the kind of thing that
+    ``text.kinds`` says the label means), and texts whose places have different
+    types are not compared. Every mechanism draws for itself.
+
+What does not hold
+    The type of each replaced place counts as public. A type without a mechanism of its own goes to
+    ``otherwise``, so nothing that a policy finds is left as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.guarantee import Guarantee, Part
+from sfumato.guarantees.parts import by_type
+from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.redact import TYPE_LEAK, Redact
+from sfumato.text.kinds import kind_of
+
+LANGUAGE_LEAK = "the language of each document"
+MASK = Redact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByType:
+    """Pairs of a type and the mechanism for it, and the mechanism for all other types.
+
+    ``language`` is the one that the word mechanisms know, if they know just one: the words of a
+    document in another language are masked, because a word of the wrong language would not be
+    a replacement.
+
+    >>> from sfumato.mechanisms.pseudonym import Pseudonym
+    >>> from sfumato.mechanisms.redact import Redact
+    >>> table = ByType(parts=(("PERSON", Pseudonym()),), otherwise=Redact())
+    >>> table.route("PERSON") is table.route("EMAIL")
+    False
+    """
+
+    parts: tuple[tuple[str, Mechanism | StretchMechanism], ...]
+    otherwise: Mechanism | StretchMechanism
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        labels = [label for label, _ in self.parts]
+        if len(set(labels)) < len(labels):
+            raise InvalidArgument("a type has two mechanisms; give it one")
+        if any(isinstance(one, ByType) for one in self.mechanisms()):
+            raise InvalidArgument("a table of mechanisms by type must not hold another one")
+
+    def route(self, label: str, language: str = "") -> Mechanism | StretchMechanism:
+        """The mechanism for what was found as ``label`` in a document of that language."""
+        found = self._table.get(label) or self._table.get(kind_of(label), self.otherwise)
+        foreign = self.language and language and language != self.language
+        return MASK if foreign and not isinstance(found, StretchMechanism) else found
+
+    @cached_property
+    def _table(self) -> dict[str, Mechanism | StretchMechanism]:
+        return dict(self.parts)
+
+    def routes(self) -> Iterator[Mechanism | StretchMechanism]:
+        """Every mechanism that ``route`` can give, once."""
+        known = list(self.mechanisms())
+        yield from known
+        if not any(one is MASK for one in known):
+            yield MASK
+
+    def mechanisms(self) -> Iterator[Mechanism | StretchMechanism]:
+        """Each mechanism once, that for all other types last."""
+        seen: set[int] = {id(self.otherwise)}
+        for _, one in self.parts:
+            if id(one) not in seen:
+                seen.add(id(one))
+                yield one
+        yield self.otherwise
+
+    def treated(
+        self, types: Collection[str]
+    ) -> Iterator[tuple[Mechanism | StretchMechanism, tuple[str, ...]]]:
+        """Each mechanism with its types, or only those that treat some of ``types``."""
+        if not types:
+            yield from ((one, self.types_of(one)) for one in self.mechanisms())
+            return
+        for one in self.mechanisms():
+            mine = tuple(sorted(label for label in types if self.route(label) is one))
+            if mine:
+                yield one, mine
+
+    def types_of(self, mechanism: Mechanism | StretchMechanism) -> tuple[str, ...]:
+        """The types that go to a mechanism; none for the one that takes all others."""
+        if mechanism is self.otherwise:
+            return ()
+        return tuple(label for label, one in self.parts if one is mechanism)
+
+    def guarantee(self) -> Guarantee:
+        """One statement for each mechanism; the types of all places show.
+
+        A mask in the place of a word of another language keeps to any statement about words.
+        """
+        parts = (Part(self.types_of(one), one.guarantee()) for one in self.mechanisms())
+        stated = by_type(parts).leaking(TYPE_LEAK)
+        return stated.leaking(LANGUAGE_LEAK) if self.language else stated
+
+    def exchange(self, new: dict[int, Mechanism | StretchMechanism]) -> ByType:
+        """The same table with other mechanisms in the places of some (by ``id``)."""
+        parts = tuple((label, new.get(id(one), one)) for label, one in self.parts)
+        return replace(self, parts=parts, otherwise=new.get(id(self.otherwise), self.otherwise))

@@ -1,0 +1,53 @@
+"""The ways in which a date or a time of day can be written, as patterns for a whole text.
+
+A group is named after the field it holds. ``one`` and ``two`` are a day and a month in figures, in
+an order that is still to be decided; ``a`` and ``b`` are what stands between figures.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from sfumato.mechanisms.date_names import month_names, weekday_names
+
+
+@cache
+def date_patterns() -> tuple[re.Pattern[str], ...]:
+    """All patterns, in the order in which they are tried."""
+    names = "|".join(sorted(map(re.escape, month_names()), key=len, reverse=True))
+    days = "|".join(sorted(map(re.escape, weekday_names()), key=len, reverse=True))
+    zone = r"(?: ?(?P<zone>Z|UTC|GMT|CES?T|[ECMP][SD]T|[+-][0-9]{2}:?[0-9]{2}))?"
+    half = r"(?: ?(?P<half>[ap]m|[ap]\.m\.?))"
+    parts = (
+        r"(?P<hour>[0-9]{1,2})[:.](?P<minute>[0-9]{2})"
+        r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    )
+    time = rf"{parts}{half}?{zone}(?: Uhr)?"
+    hour = rf"(?P<hour>[0-9]{{1,2}})(?:{half}| ?o'clock| ?Uhr| ?h(?: ?(?P<minute>[0-9]{{2}}))?)"
+    then = rf"(?:(?:T|,? (?:at |um |à |a las )?){time})?"
+    lead = rf"(?:(?P<weekday>{days})\.?,? (?:the |den |le |el )?)?"
+    month = rf"(?P<month>{names})"
+    day = r"(?P<day>[0-9]{1,2})"
+    last = r"(?P<year>[0-9]{4}|[0-9]{2})"
+    written = (
+        rf"(?P<year>[0-9]{{4}})(?P<a> ?[-/.] ?)(?P<month>[0-9]{{1,2}})(?:(?P=a){day})?{then}",
+        rf"{lead}(?P<one>[0-9]{{1,2}})(?P<b> ?[-/.] ?| )(?P<two>[0-9]{{1,2}})(?P=b){last}{then}",
+        rf"{lead}(?P<one>[0-9]{{1,2}})(?P<b>/)(?P<two>[0-9]{{1,2}})",
+        rf"{lead}(?P<one>[0-9]{{1,2}})(?P<b>\. ?)(?P<two>[0-9]{{1,2}})\.",
+        r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})"
+        r"(?:T(?P<hour>[0-9]{2})(?P<minute>[0-9]{2})(?P<second>[0-9]{2})?(?P<zone>Z)?)?",
+        r"(?P<year>[0-9]{4}) ?[年년]"
+        r"(?: ?(?P<month>[0-9]{1,2}) ?[月월](?: ?(?P<day>[0-9]{1,2}) ?[日일])?)?",
+        rf"{lead}{day}(?P<suffix>st|nd|rd|th|er|º)?\.?(?: (?:of|de)| day of)?[ \-./]?{month}\.?"
+        rf"(?:,?(?: (?:de|del))?[ \-./]?'?{last})?{then}",
+        rf"{lead}{month}\.?,?[ \-./]?(?:the )?{day}(?P<suffix>st|nd|rd|th)?"
+        rf"(?:,? ?'?(?P<year>[0-9]{{4}}))?{then}",
+        rf"{month}\.?,?(?: (?:of|de|del))?[ \-./]?'?(?P<year>[0-9]{{4}}|(?<=')[0-9]{{2}})",
+        month,
+        rf"(?P<weekday>{days})",
+        r"(?P<year>[0-9]{4})",
+        time,
+        hour,
+    )
+    return tuple(re.compile(one, re.IGNORECASE) for one in written)

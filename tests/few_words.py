@@ -1,0 +1,34 @@
+"""The embedded space with few of its words, for tests of commands rather than of that space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from sfumato.vectors import load
+from sfumato.vectors.space import Space
+
+FREQUENT = 3000
+
+
+@contextmanager
+def few_words(others: Iterable[str] = (), frequent: int = FREQUENT) -> Iterator[Space]:
+    """Let ``default_space`` hold its most frequent words, and ``others`` if it knows them.
+
+    A search through all sixty thousand takes twenty times as long. Processes that a command starts
+    load them all.
+    """
+    whole = load.default_space()
+    asked = whole.points(sorted(set(others)))
+    points = np.union1d(np.arange(frequent), asked[asked < whole.unknown])
+    small = Space(whole.name, [whole.words[point] for point in points], whole.vectors[points])
+    with pytest.MonkeyPatch.context() as patch:
+        load.default_space.cache_clear()
+        patch.setattr(load, "load_vectors", lambda *_: small)
+        assert load.default_space() is small
+        patch.undo()
+        yield small
+    load.default_space.cache_clear()
