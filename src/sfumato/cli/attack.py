@@ -117,7 +117,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no scores.")] = False,
     output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
-    field: options.FieldOption = options.TEXT,
+    field: options.RecordedFieldOption = [],  # noqa: B006
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
@@ -154,7 +154,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
         reference=reference,
         cache=cache,
         no_cache=no_cache,
-        field=options.only_field(field),
+        field=options.only_field(field) if field else None,
         author_field=author_field,
         label_field=label_field,
         format=file_format,

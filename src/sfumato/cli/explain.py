@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout, visible
+from sfumato.cli.output import in_options, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.releases.explanation import ExplainedWord, Explanation
@@ -20,9 +20,10 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     policy: options.PolicyOption = [],  # noqa: B006
     level: options.LevelOption = [],  # noqa: B006
     exclude: options.ExceptOption = [],  # noqa: B006
-    mechanism: options.MechanismOption = "laplace",
+    mechanism: options.MechanismOption = "auto",
+    by_type: options.ByTypeOption = [],  # noqa: B006
     vectors: options.VectorsOption = None,
-    unknown: options.UnknownOption = "centroid",
+    unknown: options.UnknownOption = None,
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
     draws: Annotated[
@@ -33,8 +34,8 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
 ) -> None:
     """Show what is selected in a sentence, by what it is replaced, and how likely it stays.
 
-    Without --policy every word is selected. This prints the original beside the replacement: it
-    is for your own eyes.
+    Without --policy every word is selected, or what pii finds where no --epsilon is given. This
+    prints the original beside the replacement: it is for your own eyes.
     """
     from sfumato.verbs.explain import explain as explain_text
 
@@ -45,6 +46,7 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
         level=[options.read_level(one) for one in level],
         exclude=exclude,
         mechanism=mechanism,
+        by_type=options.read_by_type(by_type),
         vectors=vectors,
         unknown=unknown,
         case=case,
@@ -66,12 +68,15 @@ def _print(explanation: Explanation) -> None:
     table = Table(*titles, box=None)
     for word in explanation.words:
         cells = [word.original, word.label, word.reason, word.replacement]
-        cells += [f"{word.epsilon:g}"] if len(levels) > 1 else []
+        level = "–" if word.epsilon is None else f"{word.epsilon:g}"
+        cells += [level] if len(levels) > 1 else []
         cells += [_stays(word)] if word.kept else []
         table.add_row(*_plain(*cells))
     console.print(table)
     console.print(visible(explanation.text), markup=False)
-    console.print(explanation.guarantee.sentence(), markup=False)
+    stated = explanation.guarantee
+    for line in (*stated.summary(), f"Exactly: {stated.sentence()}"):
+        console.print(in_options(line), markup=False)
 
 
 def _stays(word: ExplainedWord) -> str:

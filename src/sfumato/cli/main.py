@@ -24,20 +24,20 @@ from sfumato.cli import (
     components,
     data,
     deniability,
-    evaluate,
     explain,
-    generate,
+    init,
     measure,
+    model,
     plan,
     policy,
     privatize,
     report,
-    scan,
+    restore,
     study,
-    suggest,
     train,
     verify,
 )
+from sfumato.cli.configured import Configured
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
 from sfumato.cli.output import in_options
 from sfumato.core.errors import (
@@ -50,6 +50,7 @@ from sfumato.core.errors import (
     StorageFailed,
 )
 from sfumato.core.own_code import blame
+from sfumato.core.progress import QUIET
 
 # What a command returns for an error; one that is not named here has the code of its kind.
 EXIT_CODES: dict[type[SfumatoError], int] = {
@@ -68,29 +69,30 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 finding, 2 usage, 3 bad input, 4 input/output, "
     "5 missing extra, 70 internal error, 130 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("privatize")(privatize.privatize)
-app.command("scan")(scan.scan)
-app.command("plan")(plan.plan)
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("generate")(generate.generate)
-app.command("measure")(measure.measure)
-app.command("attack")(attack.attack)
-app.command("audit")(audit.audit)
-app.command("calibrate")(calibrate.calibrate)
-app.command("report")(report.report)
-app.command("explain")(explain.explain)
-app.command("deniability")(deniability.deniability)
-app.command("suggest")(suggest.suggest)
-app.command("compare")(compare.compare)
+app.command("privatize", cls=Configured)(privatize.privatize)
+app.command("restore", cls=Configured)(restore.restore)
+app.command("scan", cls=Configured)(policy.scan)
+app.command("plan", cls=Configured)(plan.plan)
+app.command("train", cls=Configured)(train.train)
+app.command("evaluate", cls=Configured)(model.evaluate)
+app.command("generate", cls=Configured)(model.generate)
+app.command("measure", cls=Configured)(measure.measure)
+app.command("attack", cls=Configured)(attack.attack)
+app.command("audit", cls=Configured)(audit.audit)
+app.command("calibrate", cls=Configured)(calibrate.calibrate)
+app.command("report", cls=Configured)(report.report)
+app.command("explain", cls=Configured)(explain.explain)
+app.command("deniability", cls=Configured)(deniability.deniability)
+app.command("suggest", cls=Configured)(deniability.suggest)
+app.command("compare", cls=Configured)(compare.compare)
 app.command("list")(components.list_components)
 app.command("show")(components.show)
-app.command("verify")(verify.verify)
+app.command("verify", cls=Configured)(verify.verify)
+app.command("init")(init.init)
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
 app.add_typer(study.app, name="study")
@@ -98,7 +100,7 @@ app.add_typer(study.app, name="study")
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
 ) -> None:
     if version:
         from importlib.metadata import version as installed
@@ -145,14 +147,16 @@ def _open_standard_streams() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
+    QUIET.set(False)
     try:
         result = app(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
-    except (BrokenPipeError, SystemExit):
-        # (Typer turns a broken pipe into SystemExit, and raises that for nothing else here.)
-        return _pipe_closed()
+    except (BrokenPipeError, SystemExit) as error:
+        # (Typer turns a broken pipe into SystemExit, and leaves with 0 after completing a word.)
+        done = isinstance(error, SystemExit) and not error.code
+        return 0 if done else _pipe_closed()
     except Exception as error:
         return _failed(error)
     code = result if isinstance(result, int) else 0

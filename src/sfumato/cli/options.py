@@ -47,7 +47,7 @@ EpsilonOption = Annotated[
         "--epsilon",
         "-e",
         help="Privacy level per word and unit of distance; smaller is more private. Every word "
-        "mechanism needs one; the baselines have none.",
+        "mechanism needs one; with auto it is for words without a type.",
     ),
 ]
 MechanismOption = Annotated[
@@ -55,7 +55,8 @@ MechanismOption = Annotated[
     typer.Option(
         "--mechanism",
         "-m",
-        help="A word mechanism or a baseline (redact, pseudonym): 'sfumato list mechanisms'.",
+        help="What replaces what was found: auto (by type), a word mechanism, surrogate, redact, "
+        "pseudonym, …: 'sfumato list mechanisms'.",
     ),
 ]
 VectorsOption = Annotated[
@@ -66,13 +67,23 @@ VectorsOption = Annotated[
         help="Public word vectors (.npy, .txt, .vec, .bin). [default: embedded GloVe 6B 50d]",
     ),
 ]
+ByTypeOption = Annotated[
+    list[str],
+    typer.Option(
+        "--by-type",
+        metavar="TYPE=MECHANISM",
+        help="What replaces a type, such as PERSON=redact,DATE=date:epsilon=0.05 (OTHER is "
+        "everything else), or a TOML file of such lines. Repeat for more.",
+    ),
+]
 UnknownOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--unknown",
-        metavar="centroid|keep|error",
-        help="Words outside the vocabulary: protect them like one shared word, keep them in "
-        "the clear (as the papers do), or stop.",
+        metavar="centroid|shape|keep|error",
+        help="Words outside the vocabulary: protect them like one shared word, draw others of the "
+        "same shape, keep them in the clear (as the papers do), or stop. "
+        "[default: centroid; by type, shape]",
     ),
 ]
 CaseOption = Annotated[
@@ -108,12 +119,70 @@ FieldOption = Annotated[
         help="The field that holds the text (jsonl, csv, tsv, parquet).",
     ),
 ]
+RecordedFieldOption = Annotated[
+    list[str],
+    typer.Option(
+        "--field",
+        metavar="<str>",
+        help="The field that holds the text. [default: that of the privatized file, or text]",
+    ),
+]
 FieldsOption = Annotated[
     list[str],
     typer.Option(
         "--field",
-        help="The field that holds the text (jsonl, csv, tsv, parquet); repeat for several.",
+        metavar="NAME[,NAME]",
+        help="The columns or keys that hold the text; a path such as messages[].content leads into "
+        "JSON, and '*' is every text of a record.",
     ),
+]
+RecordedFieldsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--field",
+        metavar="NAME[,NAME]",
+        help="The fields that hold the text. [default: those of the privatized file, or text]",
+    ),
+]
+DropOption = Annotated[
+    list[str],
+    typer.Option("--drop", metavar="NAME[,NAME]", help="Columns or keys to leave out."),
+]
+KeepOption = Annotated[
+    list[str],
+    typer.Option(
+        "--keep",
+        metavar="NAME[,NAME]",
+        help="Columns or keys that may be released as they are; '*' is whatever is left.",
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What stands between the cells of a table: ';', '|', tab. [default: as it begins]",
+    ),
+]
+QuoteOption = Annotated[
+    str | None,
+    typer.Option(
+        "--quote",
+        metavar="CHARACTER|none",
+        help="What stands around a cell. [default: as it begins]",
+    ),
+]
+NoHeaderOption = Annotated[
+    bool,
+    typer.Option("--no-header", help="The first row is data; columns are called 1, 2, …"),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option("--sheet", help="The sheet of a workbook. [default: the first]"),
+]
+FollowOption = Annotated[
+    bool,
+    typer.Option("--follow", help="From a pipe to a pipe, each line as it arrives."),
 ]
 AuthorFieldOption = Annotated[
     str | None, typer.Option("--author-field", help="The field that names the author.")
@@ -124,11 +193,33 @@ LabelFieldOption = Annotated[
 IdFieldOption = Annotated[str, typer.Option("--id-field", help="The field that names a record.")]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="txt, jsonl, csv, tsv or parquet, if the name does not tell."),
+    typer.Option(
+        "--format", help="txt, jsonl, csv, tsv, parquet or xlsx, if the name does not tell."
+    ),
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="How the file is encoded.")]
 WholeFileOption = Annotated[
     bool, typer.Option("--whole-file", help="A text file is one document, not one per line.")
+]
+NewVaultOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--vault",
+        metavar="FILE",
+        help="Write what pseudonyms stand for, encrypted, so that 'sfumato restore' can undo them.",
+    ),
+]
+VaultOption = Annotated[
+    Path, typer.Option("--vault", metavar="FILE", help="The vault that was written with the file.")
+]
+VaultKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--vault-key",
+        metavar="FILE",
+        help="The file with the key of the vault. [default: the environment variable "
+        "SFUMATO_VAULT_KEY]",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 OutputOption = Annotated[
@@ -182,6 +273,39 @@ def read_level(given: str) -> tuple[float, str]:
         # What was given may hold a pattern: it is not repeated.
         raise InvalidArgument("--level takes EPSILON=POLICY, such as --level 2=pii")
     return level, policy
+
+
+def read_by_type(given: Sequence[str]) -> dict[str, object]:
+    """``TYPE=MECHANISM,…`` and TOML files of such lines as one table; a later one wins."""
+    table: dict[str, object] = {}
+    for one in given:
+        if "=" not in one:
+            table |= _read_types(Path(one))
+            continue
+        for pair in one.split(","):
+            label, equals, mechanism = pair.strip().partition("=")
+            if not (label and equals and mechanism):
+                raise InvalidArgument(
+                    f"--by-type takes TYPE=MECHANISM, such as --by-type PERSON=redact, not {one!r}"
+                )
+            table[label] = mechanism
+    return table
+
+
+def _read_types(path: Path) -> dict[str, object]:
+    import tomllib
+
+    from sfumato.core.files import reading
+
+    with reading(path, "a table of mechanisms by type"):
+        try:
+            found = tomllib.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise InvalidArgument(f"{path} is not TOML: {error}") from None
+    wrong = next((key for key, value in found.items() if not isinstance(value, str)), None)
+    if wrong is not None:
+        raise InvalidArgument(f"{path}: {wrong} must be a text such as 'date:epsilon=0.05'")
+    return found
 
 
 def refuse_mechanism_settings(settings: dict[str, object]) -> None:

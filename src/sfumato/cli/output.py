@@ -9,6 +9,8 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.progress import QUIET
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -60,7 +62,13 @@ def _controls() -> dict[int, str]:
 
 
 def note(message: str) -> None:
-    """One line for the person watching; if nobody does, the work goes on all the same."""
+    """One line for the person watching, unless they want none; the work goes on all the same."""
+    if not QUIET.get():
+        warn(message)
+
+
+def warn(message: str) -> None:
+    """One line that is said in any case."""
     with suppress(OSError):
         sys.stderr.write(message + "\n")
 
@@ -78,7 +86,7 @@ _COMMANDS = {
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.
-_WRITING = {"privatize", "train", *_COMMANDS.values()}
+_WRITING = {"privatize", "restore", "train", *_COMMANDS.values()}
 
 
 def in_options(message: str) -> str:

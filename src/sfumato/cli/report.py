@@ -42,7 +42,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
             help="The text before; what was found is counted, and shown only with --samples.",
         ),
     ] = None,
-    field: options.FieldOption = options.TEXT,
+    field: options.RecordedFieldOption = [],  # noqa: B006
     overwrite: options.OverwriteOption = False,
     json: options.JsonOption = False,
 ) -> None:
@@ -54,7 +54,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato report soft.txt --originals notes.txt
     """
-    from sfumato.reports.parts import HOW, charts_missing
+    from sfumato.reports.page import HOW, charts_missing
     from sfumato.verbs.report import report as write
 
     written = write(
@@ -62,7 +62,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
         output,
         samples=samples,
         originals=originals,
-        field=options.only_field(field),
+        field=options.only_field(field) if field else None,
         overwrite=overwrite,
     )
     if json:

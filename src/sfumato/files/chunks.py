@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sfumato.core.errors import MalformedRecord, UndecodableText
+from sfumato.files.paths import Place
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
 
@@ -18,6 +19,24 @@ Spell = Callable[[str, Edited], str]  # the old literal and the edits to the new
 
 CHARACTERS = 1 << 18
 RECORDS = 4096
+
+
+class Left(NamedTuple):
+    """What stands in a column that is left as it is: where, and (of a text or number) what.
+
+    Of a text that nobody named, and that is privatized with all others (``is_text``), only the way
+    to it is left: keys stay, and a key may be data. ``number`` is that of a table's column.
+    ``kept`` is the name in `keep=...` that means it, if any.
+    """
+
+    place: Place
+    text: str
+    number: int = 0
+    kept: str | None = None
+    is_text: bool = False
+
+    def __repr__(self) -> str:
+        return "Left()"  # a cell holds data, and so may a key
 
 
 class Chunk(Protocol):
@@ -35,6 +54,14 @@ class Chunk(Protocol):
         """The chunk with edited texts, one per document, all else as it was read."""
         ...
 
+    def left(self) -> Iterable[Left]:
+        """Every cell that is neither privatized nor dropped, if the layout asks for them."""
+        ...
+
+    def dropped(self) -> set[str]:
+        """Which of the names to be dropped there were."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -42,7 +69,8 @@ class Record:
 
     ``literal`` is the text as the file spells it (quoted, escaped); without a text the record is
     copied as it is. Of a record with several texts there is one of these for each text; all but the
-    last say that there is ``more``.
+    last say that there is ``more``. ``left`` are the other cells, if somebody wants to look at
+    them, and ``dropped`` the names that were found and taken out.
     """
 
     before: str
@@ -54,19 +82,31 @@ class Record:
     author: str | None = None
     labels: tuple[str, ...] = ()
     more: bool = False
+    left: tuple[Left, ...] = ()
+    dropped: tuple[str, ...] = ()
 
-    def with_texts(self, places: Iterable[tuple[int, int, str]]) -> Iterator[Record]:
-        """The record, whose ``before`` is all of it, with each text (start, end, text) apart."""
-        whole, reached, left = self.before, 0, sorted(places)
-        while left:
-            start, end, text = left.pop(0)
+    def with_texts(
+        self, places: Iterable[tuple[int, int, str]], cut: Iterable[tuple[int, int]] = ()
+    ) -> Iterator[Record]:
+        """The record, whose ``before`` is all of it, with each text (start, end, text) apart.
+
+        What stands at ``cut`` is taken out, be it text or not.
+        """
+        whole, remaining = _cut_out(self.before, sorted(cut), sorted(places))
+        if not remaining:
+            yield replace(self, before=whole)
+        reached = 0
+        for number, (start, end, text) in enumerate(remaining, start=1):
+            is_last = number == len(remaining)
             yield replace(
                 self,
                 before=whole[reached:start],
                 literal=whole[start:end],
-                after="" if left else whole[end:],
+                after=whole[end:] if is_last else "",
                 text=text,
-                more=bool(left),
+                more=not is_last,
+                left=self.left if is_last else (),
+                dropped=self.dropped if is_last else (),
             )
             reached = end
 
@@ -107,6 +147,15 @@ class TextChunk:
                     count = 0
         return found
 
+    def left(self) -> Iterator[Left]:
+        """The cells of all records that are left as they are."""
+        for record in self.records:
+            yield from record.left
+
+    def dropped(self) -> set[str]:
+        """The names that some record had."""
+        return {name for record in self.records for name in record.dropped}
+
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """Records joined again; a text without edits keeps the spelling it had.
 
@@ -127,15 +176,42 @@ class TextChunk:
         return "".join(pieces).encode(self.encoding, "replace")
 
 
-def chunk_records(records: Iterable[Record], spell: Spell, encoding: str) -> Iterator[TextChunk]:
-    """Group records; where a chunk ends depends on the file alone, so that runs can resume."""
+def chunk_records(
+    records: Iterable[Record], spell: Spell, encoding: str, *, live: bool = False
+) -> Iterator[TextChunk]:
+    """Group records; where a chunk ends depends on the file alone, so that runs can resume.
+
+    ``live`` records wait for nothing: each is a chunk.
+    """
     group: list[Record] = []
     size = 0
     for record in records:
         group.append(record)
         size += len(record.before) + len(record.literal) + len(record.after)
-        if not record.more and (size >= CHARACTERS or len(group) >= RECORDS):
+        if not record.more and (live or size >= CHARACTERS or len(group) >= RECORDS):
             yield TextChunk(tuple(group), spell, encoding)
             group, size = [], 0
     if group:
         yield TextChunk(tuple(group), spell, encoding)
+
+
+def _cut_out(
+    whole: str, cut: Sequence[tuple[int, int]], places: Sequence[tuple[int, int, str]]
+) -> tuple[str, list[tuple[int, int, str]]]:
+    """What is left without the cuts, and where its texts are then."""
+    if not cut:
+        return whole, list(places)
+    pieces: list[str] = []
+    moved: list[tuple[int, int, str]] = []
+    waiting = list(reversed(places))
+    reached = gone = 0
+    for start, end in [*cut, (len(whole), len(whole))]:
+        while waiting and waiting[-1][0] < start:
+            first, last, text = waiting.pop()
+            moved.append((first - gone, last - gone, text))
+        while waiting and waiting[-1][0] < end:
+            waiting.pop()  # a text inside of what is dropped
+        pieces.append(whole[reached:start])
+        gone += end - start
+        reached = end
+    return "".join(pieces), moved

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sfumato.core.errors import UnknownName
-from sfumato.files import jsonl, lines, parquet, separated
+from sfumato.files import jsonl, lines, parquet, separated, workbook
 from sfumato.files.chunks import Chunk
 from sfumato.files.layout import Layout
 from sfumato.files.output import without_compression
@@ -17,12 +17,18 @@ from sfumato.files.output import without_compression
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to read chunks and to make one file of the parts that came of them."""
+    """A way to read chunks and to make one file of the parts that came of them.
+
+    ``dialect`` says which settings of a dialect the format has, ``live`` whether its records can be
+    handed on one by one while it is written.
+    """
 
     name: str
     read: Callable[[BinaryIO, Layout], Iterator[Chunk]]
     assemble: Callable[[Iterable[Path], BinaryIO], None]
     has_fields: bool
+    dialect: tuple[str, ...] = ()
+    live: bool = True
 
 
 def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
@@ -32,12 +38,14 @@ def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
             shutil.copyfileobj(stream, output, 1 << 20)
 
 
+_TABLE = ("delimiter", "quote", "header")
 FORMATS = {
-    "txt": Format("txt", lines.read, join_chunks, has_fields=False),
-    "jsonl": Format("jsonl", jsonl.read, join_chunks, has_fields=True),
-    "csv": Format("csv", separated.read, join_chunks, has_fields=True),
-    "tsv": Format("tsv", separated.read_tabs, join_chunks, has_fields=True),
-    "parquet": Format("parquet", parquet.read, parquet.assemble, has_fields=True),
+    "txt": Format("txt", lines.read, join_chunks, False),
+    "jsonl": Format("jsonl", jsonl.read, join_chunks, True),
+    "csv": Format("csv", separated.read, join_chunks, True, _TABLE),
+    "tsv": Format("tsv", separated.read_tabs, join_chunks, True, _TABLE),
+    "parquet": Format("parquet", parquet.read, parquet.assemble, True, live=False),
+    "xlsx": Format("xlsx", workbook.read, join_chunks, True, ("header", "sheet"), live=False),
 }
 _SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw": "txt"} | {
     ".jsonl": "jsonl",
@@ -46,6 +54,7 @@ _SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw":
     ".tsv": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
 }
 
 

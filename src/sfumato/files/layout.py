@@ -6,11 +6,15 @@ The error says which field is missing and never what the record holds.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass
+from dataclasses import field as member
 from difflib import get_close_matches
 
 from sfumato.core.errors import InvalidArgument, MalformedRecord, UnknownName
+from sfumato.files.dialect import Dialect
+from sfumato.files.paths import WHOLE, Place, leads_to, names_many
 
 # To be named when somebody mistypes one; any other encoding of text that Python has will do.
 _COMMON = (
@@ -28,6 +32,9 @@ class Layout:
     take one person for many.
     ``author_field`` and ``label_field`` are looked for only if they are given; every record must
     have them then.
+
+    What is in ``drop`` is taken out; what is in ``keep`` is left as it is on purpose. ``others``
+    asks for what stands in all other columns. ``live`` records are handed on one by one.
     """
 
     field: str | tuple[str, ...] = "text"
@@ -36,6 +43,11 @@ class Layout:
     whole_file: bool = False
     author_field: str | None = None
     label_field: str | None = None
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    dialect: Dialect = member(default_factory=Dialect)
+    others: bool = False
+    live: bool = False
     several: InitVar[bool] = False
 
     def __post_init__(self, several: bool) -> None:
@@ -50,13 +62,52 @@ class Layout:
                 f"`field=...` takes one name here, and {len(fields)} were given; only `privatize` "
                 "takes several"
             )
+        if not several and any("*" in one or "[]" in one for one in fields) and self.means_many:
+            raise InvalidArgument(
+                f"`field={fields[0]!r}` means several texts of a record, one is read here; only "
+                "`privatize` takes several"
+            )
+        if WHOLE in fields and len(fields) > 1:
+            raise InvalidArgument("`field='*'` is the whole record: no other field can be named")
         for name, given in (
             *(("field", one) for one in fields),
             ("author_field", self.author_field),
             ("label_field", self.label_field),
+            *(("drop", one) for one in self.drop),
+            *(("keep", one) for one in self.keep),
         ):
             if given == "":
                 raise InvalidArgument(f"{name}='' must be the name of a column or key")
+        self._refuse_two_fates()
+
+    def _refuse_two_fates(self) -> None:
+        if WHOLE in self.drop:
+            raise InvalidArgument("`drop='*'` would leave nothing")
+        fates = [("field", self.fields), ("drop", self.drop), ("keep", self.keep)]
+        for number, (one, names) in enumerate(fates):
+            for other, others in fates[number + 1 :]:
+                for name in names:
+                    if name in others and name != WHOLE:
+                        raise InvalidArgument(
+                            f"{name!r} is named in `{one}=...` and in `{other}=...`: choose one"
+                        )
+
+    @property
+    def means_many(self) -> bool:
+        """Whether a field may mean several texts of a record, and not only those it names."""
+        try:
+            return any(map(names_many, self.fields))
+        except InvalidArgument:
+            return False  # then it is a name
+
+    @property
+    def whole_record(self) -> bool:
+        """Whether every text of a record is meant."""
+        return self.fields == (WHOLE,)
+
+    def kept(self, place: Place) -> str | None:
+        """The name that says that a column is to be left as it is."""
+        return next((one for one in self.keep if leads_to(one, place, below=True)), None)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -100,6 +151,11 @@ def labels_of(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
+_WORD = r"[^\W\d][\w-]*(?: [^\W\d][\w-]*)?(?:\[\])?"
+_NAME = re.compile(rf"{_WORD}(?:\.{_WORD}){{0,5}}")
+_LISTED = 20
+
+
 def missing_field(
     field: str,
     present: Iterable[str],
@@ -108,11 +164,28 @@ def missing_field(
     setting: str = "field",
     quotable: bool = True,
 ) -> MalformedRecord:
-    """An error that names the nearest field; where names may be data, only its number."""
-    names = {name.lower(): (number, name) for number, name in enumerate(present, start=1)}
+    """An error that lists the fields there are and names the nearest.
+
+    Where names may be data they are numbers; a key that does not look like a name is not shown.
+    """
+    listed = list(present)
+    names = {name.lower(): (number, name) for number, name in enumerate(listed, start=1)}
     close = get_close_matches(field.lower(), names, n=1)
     hint = f"`{setting}=NAME` names another"
     if close:
         number, name = names[close[0]]
         hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"
-    return MalformedRecord(f"{where}: there is no field {field!r}; {hint}")
+    return MalformedRecord(
+        f"{where}: there is no field {field!r}; {hint}{_there(listed, quotable)}"
+    )
+
+
+def _there(listed: list[str], quotable: bool) -> str:
+    if not listed:
+        return ""
+    if not quotable:
+        return f" (there are {len(listed)} columns)" if len(listed) > 1 else " (there is 1 column)"
+    shown = [one for one in listed if len(one) <= 40 and _NAME.fullmatch(one)][:_LISTED]
+    others = len(listed) - len(shown)
+    more = [f"{others} more" if shown else f"{others} whose names are not shown"] if others else []
+    return f" (there are: {', '.join([*shown, *more])})"

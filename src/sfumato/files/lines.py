@@ -45,7 +45,7 @@ def split_terminator(line: str) -> tuple[str, str]:
 def read(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
     """The documents of a text file; line ends are kept as they are."""
     records = _whole(stream, layout) if layout.whole_file else _lines(stream, layout)
-    return chunk_records(records, spell, layout.encoding)
+    return chunk_records(records, spell, layout.encoding, live=layout.live)
 
 
 def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # plain text has one spelling

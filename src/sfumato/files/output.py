@@ -106,15 +106,21 @@ def open_stream(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def write_corpus(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A stream whose content stands in ``path`` when all went well."""
+def write_corpus(path: Path, *, overwrite: bool, private: bool = False) -> Iterator[BinaryIO]:
+    """A stream whose content stands in ``path`` when all went well.
+
+    A ``private`` file is for the eyes of its owner.
+    """
     try:
         if is_stream(path):
             with open_stream(path) as stream:
                 yield stream
         else:
             refuse_existing(path, overwrite=overwrite)
-            with replace_file(path) as raw, open_to_write(raw, path.suffix) as stream:
+            with (
+                replace_file(path, private=private) as raw,
+                open_to_write(raw, path.suffix) as stream,
+            ):
                 yield stream
     except SfumatoError:
         raise

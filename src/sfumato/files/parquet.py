@@ -10,8 +10,9 @@ from typing import Any, BinaryIO
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
-from sfumato.files.chunks import RECORDS
+from sfumato.files.chunks import RECORDS, Left
 from sfumato.files.layout import Layout, labels_of, missing_field
+from sfumato.files.paths import WHOLE
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
 
@@ -52,20 +53,42 @@ class TableChunk:
                     raise MalformedRecord(f"{place}: {error}") from None
         return found
 
+    def left(self) -> Iterator[Left]:
+        """The cells of every other column; of nested ones what stands inside, each as a column."""
+        if not self.layout.others:
+            return
+        table = _table(self.content)
+        fields = _fields(table.schema, self.layout)
+        for number, name in enumerate(table.column_names, start=1):
+            kept = next((one for one in self.layout.keep if one in (name, WHOLE)), None)
+            if name in fields and self.layout.whole_record:
+                yield Left((name,), "", number, kept, is_text=True)
+            if name not in fields:
+                yield Left((name,), "", number, kept)  # a column without cells is named, too
+                for value in _values(table.column(number - 1)):
+                    for text in _inside(value):
+                        yield Left((name,), text, number, kept)
+
+    def dropped(self) -> set[str]:
+        """All of them: a name that is no column was refused."""
+        return set(self.layout.drop)
+
     def texts_per_record(self) -> list[int]:
         """How many texts each row has that has any."""
         return [len(own) for own in self._texts(_table(self.content)) if own]
 
     def _texts(self, table: Any) -> list[list[str]]:
         """The texts of each row, in the order in which the fields were named."""
-        columns = (_values(table.column(field)) for field in self.layout.fields)
+        columns = [_values(table.column(field)) for field in _fields(table.schema, self.layout)]
+        if not columns:
+            return [[] for _ in range(table.num_rows)]
         return [[text for text in row if text is not None] for row in zip(*columns, strict=True)]
 
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """The rows with new texts; nulls stay nulls, the schema stays the schema."""
         arrow = _arrow()
         table = _table(self.content)
-        places = [table.column_names.index(field) for field in self.layout.fields]
+        places = [table.column_names.index(name) for name in _fields(table.schema, self.layout)]
         remaining = iter(edited)
         rows = zip(*(table.column(place).to_pylist() for place in places), strict=True)
         changed = [[None if old is None else next(remaining).text for old in row] for row in rows]
@@ -84,19 +107,24 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         schema = source.schema_arrow
     except arrow.ArrowInvalid:
         raise BadInput("this is not a Parquet file, or it is cut short") from None
-    for setting, name in layout.wanted:
+    wanted = [] if layout.whole_record else list(layout.wanted)
+    wanted += [("drop", name) for name in layout.drop]
+    wanted += [("keep", name) for name in layout.keep if name != WHOLE]
+    for setting, name in wanted:
         if name not in schema.names:
             raise missing_field(name, schema.names, where="the table", setting=setting)
         if schema.names.count(name) > 1:
             raise BadInput(f"the table has the column {name!r} twice")
-    told = schema
-    for name in layout.fields:
+    whole = schema
+    kept = [place for place, name in enumerate(whole.names) if name not in layout.drop]
+    told = schema = _without(whole, layout.drop)
+    for name in _fields(schema, layout):
         if not _is_text(schema.field(name).type):
             raise BadInput(f"the column {name!r} is not text")
         told = _telling_nothing(told, name)
     first = 1
     for batch in _batches(source):
-        table = arrow.Table.from_batches([batch], schema).cast(told)
+        table = arrow.Table.from_batches([batch], whole).select(kept).cast(told)
         yield TableChunk(_content(table), layout, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
@@ -126,6 +154,37 @@ def assemble(parts: Iterable[Path], output: BinaryIO) -> None:
     finally:
         if writer is not None:
             writer.close()
+
+
+def _fields(schema: Any, layout: Layout) -> list[str]:
+    """The columns of text that are privatized."""
+    if not layout.whole_record:
+        return list(layout.fields)
+    return [one.name for one in schema if _is_text(one.type)]
+
+
+def _without(schema: Any, names: Sequence[str]) -> Any:
+    """The schema without columns, and without what pandas wrote about them."""
+    if not names:
+        return schema
+    kept = {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
+    fields = [one for one in schema if one.name not in names]
+    return _arrow().schema(fields, metadata=kept)
+
+
+def _inside(value: Any) -> Iterator[str]:
+    """The texts and numbers in a cell, which may hold lists and structures."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending += one.values()
+        elif isinstance(one, list | tuple):
+            pending += one
+        elif isinstance(one, bytes):
+            yield one.decode("utf-8", "replace")
+        elif one is not None and not isinstance(one, bool):
+            yield str(one)
 
 
 def _telling_nothing(schema: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from gzip import BadGzipFile
 from pathlib import Path
 from stat import S_ISREG
@@ -13,12 +13,16 @@ from typing import Any, BinaryIO
 
 from sfumato.core.errors import BadInput, InputChanged, InvalidArgument, SfumatoError, StorageFailed
 from sfumato.files.chunks import Chunk
+from sfumato.files.dialect import BEGINNING, Dialect
 from sfumato.files.formats import FORMATS, Format, format_named, of_path
 from sfumato.files.layout import Layout
 from sfumato.files.output import open_to_read
+from sfumato.files.separated import read_off
 from sfumato.text.document import Document
 
 LineNumber = Callable[[], int]
+_SETTINGS = ("field", "id_field", "encoding", "whole_file", "author_field", "label_field")
+_FATES = ("drop", "keep")
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,13 @@ class Source:
     layout: Layout
 
     def __post_init__(self) -> None:
-        if len(self.layout.fields) > 1 and not self.format.has_fields:
-            raise InvalidArgument(
-                f"{self.format.name} has no fields: leave out {', '.join(self.layout.fields)}"
-            )
+        layout = self.layout
+        if not self.format.has_fields:
+            named = [*layout.fields] if len(layout.fields) > 1 else []
+            if named := [*named, *layout.drop, *layout.keep]:
+                raise InvalidArgument(
+                    f"{self.format.name} has no fields: leave out {', '.join(named)}"
+                )
 
     @classmethod
     def of(
@@ -93,11 +100,42 @@ class Source:
         return self.path is None or (self.path.exists() and not self.path.is_file())
 
     def settings(self) -> dict[str, Any]:
-        """How the file is read; nothing here depends on what it holds."""
-        own = asdict(self.layout)
+        """How the file is read; nothing here depends on what it holds.
+
+        Only what separates and quotes the cells of a table does, and the output shows it anyway.
+        """
+        layout = self.layout
+        own = {name: getattr(layout, name) for name in _SETTINGS}
         # As JSON gives it back, so that the two can be compared.
-        own["field"] = self.layout.fields[0] if len(self.layout.fields) == 1 else [*own["field"]]
+        own["field"] = layout.fields[0] if len(layout.fields) == 1 else list(layout.fields)
+        own |= {name: list(given) for name in _FATES if (given := getattr(layout, name))}
+        told = self.format.dialect
+        own |= {name: value for name, value in layout.dialect.settings().items() if name in told}
         return {"format": self.format.name} | own
+
+    def refuse_unused(self) -> None:
+        """Refuse settings that the format does not have."""
+        for name, value in self.layout.dialect.settings().items():
+            if name not in self.format.dialect and value != getattr(Dialect(), name):
+                raise InvalidArgument(f"{self.format.name} has no {name}: leave out `{name}=...`")
+        if self.layout.live and not self.format.live:
+            raise InvalidArgument(f"{self.format.name} cannot be read line by line as it arrives")
+
+    def settled(self) -> Source:
+        """The same source, with the dialect read off its beginning, as far as that can be seen."""
+        given = self.layout.dialect
+        if self.format.name != "csv" or None not in (given.delimiter, given.quote):
+            return self
+        if self.path is None:
+            # Bytes that are looked at here are still there to be read.
+            beginning = sys.stdin.buffer.peek(1)  # type: ignore[union-attr]
+        elif not self.is_stream:
+            with self.path.open("rb") as raw, open_to_read(raw, self.path.suffix) as stream:
+                beginning = stream.read(BEGINNING)
+        else:
+            return self
+        dialect = read_off(beginning, self.layout)
+        return replace(self, layout=replace(self.layout, dialect=dialect, several=True))
 
     def claims(self) -> dict[str, Any]:
         """What must be the same for two readings to give the same chunks.

@@ -11,24 +11,35 @@ if TYPE_CHECKING:
     from sfumato.releases.explanation import explain_text as explain_text
     from sfumato.releases.job import Job as Job
     from sfumato.releases.job import run_job as run_job
+    from sfumato.releases.preview import Preview as Preview
     from sfumato.releases.privatizer import Privatizer as Privatizer
     from sfumato.releases.release import Release as Release
+    from sfumato.releases.restoring import Restored as Restored
+    from sfumato.releases.restoring import restore_file as restore_file
+    from sfumato.releases.vault import Vault as Vault
 else:
     __getattr__, __dir__ = export(
         __name__,
         {
             "sfumato.releases.explanation": "Explanation explain_text",
             "sfumato.releases.job": "Job run_job",
+            "sfumato.releases.preview": "Preview",
             "sfumato.releases.privatizer": "Privatizer",
             "sfumato.releases.release": "Release",
+            "sfumato.releases.restoring": "Restored restore_file",
+            "sfumato.releases.vault": "Vault",
         },
     )
 
 __all__ = [
     "Explanation",
     "Job",
+    "Preview",
     "Privatizer",
     "Release",
+    "Restored",
+    "Vault",
     "explain_text",
+    "restore_file",
     "run_job",
 ]

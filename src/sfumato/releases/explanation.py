@@ -9,14 +9,16 @@ from typing import Any
 from sfumato.core.display import as_html
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
-from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.privatizer import Privatizer, state
+from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
-from sfumato.text.span import Span, stretches
+from sfumato.text.span import Span, Spans, Stretch, stretches
 from sfumato.text.words import Words
 
 
@@ -92,7 +94,7 @@ def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Expl
     edits = result.edited.edits
     originals = [text[edit.start : edit.end] for edit in edits]
     accounts = _accounts(privatizer, causes, originals, draws)
-    guarantee = selective.guarantee(result.uncovered)
+    guarantee = state(selective, Tally.of([result]))
     return Explanation(
         text=result.text,
         words=tuple(
@@ -122,8 +124,8 @@ def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
         found = [(one.policy.find(document), one.mechanism) for one in selective.levels]
     else:
         spans = selective.policy.find(document)
-        if isinstance(selective.mechanism, StretchMechanism):
-            return [_Cause(one.cause) for one in stretches(spans, words)]
+        if isinstance(selective.mechanism, StretchMechanism | ByType):
+            return _causes_by_type(selective.mechanism, stretches(spans, words), words)
         ranks = dict.fromkeys(spans.select(words), 0)
         found = [(spans, selective.mechanism)]
     causes = []
@@ -132,6 +134,21 @@ def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
         place = Span(words.starts[index], words.ends[index], "")
         cause = next(span for span in spans if span.overlaps(place))
         causes.append(_Cause(cause, _over_vocabulary(mechanism)))
+    return causes
+
+
+def _causes_by_type(
+    mechanism: StretchMechanism | ByType, found: Sequence[Stretch], words: Words
+) -> list[_Cause]:
+    """A cause for each stretch, or for each of its words where these are replaced one by one."""
+    causes = []
+    for one in found:
+        chosen = mechanism.route(one.label) if isinstance(mechanism, ByType) else mechanism
+        if isinstance(chosen, StretchMechanism):
+            causes.append(_Cause(one.cause))
+        else:
+            inside = Spans((one.cover,)).select(words)
+            causes += [_Cause(one.cause, _over_vocabulary(chosen))] * len(inside)
     return causes
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,19 @@ from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
 from sfumato.files.source import LineNumber, Source, Stamp
+from sfumato.mechanisms.levels import Levels
+from sfumato.releases.columns import Columns, looking
 from sfumato.releases.parts import Parts
+from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
 from sfumato.releases.tally import Tally
+from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
 from sfumato.releases.workers import Shared, in_order
+from sfumato.text.document import Document
 from sfumato.text.words import Words
+
+_NO_LINE = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,7 @@ class Job:
     workers: int = 1
     resume: bool = False
     overwrite: bool = False
+    vault: Vault | None = None
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
@@ -59,6 +67,11 @@ class Job:
     def streams(self) -> bool:
         """Whether the output is a pipe or a device, which cannot be renamed into place."""
         return is_stream(self.target)
+
+    @property
+    def live(self) -> bool:
+        """Whether each line goes on as it arrives."""
+        return self.source.layout.live
 
     @property
     def side(self) -> Path | None:
@@ -103,17 +116,23 @@ class Part:
     index: int
     content: bytes
     tally: Tally
+    behind: bytes | None = field(default=None, repr=False)  # what its pseudonyms stand for
 
 
 def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Do the job and return what the side file says."""
     privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
+    if job.vault is not None:
+        refuse_irreversible(privatizer)
     try:
         _refuse(job)
         if job.resume:
             _refuse_resuming(privatizer)
+        job = replace(job, source=job.source.settled())
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
+        if job.live:
+            return _follow(job, privatizer)
         return _stream(job, privatizer) if job.streams else _in_parts(job, privatizer)
     except SfumatoError:
         raise
@@ -135,20 +154,56 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             tally.add(part.tally)
     summary = _summary(job, privatizer, tally, input_)
     _write_side(job, summary)
-    return summary
+    return summary | _shares(tally)
+
+
+def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
+    """Each line as it arrives, until there is no more or somebody ends it; then what was done.
+
+    Each line has a stream of noise of its own, as every chunk has.
+    """
+    tally, input_, shared = Tally(), Input.of(job.source), Shared.of(privatizer)
+    _warm_up(shared)
+    with (
+        suppress(KeyboardInterrupt),  # that is how it ends: whoever writes may never stop
+        open_stream(job.target) as output,
+        input_.opened() as (chunks, _),
+    ):
+        for item in enumerate(chunks):
+            part = _privatize_chunk(shared, item)
+            # Counted before it is written: of a line that was cut off nothing may be missing.
+            tally.add(part.tally)
+            output.write(part.content)
+            output.flush()
+    summary = _summary(job, privatizer, tally, input_)
+    _write_side(job, summary)
+    return summary | _shares(tally)
+
+
+def _warm_up(shared: Shared) -> None:
+    """Load what is loaded at the first use, so that the first line need not wait for it.
+
+    The text is a constant, and its stream is the one of no line.
+    """
+    public = Document("Write to Ann Smith, 12 Main Street, ann@example.org")
+    shared.selective.privatize([public], shared.privatizer.randomness.stream(_NO_LINE))
 
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts, input_ = Parts.beside(job.target), Input.of(job.source)
     claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
+    claims["vault"] = job.vault is not None
     # Without an identity the parts are of no use later, and are removed when the run stops.
     identity = privatizer.identity.spelled if privatizer.identity is not None else ""
     with parts.opened(claims, {"policy or settings": identity}, afresh=not job.resume):
         if parts.completed:
             _put_in_place(job, parts)
             return (read_json(job.side) if job.side else {}) | {"already_finished": True}
+        sealed = None
         try:
-            tally, count = _finish_parts(job, privatizer, parts, input_)
+            if job.vault is not None:
+                sealed = SealedParts.begun(job.vault, parts.folder, overwrite=job.overwrite)
+            tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
         except (BadInput, InputChanged):
             # The input has to be mended, and then these parts belong to another input; or it was
             # changed in between, and nobody knows which of the two they belong to.
@@ -159,13 +214,19 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
                 parts.remove()
             raise
         summary = _summary(job, privatizer, tally, input_)
-        _put_together(job, parts, count, summary)
+        _put_together(job, parts, count, summary, sealed)
         _put_in_place(job, parts)
-    return summary
+    return summary | _shares(tally)
+
+
+def _shares(tally: Tally) -> dict[str, Any]:
+    """For the eyes of whoever runs it: a side file has them only where the policy is public."""
+    return {"shares": {name: one.share for name, one in tally.columns.undecided.items()}}
 
 
 def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    return privatizer.public_settings() | job.source.settings()
+    undone = {} if job.vault is None else {"vault": True}
+    return privatizer.public_settings() | job.source.settings() | undone
 
 
 def _public_code(privatizer: Privatizer) -> str | None:
@@ -174,7 +235,14 @@ def _public_code(privatizer: Privatizer) -> str | None:
 
 
 def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> dict[str, Any]:
-    summary = side_file(privatizer, tally, has_fields=job.source.format.has_fields)
+    source = job.source
+    summary = side_file(
+        privatizer,
+        tally,
+        has_fields=source.format.has_fields,
+        layout=source.layout,
+        reversible=job.vault is not None,
+    )
     return summary | {
         "settings": _settings(job, privatizer),
         "identity": _public_code(privatizer),
@@ -199,6 +267,11 @@ def _refuse_resuming(privatizer: Privatizer) -> None:
 
 def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Resuming a finished job does nothing, unless it would now be another job."""
+    if job.vault is not None and not job.vault.path.exists():
+        raise CannotResume(
+            f"{job.target} is finished, and there is no vault {job.vault.path}; "
+            "`overwrite=True` starts again"
+        )
     try:
         summary = read_object(job.side, "a side file") if job.side else {}
     except SfumatoError:
@@ -221,7 +294,7 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 
 def _finish_parts(
-    job: Job, privatizer: Privatizer, parts: Parts, input_: Input
+    job: Job, privatizer: Privatizer, parts: Parts, input_: Input, sealed: SealedParts | None
 ) -> tuple[Tally, int]:
     """Privatize every chunk whose part is not there yet; count the words and the parts."""
     tally = Tally()
@@ -236,6 +309,8 @@ def _finish_parts(
                 yield index, chunk
             else:
                 _refuse_other_chunk(chunk, finished)
+                if sealed is not None:
+                    sealed.kept(index)
                 tally.add(finished)
 
     with (
@@ -243,6 +318,8 @@ def _finish_parts(
         closing(_privatize(job, privatizer, missing(chunks), place)) as finished,
     ):
         for part in finished:
+            if sealed is not None:  # first, so that no pseudonym is there without it
+                sealed.keep(part.index, part.behind or b"")
             parts.finish(part.index, part.content, part.tally)
             tally.add(part.tally)
     return tally, count
@@ -261,7 +338,8 @@ def _privatize(
     job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: LineNumber
 ) -> Generator[Part]:
     # Closed when the work is interrupted, not some time later: then no worker is left.
-    working = closing(in_order(_privatize_chunk, Shared.of(privatizer), chunks, job.workers))
+    shared = Shared.of(privatizer, reversible=job.vault is not None)
+    working = closing(in_order(_privatize_chunk, shared, chunks, job.workers))
     with progress("privatizing", job.source.size) as advance, working as finished:
         for part in finished:
             yield part
@@ -272,16 +350,26 @@ def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
     index, chunk = item
     # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
     randomness = shared.privatizer.randomness.stream(index)
-    results = shared.selective.privatize(chunk.documents(), randomness)
+    selective = shared.selective
+    if isinstance(selective, Levels):
+        results = selective.privatize(chunk.documents(), randomness)
+    else:
+        together = chunk.texts_per_record()
+        results = selective.privatize(chunk.documents(), randomness, together)
     # A record is a document, however many texts it has: what it costs is the sum over all of them.
     tally = Tally.of(results, chunk.texts_per_record())
+    tally.columns = Columns.of(chunk.left(), chunk.dropped(), looking(selective))
     if not replaces_words(shared.privatizer):
         # Parts stay on disk when a run is killed: how many words a mask hides must not be there.
         tally = tally.of_places()
-    return Part(index, chunk.rewritten([one.edited for one in results]), tally)
+    edited = [one.edited for one in results]
+    behind = Places.of(chunk.documents(), edited).spelled() if shared.reversible else None
+    return Part(index, chunk.rewritten(edited), tally, behind)
 
 
-def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -> None:
+def _put_together(
+    job: Job, parts: Parts, count: int, summary: dict[str, Any], sealed: SealedParts | None
+) -> None:
     with parts.together.open("wb") as raw:
         with open_to_write(raw, job.target.suffix) as output:
             job.source.format.assemble(parts.whole(count), output)
@@ -290,6 +378,8 @@ def _put_together(job: Job, parts: Parts, count: int, summary: dict[str, Any]) -
     # An output must never stand there without its guarantee, nor an old output beside a new one.
     job.target.unlink(missing_ok=True)
     job.default_side.unlink(missing_ok=True)
+    if sealed is not None:  # nor without the vault that undoes it
+        sealed.put_in_place(count)
     _write_side(job, summary)
     parts.complete()
 
@@ -322,12 +412,15 @@ def _behind(link: Path) -> Path:
 def _refuse(job: Job) -> None:
     """Say no before anything is written."""
     target, source = job.target, job.source
+    source.refuse_unused()
     if job.resume and (job.streams or source.is_stream):
         raise StorageFailed("`resume=True` needs an input file and an output file, not a pipe")
     if target.is_dir():
         raise OutputExists(f"{target} is a folder, not a file")
     if job.streams and source.format.name == "parquet":
         raise StorageFailed("Parquet cannot be written to a pipe; name an output file")
+    if job.live:
+        _refuse_live(job)
     if source.path is not None and not source.path.exists():
         raise StorageFailed(f"cannot read {source.path}: no such file")
     if source.path is not None and target.exists() and target.samefile(source.path):
@@ -335,6 +428,7 @@ def _refuse(job: Job) -> None:
     if job.resume and job.overwrite:
         raise InvalidArgument("`resume=True` goes on, `overwrite=True` starts again: choose one")
     _refuse_side(job)
+    _refuse_vault(job)
     if job.overwrite or job.resume or job.streams:
         return
     refuse_existing(target, overwrite=False)
@@ -343,6 +437,18 @@ def _refuse(job: Job) -> None:
             f"an unfinished run for {target} was found; `resume=True` continues it, "
             "`overwrite=True` starts again"
         )
+
+
+def _refuse_live(job: Job) -> None:
+    if not job.streams or (job.source.path is not None and job.source.path.is_file()):
+        raise InvalidArgument(
+            "`follow=True` goes from a pipe to a pipe; write to '-', and let another program read "
+            "a file: tail -f FILE"
+        )
+    if job.workers > 1:
+        raise InvalidArgument("`follow=True` goes line by line: leave out `workers=...`")
+    if job.source.layout.whole_file:
+        raise InvalidArgument("`follow=True` goes line by line: leave out `whole_file=True`")
 
 
 def _refuse_side(job: Job) -> None:
@@ -357,6 +463,16 @@ def _refuse_side(job: Job) -> None:
             raise OutputExists(f"{side} is the input or the output; name another file")
     for path in {side, side if job.streams else job.default_side}:
         refuse_existing(path, overwrite=job.overwrite or job.resume)
+
+
+def _refuse_vault(job: Job) -> None:
+    if job.vault is None:
+        return
+    if job.streams:
+        raise InvalidArgument("`vault=...` needs an output file, not a pipe")
+    beside = (job.source.path, job.target, job.side, job.default_side)
+    folder = Parts.beside(job.target).folder
+    job.vault.refuse((*beside, folder), overwrite=job.overwrite, resume=job.resume)
 
 
 def _reason(error: OSError, job: Job, path: Path | None = None) -> str:

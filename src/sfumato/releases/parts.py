@@ -1,9 +1,10 @@
 """Finished parts of a job, so that a killed run can go on and no half file is ever seen.
 
 Beside the output stands a folder ``OUT.parts``: one file per finished chunk (privatized text only)
-and its counts. A part is written under another name and then renamed, so what is there is whole.
-When all parts are there they are put together in the same folder, that is noted, and the result is
-renamed to its place; whoever is killed while tidying up has the same output after resuming.
+and its counts; with a vault also what its pseudonyms stand for, under seal. A part is written under
+another name and then renamed, so what is there is whole. When all parts are there they are put
+together in the same folder, that is noted, and the result is renamed to its place; whoever is
+killed while tidying up has the same output after resuming.
 
 Which run may go on
     To tell whether a run may be resumed the folder remembers the input's number on its disk and its
@@ -41,7 +42,7 @@ from sfumato.core.json import read_object
 from sfumato.core.keys import fresh_salt, salted_digest
 from sfumato.releases.tally import Tally
 
-_OURS = re.compile(r"(\d{8}\.(part|json)|run\.json|whole)(\.unfinished)?")
+_OURS = re.compile(r"(\d{8}\.(part|json|vault)|run\.json|vault|whole)(\.unfinished)?")
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,25 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sfumato.catalog import entries
+from sfumato.catalog import entries, find
 from sfumato.core.checks import one_of, positive, refuse_class
 from sfumato.core.errors import BadInput, InvalidArgument, UndecodableText
 from sfumato.core.keys import Key
 from sfumato.core.own_code import OwnClass
 from sfumato.core.randomness import Randomness
+from sfumato.core.settings import configure, settings_of
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import exact
-from sfumato.mechanisms.build import build_baseline, build_mechanism, is_baseline
+from sfumato.mechanisms.auto import OTHER, Auto, change
+from sfumato.mechanisms.build import (
+    AUTO,
+    build_mechanism,
+    build_stretch_mechanism,
+    replaces_stretches,
+)
+from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.identity import mechanism_identity
+from sfumato.mechanisms.keyed import key_of, under_key
 from sfumato.mechanisms.levels import Level, Levels
 from sfumato.mechanisms.mechanism import Keyed, Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
@@ -37,23 +46,39 @@ from sfumato.vectors.load import NAME, default_space, load_vectors
 from sfumato.vectors.space import SEARCHES, Space
 
 
+def state(selective: Selective | Levels, tally: Tally | None) -> Guarantee:
+    """What is proven, as far as it is known what was found."""
+    uncovered = None if tally is None else tally.uncovered
+    if isinstance(selective, Levels):
+        return selective.guarantee(uncovered)
+    return selective.guarantee(uncovered, () if tally is None else tally.types)
+
+
 def public_settings(privatizer: Privatizer) -> dict[str, Any]:
     """The settings that decide what comes out, as far as they are public."""
     selective = privatizer.selective
     if isinstance(selective, Levels):
         listed = [{"epsilon": one.epsilon, "policy": one.policy.name} for one in selective.levels]
         together = ", ".join(f"{exact(one.epsilon)}: {one.policy.name}" for one in selective.levels)
-        chosen = {"policy": f"levels({together})", "levels": listed}
-        mechanism: Mechanism | StretchMechanism = selective.levels[0].mechanism
+        chosen: dict[str, Any] = {"policy": f"levels({together})", "levels": listed}
+        mechanism: Mechanism | StretchMechanism | ByType = selective.levels[0].mechanism
     else:
         chosen = {"policy": selective.policy.name}
         mechanism = selective.mechanism
-    by_words = not isinstance(mechanism, StretchMechanism)
+    by_words = not isinstance(mechanism, StretchMechanism | ByType)
+    if isinstance(mechanism, ByType):
+        chosen["by_type"] = {name: name_of(part) for name, part in mechanism.parts} | {
+            OTHER: name_of(mechanism.otherwise)
+        }
+        own = privatizer.auto_settings()
+        mechanism = mechanism.otherwise
+    else:
+        own = _own_settings(getattr(mechanism, "points", None) if by_words else mechanism)
     points = getattr(mechanism, "points", None)
     return chosen | {
         "mechanism": name_of(privatizer.mechanism),
-        "mechanism_settings": _own_settings(points if by_words else mechanism),
-        "epsilon": privatizer.guarantee().as_dict()["epsilon"] if by_words else None,
+        "mechanism_settings": own,
+        "epsilon": privatizer.guarantee().as_dict()["epsilon"] if by_words else privatizer.epsilon,
         "vectors": getattr(getattr(points, "space", None), "name", None),
         "search": privatizer.search if by_words else None,
         "unknown": getattr(mechanism, "unknown", None),
@@ -80,18 +105,22 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
     """
     if isinstance(mechanism, Keyed):
         # Of a key it is told where it came from, not what it is nor where it lies.
-        return {"key": mechanism.key.origin}
+        told: dict[str, Any] = {"key": mechanism.key.origin}
+    else:
+        told = {}
     if not is_dataclass(mechanism):
-        return {}
+        return told
     own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism) if one.repr}
     simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
     return {
         key.removesuffix("_"): str(value) if value == math.inf else value
         for key, value in simple.items()
-        if key != "epsilon"
-    }
+        if key not in ("epsilon", "key_file")
+    } | told
 
 
+# What treats the words without a type in the table "auto".
+WORDS = "laplace"
 PolicyLike = str | Policy | Sequence[str | Policy]
 
 
@@ -99,9 +128,10 @@ PolicyLike = str | Policy | Sequence[str | Policy]
 class Privatizer:
     """Softens what a policy selects, and says what is guaranteed.
 
-    ``policy`` and ``mechanism`` are names or objects; a name of a word mechanism needs
-    ``epsilon``, and a baseline (``redact``, ``pseudonym``) has none. ``levels`` are pairs of an
-    epsilon and a policy and take the place of both. With a ``seed`` the output can be reproduced,
+    ``policy`` and ``mechanism`` are names or objects. "auto" treats each type by a mechanism of its
+    own (``mechanisms.auto``), and ``epsilon`` is for the words that have no type; ``by_type``
+    changes the table. A word mechanism needs ``epsilon``. ``levels`` are pairs of an epsilon and a
+    policy and take the place of both. With a ``seed`` the output can be reproduced,
     and undone: it is not for release.
 
     >>> privatizer = Privatizer(policy="digits", mechanism="laplace", epsilon=5)
@@ -115,11 +145,12 @@ class Privatizer:
     """
 
     policy: PolicyLike = "pii"
-    mechanism: str | PointMechanism | Mechanism | StretchMechanism = "laplace"
+    mechanism: str | PointMechanism | Mechanism | StretchMechanism = AUTO
+    by_type: Mapping[str, object] = field(default_factory=dict)
     epsilon: float | None = None
     levels: Sequence[tuple[float, PolicyLike]] = ()
     vectors: str | Space | None = None
-    unknown: str = "centroid"
+    unknown: str | None = None
     case: str = "public"
     search: str = "exact"
     seed: int | None = None
@@ -134,6 +165,9 @@ class Privatizer:
         documents = [_document(text, place) for place, text in enumerate(items) if text is not None]
         results = self.selective.privatize(documents, self._next_stream())
         self.tally_ = Tally.of(results)
+        # What is stated speaks of all that this object has privatized, not of the last call.
+        self._so_far = getattr(self, "_so_far", Tally())
+        self._so_far.add(self.tally_)
         remaining = iter(results)
         return like(texts, [None if text is None else next(remaining).text for text in items])
 
@@ -152,9 +186,9 @@ class Privatizer:
         return f"Privatizer(policy={chosen!r}, mechanism={name_of(self.mechanism)!r})"
 
     def guarantee(self) -> Guarantee:
-        """What is proven, counting what the last call of ``privatize`` left uncovered."""
-        tally: Tally | None = getattr(self, "tally_", None)
-        guarantee = self.selective.guarantee(None if tally is None else tally.uncovered)
+        """What is proven, counting what all calls of ``privatize`` left uncovered."""
+        tally: Tally | None = getattr(self, "_so_far", None)
+        guarantee = state(self.selective, tally)
         return guarantee if self.randomness.for_release else guarantee.reproducible()
 
     def column(self, name: str) -> ColumnMapper:
@@ -171,8 +205,7 @@ class Privatizer:
     @property
     def key(self) -> Key | None:
         """The key that all workers of a run must have in common, if there is one."""
-        mechanism = self.selective.mechanism if isinstance(self.selective, Selective) else None
-        return mechanism.key if isinstance(mechanism, Keyed) else None
+        return key_of(self.selective.mechanism) if isinstance(self.selective, Selective) else None
 
     @cached_property
     def identity(self) -> Identity | None:
@@ -264,6 +297,8 @@ class Privatizer:
             raise InvalidArgument(
                 "levels say both what is selected and how strongly: leave out policy and epsilon"
             )
+        if self.by_type:
+            raise InvalidArgument("levels are for words; leave out by_type")
         if not isinstance(self.mechanism, str):
             raise InvalidArgument(
                 "levels need the name of a word mechanism, so that one can be built for each level"
@@ -276,17 +311,58 @@ class Privatizer:
             levels=tuple(
                 Level(
                     policy=policies[0] if len(policies) == 1 else Union(tuple(policies)),
-                    mechanism=self._over_words(self.mechanism, space, epsilon),
+                    mechanism=self._over_words(_word_mechanism(self.mechanism), space, epsilon),
                 )
                 for epsilon, policies in together.items()
             )
         )
 
-    def _mechanism(self) -> Mechanism | StretchMechanism:
+    def _mechanism(self) -> Mechanism | StretchMechanism | ByType:
+        """What replaces; with a table by type, what replaces each type."""
         refuse_class("mechanism", self.mechanism)
+        if self.mechanism == AUTO:
+            return self._keyed(self._auto())
+        found = self._one_mechanism()
+        if not self.by_type:
+            return found
+        return self._keyed(change(ByType(parts=(), otherwise=found), self.by_type))
+
+    def _auto(self) -> ByType:
+        recipe: Auto = configure(Auto, self.settings)
+        words, language = None, ""
+        if self.epsilon is not None:
+            space = self._space()
+            words = self._over_words(WORDS, space, positive("epsilon", self.epsilon), "shape")
+            language = "en" if space.name == NAME else ""
+        elif self._about_words:
+            raise InvalidArgument(
+                "vectors, unknown, case and search are for words without a type, which are masked "
+                "as long as there is no epsilon: give `epsilon=5`, or leave them out"
+            )
+        return recipe.table(words, self.by_type, language)
+
+    @property
+    def _about_words(self) -> bool:
+        """Whether anything was given that only word mechanisms understand."""
+        given = (self.vectors, self.unknown, self.case, self.search)
+        return given != (None, None, "public", "exact")
+
+    def auto_settings(self) -> dict[str, Any]:
+        """The settings of the table by type, as far as they are public."""
+        if self.mechanism != AUTO:
+            return {}
+        recipe = configure(Auto, self.settings)
+        shown = {one.name: getattr(recipe, one.name) for one in fields(recipe) if one.repr}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in shown.items()
+        }
+
+    def _one_mechanism(self) -> Mechanism | StretchMechanism:
         if isinstance(self.mechanism, str):
-            if is_baseline(self.mechanism):
-                return self._keyed(build_baseline(self.mechanism, self._of_baseline()))
+            if replaces_stretches(self.mechanism):
+                made = self._keyed(build_stretch_mechanism(self.mechanism, self._of_stretches()))
+                assert isinstance(made, StretchMechanism)  # noqa: S101
+                return made
             if self.epsilon is None:
                 raise InvalidArgument(
                     "epsilon is missing: no level fits every space; "
@@ -295,40 +371,52 @@ class Privatizer:
             epsilon = positive("epsilon", self.epsilon)
             return self._over_words(self.mechanism, self._space(), epsilon)
         if isinstance(self.mechanism, PointMechanism):
-            return OverVocabulary(points=self.mechanism, unknown=self.unknown, case=self.case)
+            unknown = self.unknown or "centroid"
+            return OverVocabulary(points=self.mechanism, unknown=unknown, case=self.case)
         if isinstance(self.mechanism, StretchMechanism):
-            self._of_baseline()
-            return self._keyed(self.mechanism)
+            self._of_stretches()
+            made = self._keyed(self.mechanism)
+            assert isinstance(made, StretchMechanism)  # noqa: S101
+            return made
         if isinstance(self.mechanism, Mechanism):
             return self.mechanism
         raise InvalidArgument("mechanism must be a name or a mechanism")
 
-    def _over_words(self, name: str, space: Space, epsilon: float) -> OverVocabulary:
-        points = build_mechanism(name, space=space, epsilon=epsilon, settings=self.settings)
-        return OverVocabulary(points=points, unknown=self.unknown, case=self.case)
+    def _over_words(
+        self, name: str, space: Space, epsilon: float, unknown: str = "centroid"
+    ) -> OverVocabulary:
+        # The settings are those of the table where the mechanism is part of one.
+        settings = {} if self.mechanism == AUTO else self.settings
+        points = build_mechanism(name, space=space, epsilon=epsilon, settings=settings)
+        return OverVocabulary(points=points, unknown=self.unknown or unknown, case=self.case)
 
-    def _of_baseline(self) -> Mapping[str, object]:
-        """The settings of a baseline; what only word mechanisms understand is refused."""
+    def _of_stretches(self) -> Mapping[str, object]:
+        """The settings of what replaces stretches; what only words understand is refused."""
         name = name_of(self.mechanism)
-        if self.epsilon is not None:
-            raise InvalidArgument(
-                f"{name!r} takes no epsilon: it is a baseline, and no level is proven for it"
-            )
-        given = (self.vectors, self.unknown, self.case, self.search)
-        if given != (None, "centroid", "public", "exact"):
+        component = type(self.mechanism)
+        if isinstance(self.mechanism, str):
+            component = find("mechanisms", self.mechanism).load()
+        has_level = "epsilon" in settings_of(component)
+        if self.epsilon is not None and not has_level:
+            raise InvalidArgument(f"{name!r} takes no epsilon: there is no level to choose")
+        if self._about_words:
             raise InvalidArgument(
                 f"{name!r} uses no word vectors: vectors, unknown, case and search do not apply"
             )
-        return self.settings
+        level = {} if self.epsilon is None else {"epsilon": self.epsilon}
+        return {**self.settings, **level}
 
-    def _keyed(self, mechanism: StretchMechanism) -> StretchMechanism:
+    def _keyed(
+        self, mechanism: Mechanism | StretchMechanism | ByType
+    ) -> Mechanism | StretchMechanism | ByType:
         """With a seed, the key comes from the seed."""
-        if self.seed is None or not isinstance(mechanism, Keyed):
+        key = key_of(mechanism)
+        if self.seed is None or key is None:
             return mechanism
-        if mechanism.key.origin == "file":
+        if key.origin == "file":
             raise InvalidArgument("the key comes from key_file or from the seed: give one of them")
         # A stream of its own: those with one number are for the noise of calls and chunks.
-        return mechanism.under(Key.from_seed(self.randomness.stream(0).stream(0)))
+        return under_key(mechanism, Key.from_seed(self.randomness.stream(0).stream(0)))
 
     def _space(self) -> Space:
         one_of("search", self.search, SEARCHES)
@@ -337,6 +425,11 @@ class Privatizer:
         else:
             space = load_vectors(self.vectors) if isinstance(self.vectors, str) else self.vectors
         return space if self.search == "exact" else replace(space, search_kind=self.search)
+
+
+def _word_mechanism(name: str) -> str:
+    """Levels are for words, so the default by type stands for the word mechanism in it."""
+    return WORDS if name == AUTO else name
 
 
 def _policy(policy: object) -> Policy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.releases.job import Job
 
+_LISTED = 12
 NOT_FOR_RELEASE = "REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)"
 
 
@@ -20,6 +21,8 @@ class Release:
 
     ``side`` is the file that says what is guaranteed, and ``summary`` is what stands in it; a pipe
     has none unless one was named. ``already_finished`` tells that there was nothing left to do.
+    ``shares`` tells of each column that nobody decided about in which share of its cells the policy
+    finds something.
     """
 
     path: Path
@@ -27,17 +30,20 @@ class Release:
     guarantee: Guarantee
     summary: Mapping[str, Any] = field(compare=False)
     already_finished: bool = False
+    shares: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, job: Job, summary: Mapping[str, Any]) -> Release:
         """What a job has made, from what it wrote beside."""
-        own = {key: value for key, value in summary.items() if key != "already_finished"}
+        apart = ("already_finished", "shares")
+        own = {key: value for key, value in summary.items() if key not in apart}
         return cls(
             path=job.target,
             side=job.side,
             guarantee=Guarantee.from_dict(own["guarantee"]),
             summary=own,
             already_finished=summary.get("already_finished") is True,
+            shares=summary.get("shares") or _written_shares(own),
         )
 
     @property
@@ -59,33 +65,90 @@ class Release:
 
     @property
     def lines(self) -> list[str]:
-        """What to tell people: counts, the guarantee in a sentence, and a warning if there is one.
+        """What to tell people: counts, three short lines, the exact statement, and warnings.
 
         Of masks it is not told how many words stood under them.
         """
+        found = [self._counted, *self.guarantee.summary(), f"Exactly: {self.guarantee.sentence()}"]
+        return [*found, *self._warnings]
+
+    @property
+    def _warnings(self) -> list[str]:
+        return [*([NOT_FOR_RELEASE] if self.reproducible else []), *self.column_warnings]
+
+    @property
+    def _counted(self) -> str:
         by_words = self.counts["privatized_words"] is not None
         counted = (
             f"{self.counts['words']:,} words, {self.privatized:,} privatized"
             if by_words
             else f"{self.privatized:,} stretches replaced"
         )
-        found = [f"{self.counts['documents']:,} documents, {counted}", self.summary["sentence"]]
-        return [*found, NOT_FOR_RELEASE] if self.reproducible else found
+        return f"{self.counts['documents']:,} documents, {counted}"
+
+    @property
+    def undecided(self) -> list[str]:
+        """The columns that were left as they were and that nobody has named to be kept."""
+        return [one["name"] for one in self._columns.get("left", ()) if not one["kept"]]
+
+    @property
+    def column_warnings(self) -> list[str]:
+        """What stands between the file and its release: columns, and names that are nowhere."""
+        found = [
+            f"warning: column {name}: the policy finds something in {_percent(share)} of its "
+            "cells; drop it, privatize it, or name it in `keep=...`"
+            for name, share in self.shares.items()
+            if share > 0
+        ]
+        if missed := self._columns.get("nowhere", ()):
+            found.append(
+                f"warning: to be dropped or kept, but nowhere in the file: {_list(missed)}"
+            )
+        if self.undecided or missed:
+            found.append(
+                "NOT FOR RELEASE YET: every column must be privatized (`field=...`), dropped "
+                "(`drop=...`) or kept on purpose (`keep=...`); "
+                + (f"left as they were: {_list(self.undecided)}" if self.undecided else "see above")
+            )
+        return found
+
+    @property
+    def _columns(self) -> Mapping[str, Any]:
+        columns: Mapping[str, Any] = self.summary.get("columns") or {}
+        return columns
 
     def __repr__(self) -> str:
-        return "\n".join([f"Release({str(self.path)!r})", *self.lines])
+        return "\n".join([f"{type(self).__name__}({str(self.path)!r})", *self.lines])
 
     def _repr_html_(self) -> str:
-        counted, sentence, *warnings = self.lines
         rows = {
             "file": str(self.path),
-            "guarantee": sentence,
-            "counted": counted,
+            "in short": " ".join(self.guarantee.summary()),
+            "guarantee": self.guarantee.sentence(),
+            "counted": self._counted,
             "beside it": "" if self.side is None else str(self.side),
-        } | ({"warning": warnings[0]} if warnings else {})
+        } | ({"warning": " ".join(self._warnings)} if self._warnings else {})
         cells = (
             f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in rows.items()
             if value
         )
         return f"<table>{''.join(cells)}</table>"
+
+
+def _written_shares(summary: Mapping[str, Any]) -> dict[str, float]:
+    left = (summary.get("columns") or {}).get("left", ())
+    return {
+        one["name"]: one["found_in"] / one["cells"]
+        for one in left
+        if not one["kept"] and one.get("cells")
+    }
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if 0 < share < 0.01 else f"{share * 100:.0f} %"
+
+
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join([*names[:_LISTED], *([f"and {more} more"] if more > 0 else [])])

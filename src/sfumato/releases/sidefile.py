@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from sfumato.files.layout import Layout
+from sfumato.files.paths import WHOLE
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import per_document, per_word
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import StretchMechanism
+from sfumato.mechanisms.pseudonym import VAULT_LEAK
 from sfumato.mechanisms.selective import Selective
-from sfumato.releases.privatizer import Privatizer
+from sfumato.policies.identity import identity_of
+from sfumato.releases.columns import Columns, looking
+from sfumato.releases.privatizer import Privatizer, state
+from sfumato.releases.staying import with_share
 from sfumato.releases.tally import Tally
 
 SCHEMA = 1
 OTHER_FIELDS_LEAK = "every other field of a record, and what the file says about itself"
 
 
-def side_file(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> dict[str, Any]:
-    """The content of ``OUT.guarantee.json``."""
+UNDECIDED_LEAK = "columns that nobody has decided about, and that were left as they were"
+
+
+def side_file(
+    privatizer: Privatizer,
+    tally: Tally,
+    *,
+    has_fields: bool,
+    layout: Layout | None = None,
+    reversible: bool = False,
+) -> dict[str, Any]:
+    """The content of ``OUT.guarantee.json``; ``reversible`` output has a vault."""
     guarantee = final_guarantee(privatizer, tally, has_fields=has_fields)
+    if reversible:
+        guarantee = guarantee.leaking(VAULT_LEAK)
+    missed = [] if layout is None else missed_names(layout, tally.columns)
+    if tally.columns.undecided or missed:
+        guarantee = replace(guarantee.leaking(UNDECIDED_LEAK), for_release=False)
     return {
         "schema": SCHEMA,
         "sfumato": version("sfumato"),
         "for_release": guarantee.for_release,
+        "summary": list(guarantee.summary()),
         "sentence": guarantee.sentence(),
         "guarantee": guarantee.as_dict(),
         "per_word": _per_word(guarantee) | _per_level(privatizer),
         "per_document": _per_document(guarantee, tally, by_words=replaces_words(privatizer)),
         "settings": privatizer.public_settings(),
         "counts": _counts(tally, by_words=replaces_words(privatizer)),
-    }
+    } | ({"columns": _columns(privatizer, tally.columns, layout, missed)} if has_fields else {})
+
+
+def missed_names(layout: Layout, columns: Columns) -> list[str]:
+    """The names to be dropped or kept that no record had: whoever mistypes one must hear of it."""
+    return [name for name in (*layout.drop, *layout.keep) if name not in columns.met | {WHOLE}]
 
 
 def replaces_words(privatizer: Privatizer) -> bool:
     """Whether words are replaced one by one, so that the output shows how many there were."""
     selective = privatizer.selective
-    return not isinstance(selective, Selective) or not isinstance(
-        selective.mechanism, StretchMechanism
-    )
+    return not isinstance(selective, Selective) or selective.by_words
 
 
 def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> Guarantee:
     """The guarantee of a finished file."""
-    guarantee = privatizer.selective.guarantee(tally.uncovered)
+    guarantee = state(privatizer.selective, tally)
     if has_fields:
         guarantee = guarantee.leaking(OTHER_FIELDS_LEAK)
+    guarantee = with_share(guarantee, privatizer.selective)
     return guarantee if privatizer.randomness.for_release else guarantee.reproducible()
 
 
@@ -82,6 +108,22 @@ def _per_document(guarantee: Guarantee, tally: Tally, *, by_words: bool) -> dict
     }
 
 
+def _columns(
+    privatizer: Privatizer, columns: Columns, layout: Layout | None, missed: list[str]
+) -> dict[str, Any]:
+    """What was left as it was, and what was dropped (see ``columns.py`` for what counts tell)."""
+    policy = identity_of(looking(privatizer.selective))
+    public = policy is not None and not policy.private
+    left = [
+        {"name": name, "kept": one.kept}
+        | ({"cells": one.cells, "found_in": one.found} if public else {})
+        | ({"name_is_data": True} if one.hidden else {})
+        for name, one in columns.left.items()
+    ]
+    dropped = [] if layout is None else [name for name in layout.drop if name not in missed]
+    return {"left": left, "dropped": dropped} | ({"nowhere": missed} if missed else {})
+
+
 def _counts(tally: Tally, *, by_words: bool) -> dict[str, Any]:
     # A mask hides how many words stood under it; the side file must not tell.
     return {
@@ -89,4 +131,8 @@ def _counts(tally: Tally, *, by_words: bool) -> dict[str, Any]:
         "words": tally.words if by_words else None,
         "privatized_words": tally.selected - tally.uncovered if by_words else None,
         "uncovered_words": tally.uncovered,
-    } | ({} if by_words else {"replaced_stretches": tally.places})
+    } | (
+        {}
+        if by_words
+        else {"replaced_stretches": tally.places, "by_type": dict(sorted(tally.types.items()))}
+    )

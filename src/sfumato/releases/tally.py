@@ -2,7 +2,8 @@
 
 Where words are replaced one by one, everything counted here can be seen in the output, given the
 policy's decisions, which count as public. Where whole stretches are replaced, the output shows
-``places`` and not how many words stood there; no file says more than that. How many words
+``places`` and their types, which count as public, and not how many words stood there; no file says
+more than that. How many words
 were unknown or came out unchanged depends on the private words and is counted nowhere, except that
 words kept because they are unknown stand in the output anyway.
 """
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.mechanisms.selective import Privatized
+from sfumato.releases.columns import Columns
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Tally:
     uncovered: int = 0
     per_document: Counter[int] = field(default_factory=Counter)
     places: int = 0
+    types: Counter[str] = field(default_factory=Counter)
+    columns: Columns = field(default_factory=Columns)
 
     @classmethod
     def of(cls, privatized: Iterable[Privatized], together: Iterable[int] | None = None) -> Tally:
@@ -44,6 +48,8 @@ class Tally:
             tally.uncovered += sum(one.uncovered for one in group)
             tally.per_document[sum(one.selected for one in group)] += 1
             tally.places += sum(one.places for one in group)
+            for one in group:
+                tally.types.update(one.types)
         return tally
 
     def add(self, other: Tally) -> None:
@@ -53,10 +59,18 @@ class Tally:
         self.uncovered += other.uncovered
         self.per_document.update(other.per_document)
         self.places += other.places
+        self.types.update(other.types)
+        self.columns.add(other.columns)
 
     def of_places(self) -> Tally:
         """What may be written where whole stretches are replaced: nothing about words."""
-        return Tally(documents=self.documents, uncovered=self.uncovered, places=self.places)
+        return Tally(
+            documents=self.documents,
+            uncovered=self.uncovered,
+            places=self.places,
+            types=self.types,
+            columns=self.columns,
+        )
 
     @property
     def selected(self) -> int:
@@ -85,7 +99,9 @@ class Tally:
             "words": self.words,
             "uncovered": self.uncovered,
             "places": self.places,
+            "types": dict(sorted(self.types.items())),
             "per_document": {str(words): n for words, n in sorted(self.per_document.items())},
+            "columns": self.columns.as_dict(),
         }
 
     @classmethod
@@ -93,9 +109,12 @@ class Tally:
         """The inverse of ``as_dict``."""
         per_document = {int(words): n for words, n in values["per_document"].items()}
         counts = [values[name] for name in ("documents", "words", "uncovered", "places")]
-        if any(
-            type(n) is not int or n < 0 for n in (*counts, *per_document, *per_document.values())
-        ):
+        types = {str(label): n for label, n in values["types"].items()}
+        numbers = (*counts, *per_document, *per_document.values(), *types.values())
+        if any(type(n) is not int or n < 0 for n in numbers):
             raise ValueError("a count must be a whole number, 0 or more")
         documents, words, uncovered, places = counts
-        return cls(documents, words, uncovered, Counter(per_document), places)
+        columns = Columns.from_dict(values["columns"])
+        return cls(
+            documents, words, uncovered, Counter(per_document), places, Counter(types), columns
+        )

@@ -33,8 +33,8 @@ from typing import Any, TypeVar
 from sfumato.core.errors import StorageFailed
 from sfumato.core.keys import Key
 from sfumato.core.own_code import blame, files_of, load_again
+from sfumato.mechanisms.keyed import under_key
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Keyed
 from sfumato.mechanisms.selective import Selective
 from sfumato.releases.privatizer import Privatizer
 
@@ -49,11 +49,13 @@ class Shared:
 
     privatizer: Privatizer
     secret: bytes | None
+    reversible: bool = False  # whether what pseudonyms stand for is handed back, too
 
     @classmethod
-    def of(cls, privatizer: Privatizer) -> Shared:
+    def of(cls, privatizer: Privatizer, *, reversible: bool = False) -> Shared:
         """What to hand to the workers of a run."""
-        return cls(privatizer, None if privatizer.key is None else privatizer.key.secret)
+        secret = None if privatizer.key is None else privatizer.key.secret
+        return cls(privatizer, secret, reversible)
 
     @cached_property
     def selective(self) -> Selective | Levels:
@@ -61,10 +63,7 @@ class Shared:
         built = self.privatizer.selective
         if self.secret is None or not isinstance(built, Selective):
             return built
-        mechanism = built.mechanism
-        if not isinstance(mechanism, Keyed):
-            return built
-        return replace(built, mechanism=mechanism.under(Key(self.secret)))
+        return replace(built, mechanism=under_key(built.mechanism, Key(self.secret)))
 
 
 ItemT = TypeVar("ItemT")

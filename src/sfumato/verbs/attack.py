@@ -40,7 +40,7 @@ def attack(
     settings: Settings | None = None,
     cache: str | Path | None = None,
     no_cache: bool = False,
-    field: str = "text",
+    field: str | None = None,
     author_field: str | None = None,
     label_field: str | None = None,
     format: str | None = None,
@@ -52,7 +52,8 @@ def attack(
     ``attack`` is a name of the catalog or an object; ``target`` a run, its folder, the folder of a
     model, or a privatized file. Each attack takes the files it needs and says which are missing.
     Every figure has its interval, what chance would score, and the same attack where nothing can
-    leak. The figures are measured on private text and are a release of their own.
+    leak. The figures are measured on private text and are a release of their own. ``field`` is
+    "text", or the one that a privatized file was privatized in.
     """
     given = _inputs(
         target,
@@ -82,7 +83,7 @@ def attack_all(
     reference: Sequence[str | Path] = (),
     cache: str | Path | None = None,
     no_cache: bool = False,
-    field: str = "text",
+    field: str | None = None,
     author_field: str | None = None,
     label_field: str | None = None,
     format: str | None = None,
@@ -160,14 +161,14 @@ def _inputs(
     reference: Sequence[str | Path],
     cache: str | Path | None,
     no_cache: bool,
-    field: str,
+    field: str | None,
     author_field: str | None,
     label_field: str | None,
     format: str | None,
     encoding: str,
 ) -> Inputs:
     from sfumato.attacks.attack import Inputs
-    from sfumato.files.layout import Layout
+    from sfumato.releases.recorded import one_field, recorded_layout, recorded_settings
 
     place = path_of(target)
     if not place.exists():
@@ -180,8 +181,12 @@ def _inputs(
         canaries=_path(canaries),
         references=tuple(Path(one) for one in reference),
         cache=None if no_cache else _cache(place, _path(cache)),
-        layout=Layout(
-            field=field, encoding=encoding, author_field=author_field, label_field=label_field
+        layout=recorded_layout(
+            recorded_settings(place),
+            field=one_field(place, field),
+            encoding=encoding,
+            author_field=author_field,
+            label_field=label_field,
         ),
         file_format=format,
     )

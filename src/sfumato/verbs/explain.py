@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,10 @@ def explain(
     policy: Policies | None = None,
     level: Sequence[tuple[float, str | Policy]] = (),
     exclude: Policies = (),
-    mechanism: str = "laplace",
+    mechanism: str = "auto",
+    by_type: Mapping[str, object] | None = None,
     vectors: str | Path | Space | None = None,
-    unknown: str = "centroid",
+    unknown: str | None = None,
     case: str = "public",
     settings: Settings | None = None,
     draws: int = 400,
@@ -31,21 +32,23 @@ def explain(
 ) -> Explanation:
     """What is selected in a sentence, by what it is replaced, and how likely it stays.
 
-    Without ``policy`` every word is selected. ``level`` are pairs of an epsilon and a policy, in
-    place of ``epsilon`` and ``policy``. The result shows the original beside the replacement: it is
-    for its owner's eyes.
+    Without ``policy`` every word is selected, or what "pii" finds where no ``epsilon`` is given.
+    ``mechanism`` and ``by_type`` are as in ``privatize``. ``level`` are pairs of an epsilon and a
+    policy, in place of ``epsilon`` and ``policy``. The result shows the original beside the
+    replacement: it is for its owner's eyes.
     """
     from sfumato.releases.explanation import explain_text
     from sfumato.releases.privatizer import Privatizer
 
     if policy is None and not level:
-        policy = "everything"
+        policy = "pii" if epsilon is None else "everything"
     chosen, own = choose_selection(policy, epsilon, level, exclude, settings)
     privatizer = Privatizer(
         policy=chosen.policy,
         epsilon=chosen.epsilon,
         levels=chosen.levels,
         mechanism=mechanism,
+        by_type=by_type or {},
         vectors=str(vectors) if isinstance(vectors, Path) else vectors,
         unknown=unknown,
         case=case,

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import InvalidArgument
+from sfumato.files.dialect import Dialect
 from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
 from sfumato.policies.policy import Policy
 from sfumato.releases.job import Job, run_job
+from sfumato.releases.preview import preview_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
+from sfumato.releases.vault import Vault
 from sfumato.vectors.space import Space
 from sfumato.verbs.inputs import Policies, choose_selection
 
@@ -22,39 +25,73 @@ NOT_WRITTEN = (".bz2", ".xz", ".zip", ".7z", ".lz4")
 
 def privatize(
     source: str | Path,
-    output: str | Path,
+    output: str | Path | None = None,
     *,
     field: str | Sequence[str] = "text",
+    drop: str | Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     policy: Policies = (),
     level: Sequence[tuple[float, str | Policy]] = (),
     exclude: Policies = (),
     epsilon: float | None = None,
-    mechanism: str | PointMechanism | Mechanism | StretchMechanism = "laplace",
+    mechanism: str | PointMechanism | Mechanism | StretchMechanism = "auto",
+    by_type: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     vectors: str | Path | Space | None = None,
-    unknown: str = "centroid",
+    unknown: str | None = None,
     case: str = "public",
     search: str = "exact",
     format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    header: bool = True,
+    sheet: str | None = None,
+    follow: bool = False,
     guarantee: str | Path | None = None,
     workers: int = 1,
     resume: bool = False,
     overwrite: bool = False,
+    dry_run: bool = False,
     seed: int | None = None,
+    vault: str | Path | None = None,
+    vault_key: str | Path | None = None,
 ) -> Release:
     """Replace what a policy selects in a file; every other character stands as it was.
 
     ``field`` names the column or key that holds the text, or several of them: then each is
-    privatized, and a record costs the sum over all of its texts. Without a ``policy`` it is "pii"
+    privatized, and a record costs the sum over all of its texts. In JSON a path leads to nested
+    text (``user.note``, ``messages[].content``), and ``*`` is every text of a record. Columns in
+    ``drop`` are taken out, those in ``keep`` are left on purpose (``*``: whatever is left). All
+    others are left, too, but the policy looks at them, and as long as there is one the file is not
+    for release.
+
+    ``delimiter`` and ``quote`` of a CSV file are read off its beginning unless they are given;
+    without a ``header`` columns have numbers. With ``follow`` each line goes from a pipe to a pipe
+    as it arrives.
+
+    Without a ``policy`` it is "pii"
     that is selected; several are a union. ``level`` gives pairs of an epsilon and a policy, in the
-    place of ``policy`` and ``epsilon``. ``settings`` are those of the mechanism, and "POLICY.KEY"
-    those of a policy. Policies and mechanisms are names, ``file.py:Class``, or objects.
+    place of ``policy`` and ``epsilon``. ``mechanism="auto"`` treats each type by a mechanism of its
+    own, and ``epsilon`` is for words without a type; ``by_type`` changes that table, such as
+    ``{"PERSON": "redact", "DATE": "date:epsilon=0.05"}``. ``settings`` are those of the mechanism,
+    and "POLICY.KEY" those of a policy. Policies and mechanisms are names, ``file.py:Class``, or
+    objects.
 
     With a ``seed`` the output can be reproduced, and undone: it is not for release. Beside the
-    output stands OUT.guarantee.json, which says what is guaranteed and what is not.
+    output stands OUT.guarantee.json, which says what is guaranteed and what is not. ``dry_run``
+    needs no output and writes nothing: it gives a ``Preview`` with counts and a few examples, which
+    show originals.
+
+    Without a ``vault`` nothing can be undone. With one, the pseudonyms of ``mechanism="pseudonym"``
+    can: it is a file with all that they stand for, encrypted with the secret in the file
+    ``vault_key`` or in the environment variable SFUMATO_VAULT_KEY. ``sfumato.restore`` reads it.
     """
+    if output is None and not dry_run:
+        raise InvalidArgument("say where to write: `output=OUT`; or look first: `dry_run=True`")
+    if vault is None and vault_key is not None:
+        raise InvalidArgument("`vault_key=...` is the key of a vault: name one by `vault=FILE`")
     chosen, own = choose_selection(
         policy or (() if level else "pii"), epsilon, level, exclude, settings
     )
@@ -63,6 +100,7 @@ def privatize(
         epsilon=chosen.epsilon,
         levels=chosen.levels,
         mechanism=mechanism,
+        by_type=by_type or {},
         vectors=str(vectors) if isinstance(vectors, Path) else vectors,
         unknown=unknown,
         case=case,
@@ -70,12 +108,17 @@ def privatize(
         seed=seed,
         settings=own,
     )
-    target = Path(output)
+    target = Path("-" if output is None else output)
     layout = Layout(
         field=field if isinstance(field, str) else tuple(field),
         several=True,
         encoding=encoding,
         whole_file=whole_file,
+        drop=_names(drop),
+        keep=_names(keep),
+        dialect=Dialect(delimiter=delimiter, quote=quote, header=header, sheet=sheet),
+        others=True,
+        live=follow,
     )
     job = Job(
         source=Source.of(source, layout, file_format=format, like=target),
@@ -84,9 +127,16 @@ def privatize(
         workers=workers,
         resume=resume,
         overwrite=overwrite,
+        vault=None if vault is None else Vault.of(vault, vault_key),
     )
     _check_formats(job.source.format.name, target, format)
+    if dry_run:
+        return preview_job(job, privatizer)
     return Release.of(job, run_job(job, privatizer))
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([given] if isinstance(given, str) else given))
 
 
 def _check_formats(name: str, output: Path, given: str | None) -> None:

@@ -17,14 +17,15 @@ def report(
     *,
     samples: int | None = None,
     originals: str | Path | None = None,
-    field: str = "text",
+    field: str | None = None,
     overwrite: bool = False,
 ) -> Written:
     """Write one HTML page with charts and tables, to read, print and cite; it needs no network.
 
     ``path`` is a study, a training run, the folder of either, or a privatized file. Private text is
     on the page only with ``samples`` and ``originals``, and then it says so at the top; a study
-    whose corpus is generated or declared public shows samples by itself.
+    whose corpus is generated or declared public shows samples by itself. ``field`` of the originals
+    is the one that the file was privatized in, unless another is named.
     """
     from sfumato.reports.write import write_report
 

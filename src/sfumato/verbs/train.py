@@ -81,8 +81,9 @@ def train(
     from sfumato.files.source import Source
     from sfumato.training.folder import RunFolder
     from sfumato.training.methods.promise import PolicyPromise
-    from sfumato.training.run import Request, named_policy
-    from sfumato.training.run import train_model as run_training
+    from sfumato.training.request import Request
+    from sfumato.training.request import train_model as run_training
+    from sfumato.training.run import named_policy
     from sfumato.training.settings import Training
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
@@ -223,7 +224,7 @@ def _choose_tokenizer(
 ) -> str | Tokenizer | None:
     """A tokenizer, its folder, or one learned from public text, if any of it is asked for."""
     from sfumato.files.source import Source
-    from sfumato.models.public_text import refuse_same_file, train_on_public
+    from sfumato.models.bpe import refuse_same_file, train_on_public
 
     if public is None:
         return str(given) if isinstance(given, Path) else given

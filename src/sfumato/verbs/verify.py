@@ -44,7 +44,7 @@ def verify(
     probabilities; otherwise events are learned from some draws and bounded on others. A true claim
     is refuted with a probability of at most 1 − ``confidence``.
     """
-    from sfumato.audits.named import candidates
+    from sfumato.audits.candidates import candidates
     from sfumato.audits.verify import Effort, refute
 
     effort = Effort(pairs=pairs, draws=draws)

@@ -42,6 +42,7 @@ CODES = {
     "OutputExists": 4,
     "InputChanged": 4,
     "CannotResume": 4,
+    "CannotUnseal": 3,
     "MissingExtra": 5,
     "BudgetExceeded": 2,
     "IncomparableGuarantees": 2,

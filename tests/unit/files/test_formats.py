@@ -127,7 +127,7 @@ def test_json_null_text_and_empty_lines_pass() -> None:
         (b'["secret"]', "line 2 is not a JSON object"),
         (b'{"text": "secret"} more', "Extra data"),
         (b'{"txt": "secret"}', "line 2: there is no field 'text'; did you mean 'txt'"),
-        (b'{"secret": 1}', "line 2: there is no field 'text'; `field=NAME` names another"),
+        (b'{"the 4 secrets": 1}', "line 2: there is no field 'text'; `field=NAME` names another"),
         (b'{"text": 5, "a": "secret"}', "line 2: the field 'text' is not text"),
         (b'{"text": "secret", "text": "b"}', "line 2: the field 'text' stands there twice"),
         (b'{"text": "secret \\ud800"}', "line 2: the text is not valid Unicode"),
@@ -184,7 +184,8 @@ def test_quotes_inside_a_bare_field_are_ordinary() -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"id,txt\n1,secret", "did you mean column 2"),
+        (b"id,txt\n1,secret", "did you mean 'txt'[?] [(]there are: id, txt[)]"),
+        (b"secrets,txt\n1,2", "did you mean column 2[?] [(]there are 2 columns[)]"),
         (b"secret,other\n1,2", "there is no field 'text'"),
         (b"id,text\n1,a\nsecret", "line 3 has 1 fields, the first row has 2"),
         (b'id,text\n1,"secret', "line 2: a quotation mark is opened and never closed"),
@@ -348,7 +349,7 @@ def test_a_missing_author_field_is_an_error_that_quotes_nothing(read: Any, conte
             "'who' is neither text nor a number",
         ),
         (separated.read, "text,xyz,mood\nann,1,2\n", "'who'; `author_field=NAME` names another"),
-        (separated.read, "text,who,moo\nann,1,2\n", "'mood'; did you mean column 3"),
+        (separated.read, "text,who,moo\nann,1,2\n", "'mood'; did you mean 'moo'"),
         (separated.read, "text,who,mood,who\na,ann,2,b\n", "the column 'who' twice"),
         (
             separated.read_tabs,

@@ -38,7 +38,7 @@ def test_redaction_by_name_and_by_object() -> None:
         privatizer = Privatizer(policy="digits", mechanism=mechanism)
         after = privatizer.privatize([*TEXTS, None])
         assert after == [TEXTS[0].replace("145572", "[NUMBER]"), *TEXTS[1:], None]
-        assert privatizer.guarantee().notion is Notion.NONE
+        assert privatizer.guarantee().notion is Notion.INDEPENDENT
         assert privatizer("Room 12") == "Room [NUMBER]"
         assert privatizer.resumable
 
@@ -64,9 +64,10 @@ def test_the_side_file_does_not_count_what_a_mask_hides() -> None:
         "words": None,
         "privatized_words": None,
         "uncovered_words": 0,
+        "by_type": {"MATCH": 1},
         "replaced_stretches": 1,
     }
-    by_words = Privatizer(policy="digits", epsilon=5)
+    by_words = Privatizer(policy="digits", mechanism="laplace", epsilon=5)
     by_words.privatize(TEXTS)
     counts = side_file(by_words, by_words.tally_, has_fields=False)["counts"]
     assert (counts["words"], counts["privatized_words"]) == (12, 1)

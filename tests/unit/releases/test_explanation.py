@@ -7,7 +7,7 @@ from sfumato.releases.privatizer import Privatizer
 
 
 def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> None:
-    privatizer = Privatizer(policy="digits", epsilon=1e6)
+    privatizer = Privatizer(policy="digits", mechanism="laplace", epsilon=1e6)
     explanation = explain_text(privatizer, "Room 12, code 145572", draws=50)
     room, code = explanation.words
     assert room.kept is not None
@@ -20,7 +20,7 @@ def test_each_selected_word_has_a_cause_a_replacement_and_a_probability() -> Non
 
 
 def test_kept_unknown_words_stay_for_certain() -> None:
-    privatizer = Privatizer(policy="digits", epsilon=1.0, unknown="keep")
+    privatizer = Privatizer(policy="digits", mechanism="laplace", epsilon=1.0, unknown="keep")
     explanation = explain_text(privatizer, "code 145572", draws=50)
     assert explanation.words[0].kept is not None
     assert explanation.words[0].kept.value == 1.0
@@ -37,7 +37,9 @@ def test_a_baseline_is_explained_stretch_by_stretch_without_a_probability() -> N
     assert name.rule
     assert name.reason
     assert explanation.text == "Ask [PERSON], or [PHONE]."
-    assert explanation.guarantee.sentence().startswith("Nothing is proven")
+    assert explanation.guarantee.sentence().startswith(
+        "For every stretch that the policy 'pii' selects"
+    )
 
 
 def test_levels_are_explained_with_the_level_of_each_word() -> None:

@@ -78,7 +78,7 @@ def refuses(job: Job, begun: Privatizer, resumed: Privatizer) -> bool:
 
 def words(policy: Any = "everything", **more: Any) -> Make:
     def make(space: Space) -> Privatizer:
-        given: dict[str, Any] = {"epsilon": 1, "vectors": space} | more
+        given: dict[str, Any] = {"mechanism": "laplace", "epsilon": 1, "vectors": space} | more
         return Privatizer(policy=policy, **given)
 
     return make
@@ -161,7 +161,7 @@ def test_twin_vectors_told_by_their_name_let_others_through(
 
 
 def test_names_and_objects_are_the_same_job(job: Job, small_space: Space) -> None:
-    by_name = Privatizer(policy="regex:alpha", epsilon=1, vectors=small_space)
+    by_name = Privatizer(policy="regex:alpha", mechanism="laplace", epsilon=1, vectors=small_space)
     made = Laplace(space=small_space, epsilon=1)
     for mechanism in (made, OverVocabulary(points=made)):
         given = Privatizer(policy=Regex("alpha"), mechanism=mechanism)
@@ -170,8 +170,9 @@ def test_names_and_objects_are_the_same_job(job: Job, small_space: Space) -> Non
 
 
 def test_the_command_line_goes_on_with_what_python_began(job: Job) -> None:
-    stopped = stop(job, Privatizer(policy=Regex("alpha"), epsilon=1))
+    stopped = stop(job, Privatizer(policy=Regex("alpha"), mechanism="laplace", epsilon=1))
     arguments = ["privatize", str(job.source.path), "-o", str(job.target), "--resume"]
+    arguments += ["--mechanism", "laplace"]
     assert main([*arguments, "--policy", "regex:beta", "--epsilon", "1"]) == 4
     assert main([*arguments, "--policy", "regex:alpha", "--epsilon", "2"]) == 4
     assert main([*arguments, "--policy", "regex:alpha", "--epsilon", "1"]) == 0

@@ -43,7 +43,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 @pytest.fixture
 def privatizer(small_space: Space) -> Privatizer:
-    return Privatizer(policy="everything", epsilon=1, vectors=small_space)
+    return Privatizer(policy="everything", mechanism="laplace", epsilon=1, vectors=small_space)
 
 
 def doing(monkeypatch: pytest.MonkeyPatch, index: int, act: Act) -> None:

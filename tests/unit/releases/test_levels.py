@@ -94,7 +94,7 @@ def test_one_space_serves_all_levels(small_space: Space) -> None:
         ({"epsilon": 5}, "leave out policy and epsilon"),
         ({"policy": "digits"}, "leave out policy and epsilon"),
         ({"policy": Digits()}, "leave out policy and epsilon"),
-        ({"mechanism": "redact"}, "'redact' takes no epsilon"),
+        ({"mechanism": "redact"}, "'redact' replaces whole stretches"),
         ({"mechanism": "levels"}, "'levels' wraps a word mechanism"),
         ({"mechanism": Laplace}, "levels need the name of a word mechanism"),
         ({"mechanism": "truncated"}, "levels with a different metric"),

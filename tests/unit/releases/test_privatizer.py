@@ -26,7 +26,7 @@ TEXTS = [f"My ID is {CANARY}.", "No number here.", "Room 7, floor 12"]
 
 
 def digits(**changes: Any) -> Privatizer:
-    given: dict[str, Any] = {"policy": "digits", "epsilon": 5.0} | changes
+    given: dict[str, Any] = {"policy": "digits", "mechanism": "laplace", "epsilon": 5.0} | changes
     return Privatizer(**given)
 
 

@@ -13,8 +13,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
 from sfumato.guarantees.guarantee import Notion
 from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.run import Run
-from sfumato.verbs.evaluate import evaluate
-from sfumato.verbs.generate import generate
+from sfumato.verbs.model import evaluate, generate
 from sfumato.verbs.plan import plan
 from sfumato.verbs.train import train
 
@@ -71,7 +70,7 @@ def test_evaluation_shows_rows_and_escapes(run: Run, corpus: Path) -> None:
     assert "<b>" not in run.generate("<b>", tokens=2)._repr_html_()
     with pytest.raises(InvalidArgument, match="for classifiers"):
         run.evaluate(corpus, label_field="kind")
-    with pytest.raises(InvalidArgument, match="speak of a policy"):
+    with pytest.raises(InvalidArgument, match="need a policy given by its name"):
         run.evaluate(corpus, exclude=["digits"])
 
 
@@ -98,7 +97,7 @@ def test_what_is_refused(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert again.already_finished
     with pytest.raises(InvalidArgument, match="the private corpus itself"):
         train(corpus, tmp_path / "x", valid=corpus, settings=SIZES, **QUICK)
-    with pytest.raises(InvalidArgument, match="speak of a policy"):
+    with pytest.raises(InvalidArgument, match="need a policy given by its name"):
         train(corpus, tmp_path / "x", settings=SIZES | {"pii.regions": "DE"}, **QUICK)
     with pytest.raises(InvalidArgument, match="author_field"):
         train(corpus, tmp_path / "x", unit="author", settings=SIZES, **QUICK)

@@ -1,14 +1,15 @@
-"""``sfumato evaluate``: how well a trained model predicts a text."""
+"""``sfumato evaluate`` and ``sfumato generate``: what a trained model predicts and writes."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout
+from sfumato.cli.output import print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.training.evaluation import Evaluation
@@ -27,7 +28,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         list[str],
         typer.Option("--set", metavar="POLICY.KEY=VALUE", help="A setting of a policy."),
     ] = [],  # noqa: B006
-    field: options.FieldOption = options.TEXT,
+    field: options.RecordedFieldOption = [],  # noqa: B006
     label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
@@ -41,7 +42,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato evaluate run --corpus test.jsonl --policy digits
     """
-    from sfumato.verbs.evaluate import evaluate as evaluate_run
+    from sfumato.verbs.model import evaluate as evaluate_run
 
     own, of_policies = options.settings_from(settings)
     options.refuse_mechanism_settings(own)
@@ -51,15 +52,15 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         policy=policy,
         exclude=exclude,
         settings=of_policies,
-        field=options.only_field(field),
+        field=options.only_field(field) if field else None,
         label_field=label_field,
         format=file_format,
         encoding=encoding,
     )
-    print_json(found.as_dicts(), indent=2) if json else _print(found)
+    print_json(found.as_dicts(), indent=2) if json else _print_evaluation(found)
 
 
-def _print(found: Evaluation) -> None:
+def _print_evaluation(found: Evaluation) -> None:
     from rich.table import Table
 
     from sfumato.training.evaluation import COLUMNS
@@ -68,3 +69,43 @@ def _print(found: Evaluation) -> None:
     for row in found.rows:
         table.add_row(*row.cells())
     stdout().print(table)
+
+
+def generate(  # noqa: PLR0913  # a command's options are its parameters
+    run: RunArgument,
+    prompt: Annotated[str, typer.Option("--prompt", help="How the text begins.")] = "",
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, max=options.MOST, help="At most so many.")
+    ] = 50,
+    temperature: Annotated[
+        float, typer.Option("--temperature", help="0 takes the likeliest token.")
+    ] = 1.0,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, max=options.MOST, help="Only among so many likeliest tokens."),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=options.MOST, help="How many texts.")
+    ] = 1,
+    seed: Annotated[int | None, typer.Option("--seed", help="Say the same again.")] = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Let a trained model go on with a text.
+
+    Example: sfumato generate run --prompt "The patient" --tokens 30
+    """
+    from sfumato.verbs.model import generate as let_speak
+
+    said = let_speak(
+        run,
+        prompt,
+        tokens=tokens,
+        temperature=temperature,
+        top=top,
+        samples=samples,
+        seed=seed,
+    )
+    if json:
+        print_json({"prompt": prompt, "texts": list(said)}, indent=2)
+        return
+    sys.stdout.write("\n\n".join(visible(text) for text in said) + "\n")

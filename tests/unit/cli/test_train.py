@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from sfumato.cli.training import interval, note_warnings, training_bar
+from sfumato.cli.train import interval, note_warnings, training_bar
 from sfumato.results.measured import Measured
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.base import TokenMaterial
@@ -58,7 +58,7 @@ def test_a_log_gets_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bar_that_meets_an_instant_does_not_divide_by_zero() -> None:
-    from sfumato.cli.training import describe_run
+    from sfumato.cli.train import describe_run
 
     assert "tokens/s" in describe_run(Progress(1, 2.0, 10, 0.0), 1.0)
 

@@ -1,4 +1,4 @@
-"""``sfumato.evaluate``: how well a trained model predicts a text."""
+"""``sfumato.evaluate`` and ``sfumato.generate``: what a trained model predicts and writes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sfumato.verbs.inputs import Placed, path_of
 if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
     from sfumato.training.evaluation import Evaluation
+    from sfumato.training.run import TrainingTexts
 
 
 def evaluate(
@@ -21,7 +22,7 @@ def evaluate(
     policy: str | Sequence[str] | Policy | None = None,
     exclude: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
-    field: str = "text",
+    field: str | None = None,
     label_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
@@ -30,9 +31,11 @@ def evaluate(
 
     With a ``policy`` also on the tokens that it selects, and on all others. A classifier needs
     ``label_field``, and its accuracy is measured. On private text the figures are a release of
-    their own, which the model's guarantee does not cover; they are written nowhere.
+    their own, which the model's guarantee does not cover; they are written nowhere. ``field`` is
+    "text", or that of a corpus that was privatized.
     """
     extra("torch", needed_for="evaluating a model", extra="train")
+    from sfumato.releases.recorded import one_field
     from sfumato.training.run import Run
 
     return Run.open(path_of(run)).evaluate(
@@ -40,8 +43,31 @@ def evaluate(
         policy=policy,
         exclude=exclude,
         settings=settings,
-        field=field,
+        field=one_field(Path(corpus), field),
         label_field=label_field,
         format=format,
         encoding=encoding,
+    )
+
+
+def generate(
+    run: Placed,
+    prompt: str = "",
+    *,
+    tokens: int = 50,
+    temperature: float = 1.0,
+    top: int | None = None,
+    samples: int = 1,
+    seed: int | None = None,
+) -> TrainingTexts:
+    """Let a finished run's model go on with a text.
+
+    At most so many ``tokens`` are said, drawn among the ``top`` likeliest if that is given;
+    ``temperature=0`` takes the likeliest. What a private model says costs no more privacy.
+    """
+    extra("torch", needed_for="generating text", extra="train")
+    from sfumato.training.run import Run
+
+    return Run.open(path_of(run)).generate(
+        prompt, tokens=tokens, temperature=temperature, top=top, samples=samples, seed=seed
     )

@@ -1,0 +1,144 @@
+"""What privatizing a file would change, in numbers and a few examples; nothing is written.
+
+For the eyes of whoever owns the text: the examples show originals, and the numbers are counted on
+private text, which no guarantee covers. The replacements are drawn for this look alone, with
+randomness of their own. The release draws anew; so whoever sees both has seen two draws, and only
+the owner should.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.core.progress import progress
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.levels import Levels
+from sfumato.policies.combine import Union
+from sfumato.policies.policy import Policy, find_in
+from sfumato.releases.job import Job
+from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.release import Release
+from sfumato.releases.staying import with_share
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans, stretches
+from sfumato.text.words import Words
+
+EXAMPLES = 10
+FOR_YOUR_EYES = "Originals are shown: this is for your own eyes. The release draws for itself."
+
+
+@dataclass(frozen=True)
+class Example:
+    """One place before and after."""
+
+    label: str
+    before: str = field(repr=False)
+    after: str
+
+
+@dataclass(frozen=True, repr=False)
+class Preview(Release):
+    """A release that was not made: nothing was written, ``path`` is where it would go."""
+
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What to tell people, without originals: those are in ``examples``."""
+        by_type = ", ".join(f"{label} {n:,}" for label, n in self.counts["by_type"].items())
+        counted = (
+            f"{self.counts['documents']:,} documents, {self.counts['words']:,} words, of which "
+            f"{self.privatized:,} are selected, at {self.counts['places']:,} places"
+        )
+        found = [f"Dry run, nothing is written: {counted}", f"By type: {by_type or 'nothing'}"]
+        return [*found, *self.guarantee.summary()]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; it holds originals."""
+        return {
+            "dry_run": True,
+            "counts": dict(self.counts),
+            "examples": [vars(one) for one in self.examples],
+            "summary": list(self.guarantee.summary()),
+            "sentence": self.guarantee.sentence(),
+            "guarantee": self.guarantee.as_dict(),
+            "settings": self.summary["settings"],
+        }
+
+
+def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> Preview:
+    """Look through the whole input, and draw for a few documents of it."""
+    guarantee = with_share(privatizer.guarantee(), privatizer.selective)
+    policy = _policy_of(privatizer)
+    picks = Randomness.secure() if privatizer.seed is None else privatizer.randomness.stream(1)
+    count, types = Counter[str](), Counter[str]()
+    sample: list[tuple[Document, Spans]] = []
+    seen = 0
+    for document, spans in find_in(policy, _documents(job, count)):
+        cut = Words.of(document.text)
+        count["words"] += len(cut)
+        count["privatized_words"] += len(spans.select(cut))
+        found = stretches(spans, cut)
+        types.update(one.label for one in found)
+        if not found:
+            continue
+        # Each document with something in it is as likely to be shown as any other.
+        seen += 1
+        if len(sample) < examples:
+            sample.append((document, spans))
+        elif (place := int(picks.choose(seen, 1)[0])) < examples:
+            sample[place] = (document, spans)
+    counts = {
+        **{name: count[name] for name in ("documents", "words", "privatized_words")},
+        "places": sum(types.values()),
+        "by_type": dict(types.most_common()),
+    }
+    settings = privatizer.public_settings() | job.source.settings()
+    return Preview(
+        path=job.target,
+        side=None,
+        guarantee=guarantee,
+        summary={"counts": counts, "settings": settings},
+        examples=_draw(privatizer, sample, examples, picks),
+    )
+
+
+def _documents(job: Job, count: Counter[str]) -> Iterator[Document]:
+    """Every text; a record counts as one document, however many texts it has."""
+    with progress("looking", job.source.size) as advance, job.source.opened() as (chunks, place):
+        for chunk in chunks:
+            count["documents"] += len(chunk.texts_per_record())
+            yield from chunk.documents()
+            advance(place())
+
+
+def _policy_of(privatizer: Privatizer) -> Policy:
+    selective = privatizer.selective
+    if isinstance(selective, Levels):
+        return Union(tuple(one.policy for one in selective.levels))
+    return selective.policy
+
+
+def _draw(
+    privatizer: Privatizer, sample: list[tuple[Document, Spans]], most: int, picks: Randomness
+) -> tuple[Example, ...]:
+    """Examples from documents, at most so many; an edit as likely as any other."""
+    documents = [document for document, _ in sample]
+    drawn = privatizer.selective.privatize(documents, privatizer.randomness.stream(0))
+    found = [
+        Example(_label(spans, edit.start, edit.end), document.text[edit.start : edit.end],
+                edit.replacement)
+        for (document, spans), one in zip(sample, drawn, strict=True)
+        for edit in one.edited.edits
+    ]  # fmt: skip
+    if len(found) <= most:
+        return tuple(found)
+    return tuple(found[place] for place in sorted(picks.choose(len(found), most).tolist()))
+
+
+def _label(spans: Spans, start: int, end: int) -> str:
+    place = Span(start, end, "")
+    return next((span.label for span in spans if span.overlaps(place)), "")

@@ -1,0 +1,56 @@
+"""How many of the words that a level treats are expected to stay as they are.
+
+Why it may be told
+    The share is a property of the mechanism and of the public space. It is estimated on frequent
+    public words, with draws that are thrown away; no private text is looked at. How many words of a
+    text really stayed depends on the text, and is counted nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.by_type import ByType
+from sfumato.mechanisms.levels import Levels
+from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.vocabulary import OverVocabulary
+from sfumato.metrics.deniability import typical_keep_probability
+
+# The same public words and draws for everyone, so that one mechanism has one share. Nothing that is
+# released is drawn with it.
+PUBLIC_SEED = 0
+WORDS, DRAWS = 200, 10
+
+
+def share_expected_to_stay(selective: Selective | Levels) -> float | None:
+    """The largest share of any word mechanism in it; none where no word is drawn."""
+    shares = [
+        typical_keep_probability(
+            one.points, Randomness.reproducible(PUBLIC_SEED), words=WORDS, draws=DRAWS
+        ).value
+        for one in _word_mechanisms(selective)
+    ]
+    return max(shares, default=None)
+
+
+def with_share(guarantee: Guarantee, selective: Selective | Levels) -> Guarantee:
+    """The guarantee with that share in it; where nothing is proven there is none to carry it."""
+    if guarantee.notion is Notion.NONE:
+        return guarantee
+    return replace(guarantee, stays=share_expected_to_stay(selective))
+
+
+def _word_mechanisms(selective: Selective | Levels) -> Iterator[OverVocabulary]:
+    found: list[Mechanism | StretchMechanism]
+    if isinstance(selective, Levels):
+        # The largest level keeps most; the others need no look.
+        found = [selective.levels[-1].mechanism]
+    elif isinstance(selective.mechanism, ByType):
+        found = [*selective.mechanism.mechanisms()]
+    else:
+        found = [selective.mechanism]
+    return (one for one in found if isinstance(one, OverVocabulary))
