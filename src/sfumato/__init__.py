@@ -50,16 +50,18 @@ if TYPE_CHECKING:
     from sfumato.verbs.data import plant_classifier_canaries as plant_classifier_canaries
     from sfumato.verbs.data import toss_coins as toss_coins
     from sfumato.verbs.deniability import deniability as deniability
-    from sfumato.verbs.evaluate import evaluate as evaluate
+    from sfumato.verbs.deniability import suggest as suggest
     from sfumato.verbs.explain import explain as explain
-    from sfumato.verbs.generate import generate as generate
     from sfumato.verbs.measure import measure as measure
+    from sfumato.verbs.model import evaluate as evaluate
+    from sfumato.verbs.model import generate as generate
     from sfumato.verbs.plan import plan as plan
+    from sfumato.verbs.policy import scan as scan
+    from sfumato.verbs.policy import score_policy as score_policy
+    from sfumato.verbs.preset import preset as preset
     from sfumato.verbs.privatize import privatize as privatize
     from sfumato.verbs.report import report as report
-    from sfumato.verbs.scan import scan as scan
-    from sfumato.verbs.score import score_policy as score_policy
-    from sfumato.verbs.suggest import suggest as suggest
+    from sfumato.verbs.restore import restore as restore
     from sfumato.verbs.train import train as train
     from sfumato.verbs.verify import verify as verify
     from sfumato.verbs.verify import verify_exhibits as verify_exhibits
@@ -95,17 +97,16 @@ else:
                 "convert_vectors convert_wikitext make_dialogues plant_canaries "
                 "plant_classifier_canaries toss_coins "
             ),
-            "sfumato.verbs.deniability": "deniability",
-            "sfumato.verbs.evaluate": "evaluate",
+            "sfumato.verbs.deniability": "deniability suggest",
             "sfumato.verbs.explain": "explain",
-            "sfumato.verbs.generate": "generate",
             "sfumato.verbs.measure": "measure",
+            "sfumato.verbs.model": "evaluate generate",
             "sfumato.verbs.plan": "plan",
+            "sfumato.verbs.policy": "scan score_policy",
+            "sfumato.verbs.preset": "preset",
             "sfumato.verbs.privatize": "privatize",
             "sfumato.verbs.report": "report",
-            "sfumato.verbs.scan": "scan",
-            "sfumato.verbs.score": "score_policy",
-            "sfumato.verbs.suggest": "suggest",
+            "sfumato.verbs.restore": "restore",
             "sfumato.verbs.train": "train",
             "sfumato.verbs.verify": "verify verify_exhibits",
         },
@@ -150,8 +151,10 @@ __all__ = [
     "plan",
     "plant_canaries",
     "plant_classifier_canaries",
+    "preset",
     "privatize",
     "report",
+    "restore",
     "scan",
     "score_policy",
     "suggest",

@@ -89,6 +89,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "mechanisms": {
+        "auto": (
+            "sfumato.mechanisms.auto:Auto",
+            "by type: surrogates for names and codes, noise on dates, places, numbers, words",
+        ),
         "binary": (
             "sfumato.mechanisms.binary:Binary",
             "flip bits of the word's binary code, then the nearest code (BRR)",
@@ -96,6 +100,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "custom": (
             "sfumato.mechanisms.custom:Custom",
             "a word of the same public group of similar words (CusText)",
+        ),
+        "date": (
+            "sfumato.mechanisms.date:Date",
+            "dates moved by a random number of days, one for a document, written as they were",
         ),
         "exponential": (
             "sfumato.mechanisms.exponential:Exponential",
@@ -117,6 +125,14 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.mahalanobis:Mahalanobis",
             "Laplace noise in the shape of the vocabulary, then the nearest word",
         ),
+        "number": (
+            "sfumato.mechanisms.number:Number",
+            "numbers with noise in stated steps or relative to their size, written as they were",
+        ),
+        "place": (
+            "sfumato.mechanisms.place:Place",
+            "cities and countries become others, the likelier the nearer, at a level per km",
+        ),
         "projected": (
             "sfumato.mechanisms.projected:Projected",
             "a public projection to few dimensions, Laplace noise there, then the nearest word",
@@ -127,7 +143,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "redact": (
             "sfumato.mechanisms.redact:Redact",
-            "mask what was found by its type, such as [PERSON] (baseline, no guarantee)",
+            "mask what was found by its type, such as [PERSON]",
         ),
         "sanitize-plus": (
             "sfumato.mechanisms.sanitize_plus:SanitizePlus",
@@ -136,6 +152,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "selective": (
             "sfumato.mechanisms.selective:Selective",
             "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
+        ),
+        "surrogate": (
+            "sfumato.mechanisms.surrogates.surrogate:Surrogate",
+            "another name, number or address of the same type, drawn from public lists and ranges",
         ),
         "truncated": (
             "sfumato.mechanisms.truncated:Truncated",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfumato.attacks.attack import Attack, Inputs, run_attack
-from sfumato.audits.colors import color_space
+from sfumato.audits.candidates import color_space
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.own_code import stands_in_script
@@ -32,7 +32,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.build import make_mechanism
 from sfumato.mechanisms.identity import mechanism_identity
-from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import Keyed, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.identity import Identified, identity_of
@@ -44,6 +44,7 @@ from sfumato.results.row import ROLES
 from sfumato.results.scores import Scores
 from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, Measure, Specimen, take
 from sfumato.text.document import Document
+from sfumato.text.span import Span, Stretch
 from sfumato.text.words import Words
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import TrainingMethod, build_method
@@ -65,6 +66,13 @@ TINY: dict[str, dict[str, object]] = {
     "gpt-small": {"layers": 1, "width": 8, "heads": 2, "context": 32},
 }
 NOTE, SECRET = "xylorimba", "70311"
+# Originals of one form each: what claims not to look at them must treat them alike.
+ORIGINALS = {
+    "PERSON": ("Ada Lovelace", "Wu Zhao", "Zdeněk Müller"),
+    "EMAIL": ("ada@example.org", "zoe.w@example.com"),
+    "PHONE": ("020 7946 0958", "020 7946 0000"),
+    "ANY": ("violet", "indigo"),
+}
 # Words of this length in a reason or a name are taken for a quotation.
 QUOTED = 5
 
@@ -79,7 +87,7 @@ def check_mechanism(
     kind = find("mechanisms", mechanism).load() if isinstance(mechanism, str) else mechanism
     _hold(isinstance(kind, type), "a mechanism is a class")
     if issubclass(kind, StretchMechanism):
-        _check_baseline(kind(**(settings or {})))
+        _check_stretches(kind(**(settings or {})))
         return
     where = color_space(1.0) if space is None else space
     for epsilon in LEVELS:
@@ -195,7 +203,7 @@ def check_method(
     but the randomness that it is given, and write no text beside the model. Whether a step is worth
     what the plan charges for it cannot be seen here.
     """
-    from sfumato.training.run import Request, train_model
+    from sfumato.training.request import Request, train_model
 
     made = build_method(method, settings)
     who = type(made).__name__
@@ -312,19 +320,37 @@ def _check_copies(mechanism: object, who: str) -> None:
     _hold(keyed or mechanism_identity(copy) == identity, f"a copy of {who} must have its identity")
 
 
-def _check_baseline(mechanism: StretchMechanism) -> None:
-    """It claims nothing, says what shows, and replaces what is found and nothing else."""
+def _check_stretches(mechanism: StretchMechanism) -> None:
+    """It says what shows, replaces what is found and nothing else, and claims what holds."""
     who = type(mechanism).__name__
     guarantee = mechanism.guarantee()
-    _hold(guarantee.notion is Notion.NONE, f"{who} replaces whole stretches: it can claim nothing")
-    _hold(not guarantee.for_release, f"{who} has no guarantee, and is not for release")
+    unproven = guarantee.notion is Notion.NONE
+    _hold(not (unproven and guarantee.for_release), f"{who} has no guarantee: not for release")
+    _hold(guarantee.sentence().endswith("."), f"the guarantee of {who} must be a sentence")
+    # Under one key outputs do depend on the original; over all keys they must not.
+    if guarantee.notion is Notion.INDEPENDENT and not isinstance(mechanism, Keyed):
+        _check_independence(mechanism, who)
     _hold(bool(guarantee.leaks), f"{who} must say what its output shows (leaks)")
-    _hold(mechanism.replace([]) == [], f"{who} must give nothing for nothing")
+    _hold(mechanism.replace([], Randomness.secure()) == [], f"{who} must give nothing for nothing")
     selective = Selective(policy=Everything(), mechanism=mechanism)
     for result in selective.privatize([Document(text) for text in TEXTS], Randomness.secure()):
         for edit in result.edited.edits:
             _hold(edit.replacement.isprintable(), f"{who} must put in what can be printed")
     _check_copies(mechanism, who)
+
+
+def _check_independence(mechanism: StretchMechanism, who: str) -> None:
+    """With the same draws, the same comes out for any original."""
+    for label, texts in ORIGINALS.items():
+        found = {
+            mechanism.replace(
+                [Stretch(0, len(text), text, Span(0, len(text), label))], Randomness.reproducible(5)
+            )[0]
+            for text in texts
+        }
+        _hold(
+            len(found) == 1, f"{who} claims independence, but what it puts in depends on the text"
+        )
 
 
 def _check_spans(who: str, text: str, spans: list[Any]) -> None:

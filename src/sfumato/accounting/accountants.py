@@ -1,25 +1,31 @@
 """From releases to (epsilon, delta): privacy loss distributions, Rényi DP, pure composition.
 
 Guarantee
-    ``accountant.spent(events).epsilon(delta)`` is an epsilon for which the releases together are
-    (epsilon, delta)-DP between neighbors of which one lacks a unit of the other. Each accountant
-    gives an upper bound; a smaller one is a better proof, not a better mechanism.
+    ``compute_spending(events, accountant).epsilon(delta)`` is an epsilon for which the releases
+    together are (epsilon, delta)-DP for neighbors of which one lacks a unit of the other. Each
+    accountant gives an upper bound; a smaller bound is a better proof, not a better mechanism.
+    ``replacing_one`` does the same for neighbors by replacement: if removing or adding a unit is
+    (a, d(a))-DP for every level a, then exchanging a unit for another is (a + b, d(a) +
+    exp(a)·d(b))-DP, for all a and b.
 
 Why it holds
-    ``pld`` composes discretized distributions of the privacy loss, every rounding of a loss being
-    upwards, in both directions (unit added, unit removed). ``rdp`` adds up Rényi divergences order
-    by order and takes the best order (Canonne, Kamath and Steinke 2020, proposition 12). ``pure``
-    splits delta equally over the releases, amplifies each by its sampling (Balle, Barthe and
-    Gaboardi 2018, theorem 8), and adds the levels.
+    ``pld`` composes discretized distributions of the privacy loss, with every loss rounded up, in
+    both directions (unit added, unit removed). ``rdp`` adds up Rényi divergences order by order and
+    takes the best order (Canonne, Kamath and Steinke 2020, proposition 12). ``pure`` splits delta
+    equally over the releases, applies amplification by sampling to each (Balle, Barthe and Gaboardi
+    2018, theorem 8), and adds the levels. Replacement is removing and then adding: P ≤ exp(a)·P' +
+    d(a) and P' ≤ exp(b)·P'' + d(b).
 
 Care
-    The distributions are multiplied by Fourier transforms, whose rounding errors can put delta
-    too low: without a margin, epsilon falls below its true value for deltas around 1e-11. So a
-    part of delta is set aside for rounding, and a delta not well above it is refused. Rényi
-    divergences that come out negative (rounding again) count as 0, not as "perfectly private",
-    and an order whose series does not converge is left out.
-    The library's RDP ignores that neighbors by replacement move a sum twice as far; here
-    replacement is expressed in the events, and the library is never asked for it.
+    The distributions are multiplied by Fourier transforms, whose rounding errors can put delta too
+    low: without a margin, epsilon falls below its true value for deltas around 1e-11. So a part of
+    delta is set aside for rounding, and a delta not well above it is refused. Rényi divergences
+    that come out negative (rounding again) count as 0, not as "perfectly private", and an order
+    whose series does not converge is left out. The library's RDP ignores that replacement moves a
+    sum twice as far; so the library is never asked for it. Without sampling, replacement moves a
+    sum by at most 2C, so it is accounted as half the noise multiplier. With Poisson sampling that
+    would be wrong, because the pair of distributions is another one; there ``replacing_one`` is
+    used.
 
 Reference
     The distributions and divergences are computed by dp-accounting (Google).
@@ -30,7 +36,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -48,28 +54,31 @@ if TYPE_CHECKING:
 
 ACCOUNTANTS = ("pld", "rdp", "pure")
 
-# Set aside out of delta for the rounding of Fourier transforms: once, and for every composition.
-# Where the true delta is known the error is at most a tenth of that.
+# The part of delta that is set aside for rounding errors of Fourier transforms: once, and for every
+# composition. Where the true delta is known, the error is at most a tenth of that.
 ROUNDING = (1e-13, 2e-16)
 
-# An interval of losses above which exp() overflows: there is practically no noise then.
+# The discretization interval above which exp() overflows: then there is practically no noise.
 _COARSEST = 300.0
 
-# Distributions of more releases take minutes, and are mostly rounding.
+# The most releases that are composed: more take minutes, and the result is mostly rounding error.
 MOST_COMPOSED = 1_000_000
 
-# Releases that are composed in two steps, and how many in the first.
+# Above the first number, releases are composed in two steps, the first in groups of the second.
 _MANY, _SOME = 20_000, 3_000
 
 # A level up to which exp(−level) is far from underflow.
 _LOSSLESS = 500.0
 
+# Shares of the level of a replacement that are tried for the first of its two steps.
+_SPLITS = tuple(share / 40 for share in range(12, 20))
+
 
 class Spent(Protocol):
-    """What some releases have cost together."""
+    """The privacy cost of some releases together."""
 
     def epsilon(self, delta: float) -> float:
-        """The level at this delta; infinite if nothing can be said."""
+        """The level at this delta; infinite if there is no guarantee."""
         ...
 
     def delta(self, epsilon: float) -> float:
@@ -78,7 +87,7 @@ class Spent(Protocol):
 
 
 def compute_spending(events: Sequence[SampledGaussian], accountant: str = "pld") -> Spent:
-    """What the releases cost together, by an accountant.
+    """The cost of the releases together, by an accountant.
 
     >>> gaussian = SampledGaussian(noise_multiplier=2.0)
     >>> round(compute_spending([gaussian]).epsilon(1e-5), 4)
@@ -113,7 +122,7 @@ class _Nothing:
 
 @dataclass(frozen=True)
 class _Everything:
-    """A release without noise, or with so little that nothing is said about it."""
+    """A release without noise, or with so little that no guarantee is given."""
 
     def epsilon(self, delta: float) -> float:
         return 0.0 if between("delta", delta, 0.0, 1.0) == 1.0 else math.inf
@@ -124,46 +133,91 @@ class _Everything:
 
 @dataclass(frozen=True)
 class _Rdp:
-    """The Rényi divergence of the whole, one number per order."""
+    """The Rényi divergences of the whole: at every whole order, at others where they matter.
 
-    orders: NDArray[np.float64]
-    divergences: NDArray[np.float64]
+    Each order gives a bound, so leaving some out is safe. None that would be the best is left out:
+    with D the divergence at order a, (a − 1)·D is convex in a, and so the logarithm of delta is
+    convex and the level falls and then rises. The best order lies beside the best whole one, and
+    is reached from there by steps of which each is better than the one before.
+    """
+
+    events: tuple[SampledGaussian, ...]
 
     @classmethod
     def of(cls, events: Sequence[SampledGaussian]) -> _Rdp:
+        _orders()
+        return cls(tuple(events))
+
+    def divergences(self, orders: tuple[float, ...]) -> NDArray[np.float64]:
         import numpy as np
 
-        orders = np.array(_library("dp_accounting.rdp.rdp_privacy_accountant").DEFAULT_RDP_ORDERS)
-        parts = [event.count * _divergences(event.noise_multiplier, event.rate) for event in events]
-        return cls(orders, np.sum(parts, axis=0))
+        each = (e.count * _divergences(e.noise_multiplier, e.rate, orders) for e in self.events)
+        total: NDArray[np.float64] = np.sum(list(each), axis=0)
+        return total
 
     def epsilon(self, delta: float) -> float:
         import numpy as np
 
         if between("delta", delta, 0.0, 1.0) == 0.0:
             return math.inf
-        orders = self.orders
-        levels = self.divergences + np.log1p(-1 / orders) - np.log(delta * orders) / (orders - 1)
-        return max(0.0, float(levels.min()))
+
+        def levels(orders: NDArray[np.float64], spent: NDArray[np.float64]) -> Any:
+            return spent + np.log1p(-1 / orders) - np.log(delta * orders) / (orders - 1)
+
+        return max(0.0, self._best(levels))
 
     def delta(self, epsilon: float) -> float:
         import numpy as np
 
-        orders = self.orders
-        slopes = self.divergences - epsilon + np.log1p(-1 / orders)
-        return min(1.0, float(np.exp(np.min((orders - 1) * slopes - np.log(orders)))))
+        def logarithms(orders: NDArray[np.float64], spent: NDArray[np.float64]) -> Any:
+            return (orders - 1) * (spent - epsilon + np.log1p(-1 / orders)) - np.log(orders)
+
+        return min(1.0, float(np.exp(self._best(logarithms))))
+
+    def _best(self, bounds: Callable[[NDArray[np.float64], NDArray[np.float64]], Any]) -> float:
+        import numpy as np
+
+        def at(orders: tuple[float, ...]) -> NDArray[np.float64]:
+            found: NDArray[np.float64] = bounds(np.array(orders), self.divergences(orders))
+            return found
+
+        whole, others = _orders()
+        found = at(whole)
+        place = int(found.argmin())
+        start, best = whole[place], float(found[place])
+        below = [order for order in reversed(others) if start - 1 < order < start]
+        above = [order for order in others if start < order < start + 1]
+        for side in (below, above):
+            for order in side:
+                (bound,) = at((order,))
+                if not bound < best:
+                    break
+                best = float(bound)
+            if best < found[place]:
+                break
+        return best
+
+
+@cache
+def _orders() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Those of the library: whole ones, which take little time, and others, which take much."""
+    orders = _library("dp_accounting.rdp.rdp_privacy_accountant").DEFAULT_RDP_ORDERS
+    whole = tuple(float(order) for order in orders if float(order).is_integer())
+    return whole, tuple(float(order) for order in orders if not float(order).is_integer())
 
 
 @lru_cache(maxsize=4096)
-def _divergences(noise_multiplier: float, rate: float) -> NDArray[np.float64]:
-    """Of one release, for every order; a value rounded below 0 must not make it look free."""
+def _divergences(
+    noise_multiplier: float, rate: float, orders: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """The divergence of one release at every order; negative values, from rounding, count as 0."""
     import numpy as np
 
     dp, rdp = _library("dp_accounting"), _library("dp_accounting.rdp")
     event = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(noise_multiplier))
     with _quietly():
-        divergences = rdp.RdpAccountant().compose(event).rdp
-    # What is not a number has not been computed: the order is left out.
+        divergences = rdp.RdpAccountant(orders).compose(event).rdp
+    # NaN means that the series did not converge: the order is left out.
     return np.where(np.isnan(divergences), np.inf, np.maximum(divergences, 0.0))
 
 
@@ -179,7 +233,7 @@ class _Pld:
         losses = _library("dp_accounting.pld.privacy_loss_distribution")
         interval = _interval(events)
         sampled = [event for event in events if event.rate < 1.0]
-        # Gaussians without sampling are one Gaussian: nothing to discretize step by step.
+        # Gaussian releases without sampling compose to a single one, which is discretized once.
         together = math.fsum(e.count / e.noise_multiplier**2 for e in events if e.rate == 1.0)
         parts = [(event.noise_multiplier, event.rate, event.count) for event in sampled]
         if together:
@@ -188,7 +242,7 @@ class _Pld:
         if compositions > MOST_COMPOSED:
             raise InvalidArgument(
                 f"{compositions - 1:,} sampled steps are too many for privacy loss distributions "
-                f"({MOST_COMPOSED:,}); take the accountant rdp, or larger batches"
+                f"({MOST_COMPOSED:,}); use the accountant rdp, or larger batches"
             )
         with _quietly():
             whole = losses.identity(interval)
@@ -204,14 +258,14 @@ class _Pld:
         if between("delta", delta, 0.0, 1.0) < 2 * self.rounding:
             raise InvalidArgument(
                 f"delta={delta:g} is within the rounding error of privacy loss distributions here "
-                f"({self.rounding:.1g}); take the accountant rdp"
+                f"({self.rounding:.1g}); use the accountant rdp"
             )
         with _quietly():
             level = float(self.distribution.get_epsilon_for_delta(delta - self.rounding))
         if level < _LOSSLESS:
             return level
-        # There exp(−level) underflows, and the library's level is off or infinite. Its deltas are
-        # computed from differences of losses, and remain good.
+        # Here exp(−level) underflows, and the library's level is wrong or infinite. Its deltas are
+        # computed from differences of losses, and stay accurate.
         return least(self.delta, delta, guess=min(level, 10 * _LOSSLESS))
 
     def delta(self, epsilon: float) -> float:
@@ -221,22 +275,22 @@ class _Pld:
 
 
 def _repeat(distribution: Any, count: int) -> Any:
-    """A release, ``count`` times.
+    """The composition of ``count`` equal releases.
 
-    To choose how, the library raises the number of losses to the power of ``count``, which takes
-    minutes for millions; so of many, some are composed first.
+    To choose its method, the library raises the number of losses to the power of ``count``, which
+    takes minutes for millions. So many releases are composed in groups.
     """
     if count <= _MANY:
         return distribution.self_compose(count)
     times, rest = divmod(count, _SOME)
-    # What is cut off at the ends counts as lost, once for each time.
+    # Probability that is cut off at the ends counts as an infinite loss, once per group.
     some = distribution.self_compose(_SOME, tail_mass_truncation=1e-15 / times)
     whole = some.self_compose(times)
     return whole.compose(distribution.self_compose(rest)) if rest else whole
 
 
 def _interval(events: Sequence[SampledGaussian]) -> float:
-    """How finely losses are discretized: coarser is quicker and, rounding upwards, never unsafe.
+    """The discretization interval of losses; since losses are rounded up, a coarser one is safe.
 
     Rounding adds to the variance of a loss at most a quarter of the squared interval, so the
     interval is a small part of the standard deviation of the whole, per composition.
@@ -244,7 +298,7 @@ def _interval(events: Sequence[SampledGaussian]) -> float:
     deviation = math.sqrt(math.fsum(event.count * _loss_variance(event) for event in events))
     compositions = sum(event.count for event in events if event.rate < 1.0) + 1
     each = deviation / math.sqrt(compositions)
-    # Few compositions add little, whatever they round: a thousandth is then fine enough.
+    # For few compositions the total rounding is small: an interval of a thousandth is fine enough.
     wanted = max(min(each / 16, deviation / 500), min(each / 8, 1e-3 / math.sqrt(compositions)))
     # All losses must fit into memory: those of one release, and those of the whole.
     smallest = min(event.noise_multiplier for event in events)
@@ -252,8 +306,8 @@ def _interval(events: Sequence[SampledGaussian]) -> float:
     widest = 10 / smallest + 0.5 / smallest**2
     each_one = widest / 1e6
     if compositions > _MANY:
-        # Each loss takes time, and has to be found again and again: fewer will do. Sampling makes
-        # all of them smaller.
+        # Every loss costs time in each composition, so a coarser grid is used. Sampling makes all
+        # losses smaller.
         rate = max(event.rate for event in events)
         sampled = math.log1p(rate * math.expm1(widest)) if widest < _LOSSLESS else widest
         each_one = max(each_one, sampled / 5e4)
@@ -261,7 +315,7 @@ def _interval(events: Sequence[SampledGaussian]) -> float:
 
 
 def _loss_variance(event: SampledGaussian) -> float:
-    """Roughly; it shapes the discretization, not what is proven."""
+    """A rough estimate; it affects the discretization, not the proof."""
     inverse = 1 / event.noise_multiplier**2
     rare = event.rate * (inverse + inverse**2 / 4)
     return min(rare, event.rate**2 * math.expm1(min(inverse, 500.0)))
@@ -269,7 +323,7 @@ def _loss_variance(event: SampledGaussian) -> float:
 
 @dataclass(frozen=True)
 class _Pure:
-    """Levels and deltas simply add up."""
+    """Basic composition: levels and deltas add up."""
 
     events: tuple[SampledGaussian, ...]
 
@@ -282,7 +336,7 @@ class _Pure:
     def delta(self, epsilon: float) -> float:  # noqa: ARG002
         raise InvalidArgument(
             "pure composition states a level for a delta, not the other way round; for neighbors "
-            "by replacement under sampling take the accountant pld or rdp"
+            "by replacement under sampling use the accountant pld or rdp"
         )
 
 
@@ -297,6 +351,37 @@ def _amplify(event: SampledGaussian, delta: float) -> float:
     return max(low, high) + math.log1p(math.exp(-abs(high - low)))
 
 
+def replacing_one(spent: Spent, delta: float) -> float:
+    """The smallest level found to hold at ``delta`` when one unit is replaced by another.
+
+    Infinite if none is found: the part of delta that an accountant reserves for rounding is
+    multiplied by exp(level).
+    """
+    single = spent.epsilon(delta)
+    if math.isinf(single):
+        return math.inf
+    even = _least_level(spent, delta, 0.5, 2 * max(single, 1e-3))
+    if math.isinf(even):
+        return math.inf
+    # Every split of the level between the two steps is a valid proof; a good one is found by trying
+    # a few.
+    best = min(_SPLITS, key=lambda share: _exchange_delta(spent, share * even, even - share * even))
+    return min(even, _least_level(spent, delta, best, even))
+
+
+def _least_level(spent: Spent, delta: float, share: float, guess: float) -> float:
+    return least(
+        lambda level: _exchange_delta(spent, share * level, level - share * level), delta, guess
+    )
+
+
+def _exchange_delta(spent: Spent, first: float, second: float) -> float:
+    """d(first) + exp(first)·d(second); all results above 1 mean the same."""
+    rest = spent.delta(second)
+    moved = math.exp(min(first + math.log(rest), 1.0)) if rest > 0 else 0.0
+    return spent.delta(first) + moved
+
+
 @cache
 def _library(module: str) -> ModuleType:
     with _quietly():
@@ -305,7 +390,7 @@ def _library(module: str) -> ModuleType:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """What the library warns of is handled here: orders left out, infinite intermediate results."""
+    """Hide the library's warnings; their causes (orders left out, overflows) are handled here."""
     import numpy as np
 
     logger = logging.getLogger("absl")

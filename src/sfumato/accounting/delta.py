@@ -1,7 +1,7 @@
-"""The delta of a guarantee: a probability with which it may fail, small against one in n.
+"""The delta of a guarantee: the probability with which it may fail, which must be well below 1/n.
 
-At delta = 1/n a mechanism that publishes one unit, chosen at random, in the clear meets the
-definition with epsilon 0. So delta must stay below 1/n, n being the number of privacy units.
+With delta = 1/n, a mechanism that publishes one random unit in the clear satisfies the definition
+with epsilon 0. So delta must stay below 1/n, where n is the number of privacy units.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from sfumato.guarantees.wording import at_most
 AUTO = "auto"
 ONE_IN_N = "1/n"
 
-# More than there will ever be; beyond it sums of probabilities mean nothing.
+# More units than there will ever be; beyond it, sums of probabilities are only rounding error.
 MOST_UNITS = 10**20
 
 _EQUAL = 1e-9
 
 
 def privacy_units(name: str, units: object) -> int:
-    """A number of privacy units that can be right: two or more, and not absurdly many."""
+    """A plausible number of privacy units: at least two, and not absurdly many."""
     if at_least(name, units, 2, None) > MOST_UNITS:
         raise InvalidArgument(f"{name} must be at most {MOST_UNITS:,}; more cannot be planned for")
     return int(units)  # type: ignore[call-overload,no-any-return]  # checked by ``at_least``
 
 
 def resolve_delta(delta: float | str, units: int) -> float:
-    """A number for ``delta``: given as one, or as "auto" (just below 1/n^1.1) or "1/n".
+    """The value of ``delta``, given as a number, as "auto" (just below 1/n^1.1) or as "1/n".
 
     >>> resolve_delta("auto", 5056), resolve_delta("1/n", 5000)
     (8.4e-05, 0.0002)
@@ -45,14 +45,14 @@ def resolve_delta(delta: float | str, units: int) -> float:
         raise InvalidArgument(f"delta={delta} must lie strictly between 0 and 1")
     if delta > (1 + _EQUAL) / units:
         raise InvalidArgument(
-            f"delta={delta} is more than 1/n = {1 / units:g} for n={units}: publishing a unit "
-            "at random would pass for private; 'auto' takes a delta below 1/n^1.1"
+            f"delta={delta} is more than 1/n = {1 / units:g} for n={units}: publishing a random "
+            "unit would count as private; 'auto' takes a delta below 1/n^1.1"
         )
     return float(delta)
 
 
 def caution(delta: float, units: int) -> str | None:
-    """A sentence about a delta that is allowed but promises little."""
+    """A warning about a delta that is allowed but protects little."""
     if delta < (1 - _EQUAL) / units:
         return None
     return (

@@ -1,9 +1,9 @@
-"""What private training releases, in the terms that accountants understand.
+"""What private training releases, in terms of accountants.
 
-Everything here is a sum over privacy units, each bounded in norm by C, plus Gaussian noise of
-standard deviation ``noise_multiplier`` × C, computed over a secret Poisson sample of the units or
-over all of them. Two neighbors differ in one unit, which is there in one and contributes nothing
-in the other, so the sum moves by at most C.
+Every release is a sum over privacy units, each bounded in norm by C, plus Gaussian noise of
+standard deviation ``noise_multiplier`` × C. The sum is over a secret Poisson sample of the units,
+or over all of them. Two neighbors differ in one unit, which is present in one and contributes
+nothing in the other, so the sum changes by at most C.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sfumato.core.checks import at_least, between, number
 from sfumato.core.errors import InvalidArgument
 
-# Beyond these, squares of a multiplier or of its reciprocal are no numbers any more.
+# Outside this range, squares of a multiplier or of its reciprocal overflow or underflow.
 COMPUTABLE_NOISE = 1e-30, 1e30
 
 
@@ -23,8 +23,8 @@ COMPUTABLE_NOISE = 1e-30, 1e30
 class SampledGaussian:
     """``count`` noisy sums, each over a fresh Poisson sample of the units.
 
-    ``rate`` is the probability with which a unit is in a sample; 1 means that all are, and then
-    nothing is gained from sampling. Each sum may depend on the results of those before it.
+    ``rate`` is the probability with which a unit is in a sample; at 1 all units are in every
+    sample, and there is no amplification. Each sum may depend on the results of those before it.
     """
 
     noise_multiplier: float
@@ -39,7 +39,7 @@ class SampledGaussian:
 
 
 def computable_noise(name: str, value: object) -> float:
-    """A noise multiplier that floats can compute with, or 0 for none; all accounting starts here.
+    """A noise multiplier that floats can compute with, or 0 for no noise.
 
     >>> computable_noise("noise_multiplier", 1e-300)
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def computable_noise(name: str, value: object) -> float:
 
 
 def merge(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:
-    """The same releases with equal ones counted together; their order does not matter.
+    """The same releases with equal ones merged; their order does not matter.
 
     >>> merge([SampledGaussian(noise_multiplier=2), SampledGaussian(noise_multiplier=2, count=3)])
     (SampledGaussian(noise_multiplier=2, rate=1.0, count=4),)
@@ -69,10 +69,11 @@ def merge(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:
 
 
 def jointly(*noise_multipliers: float) -> float:
-    """The noise multiplier of several noisy sums over one and the same sample, taken as one.
+    """The noise multiplier of several noisy sums over the same sample, as one release.
 
-    Divided each by its own noise, the sums together are one Gaussian with unit noise, and a unit
-    moves its mean by at most the root of Σ 1/z²: that is a single release with this multiplier.
+    If each sum is divided by the standard deviation of its noise, they form one Gaussian vector
+    with unit noise, and a unit moves its mean by at most √(Σ 1/z²): a single release with this
+    multiplier.
 
     >>> round(jointly(3.0, 4.0), 9), jointly(0.0, 1.0)
     (2.4, 0.0)

@@ -2,9 +2,9 @@
 
 Guarantee
     A release whose mean moves by at most ``shift`` standard deviations between two neighbors is
-    (epsilon, delta)-DP for ``epsilon = gaussian_epsilon(shift, delta)``, and for no smaller epsilon
-    but for a part in 10⁵ of delta. Releases without sampling, each of which may depend on those
-    before it, are together such a release with the shift √Σ shift².
+    (epsilon, delta)-DP for ``epsilon = gaussian_epsilon(shift, delta)``, and this is tight up to
+    one part in 10⁵ of delta. Several releases without sampling, each of which may depend on those
+    before it, are together such a release, with the shift √(Σ shift²).
 
 Why it holds
     δ(ε) = Φ(−a) − e^ε·Φ(−b) with a = ε/μ − μ/2 and b = ε/μ + μ/2 (Balle and Wang 2018, theorem 8),
@@ -24,15 +24,15 @@ from sfumato.accounting.solving import least
 from sfumato.core.checks import between, number
 from sfumato.core.errors import InvalidArgument
 
-# From here on the continued fraction of Mills' ratio is exact to the last digits.
+# From this argument on, the continued fraction of Mills' ratio is exact to the last digits.
 _FAR, _TERMS = 6.0, 80
 
-# The smallest level that is told apart from none.
+# The smallest level that is distinguished from 0.
 _SMALLEST = 1e-6
 
 
 def gaussian_epsilon(shift: float, delta: float) -> float:
-    """The level of a Gaussian release at ``delta``, never too small.
+    """The level of a Gaussian release at ``delta``, rounded up.
 
     >>> round(gaussian_epsilon(0.5, 1e-5), 4), gaussian_epsilon(0.0, 1e-5)
     (1.9931, 0.0)

@@ -1,20 +1,19 @@
-"""What a run has spent, written down before it is spent.
+"""The ledger of a run: every step is recorded before its result is used.
 
 Guarantee
-    Whatever a run has saved or shown was computed in steps that stand in its ledger, and there are
-    never more of them than its plan allows; also if the run was killed at any moment.
+    Everything that a run has saved or shown was computed in steps recorded in its ledger, and there
+    are never more steps than its plan allows, even if the run was killed at any moment.
 
 Why it holds
     ``charge`` returns when its line is on the disk, and a step's result may leave the process only
-    after that. A step that was charged counts as taken, whether or not its result survived: a
-    run that goes on begins with the step after the last one charged. A line that was cut off by a
-    crash belongs to a charge that never returned, so no result depends on it; whole lines of such
-    a charge count.
+    after that. A charged step counts as taken, whether or not its result survived: a resumed run
+    begins with the step after the last one charged. A line that was cut off by a crash belongs to a
+    charge that never returned, so no result depends on it; complete lines of such a charge count.
 
 Care
-    Every step has a line of its own, so nothing shows which were saved together, and when.
-    A ledger that is deleted, or restored to an older state together with the weights, does not
-    know what was spent since.
+    Every step has its own line, so the ledger does not show which steps were saved together, or
+    when. If a ledger is deleted, or restored to an older state together with the weights, what was
+    spent since is not known.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ SCHEMA = 1
 
 @dataclass
 class Ledger:
-    """The steps of one run; made by ``opened``.
+    """The steps of one run; open it with ``opened``.
 
-    ``record`` is what the run promised at its start (its plan) and ``saved`` what it has to
-    remember to go on (the order of its batches).
+    ``record`` describes the run (its plan and seed), and ``saved`` is what it needs to resume (the
+    order of its batches).
     """
 
     path: Path
@@ -68,14 +67,14 @@ class Ledger:
         saved: Mapping[str, int],
         resume: bool = False,
     ) -> Iterator[Ledger]:
-        """Begin a ledger, or go on with one that was begun under the very same record.
+        """Begin a ledger, or resume one that was begun with the same record.
 
-        On going on, ``saved`` is taken from the ledger and what is given here is not used.
+        On resuming, ``saved`` is read from the ledger, and the value given here is ignored.
         """
         if path.exists() and not resume:
             raise OutputExists(f"{path} exists already; resume the run or choose another folder")
         if resume and not path.exists():
-            # Without it nobody knows what was spent: it may not count as nothing.
+            # Without a ledger it is not known what was spent; it must not count as nothing.
             raise CannotResume(f"there is no {path}, so what was spent is unknown; start a new run")
         at_least("allowed", allowed, 1)
         with _open(path) as stream:
@@ -91,13 +90,13 @@ class Ledger:
         return self.allowed - self.charged
 
     def charge(self, steps: int = 1) -> int:
-        """Charge steps before their results leave the process; returns the number of all so far."""
+        """Charge steps before their results leave the process; the number of all charged so far."""
         if at_least("steps", steps, 1) > self.left:
             raise BudgetExceeded(
                 f"the plan allows {self.allowed:,} steps and {self.charged:,} are charged; "
                 f"{steps:,} more would exceed it"
             )
-        # A line for each: how many are charged together may follow from how long they took.
+        # One line per step: the number of steps charged together may depend on how long they took.
         reached = range(self.charged + 1, self.charged + steps + 1)
         self._append(*({"steps": 1, "charged": number} for number in reached))
         self.charged += steps
@@ -107,7 +106,7 @@ class Ledger:
         record = json.loads(json.dumps(self.record))
         head = {"schema": SCHEMA, "record": record, "saved": dict(self.saved)}
         self._append(head | {"check": _check(self.saved)})
-        # The name of a new file is on the disk when its folder is.
+        # The name of a new file is on the disk only after its folder was synced.
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -122,7 +121,7 @@ class Ledger:
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
-            self._stream = None  # half a line may be there: nothing may be added to it
+            self._stream = None  # a partial line may be there: nothing may be appended to it
             raise StorageFailed(f"cannot write {self.path}: {error.strerror}") from None
 
     def _read(self) -> None:
@@ -131,7 +130,7 @@ class Ledger:
         self._stream.seek(0)
         content = self._stream.read()
         whole = content.rfind(b"\n") + 1
-        # What a crash cut off was never charged; the next line must not be glued to it.
+        # A line that a crash cut off was never charged; the next line must not be appended to it.
         self._stream.truncate(whole)
         if whole == 0:
             self._begin()
@@ -145,7 +144,7 @@ class Ledger:
         if head.get("schema") != SCHEMA or not _countable(head.get("saved")):
             raise MalformedRecord(f"{self.path} is not a ledger that this version can read")
         if head["saved"] and head.get("check") != _check(head["saved"]):
-            # Another order of the batches might take a unit twice in an epoch.
+            # With another order of the batches, a unit might be used twice in an epoch.
             raise MalformedRecord("line 1 of the ledger is damaged; do not go on")
         asked = json.loads(json.dumps(self.record))
         if head.get("record") != asked:
@@ -168,14 +167,14 @@ class Ledger:
 
 
 def _countable(saved: object) -> bool:
-    """Whether this is what a run remembers: whole numbers by name."""
+    """Whether this can be what a run saves: whole numbers by name."""
     return isinstance(saved, dict) and all(
         isinstance(one, int) and one >= 0 for one in saved.values()
     )
 
 
 def _check(saved: Mapping[str, int]) -> str:
-    """A checksum of what was saved, so that damage is noticed; none of it is secret."""
+    """A checksum that detects damage; nothing of what is saved is secret."""
     return sha256(json.dumps(dict(saved), sort_keys=True).encode()).hexdigest()[:16]
 
 

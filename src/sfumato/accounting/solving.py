@@ -1,4 +1,4 @@
-"""The least noise that gives a level, and the least level that holds at a delta."""
+"""Root finding for the least noise at a level, or the least level at a delta; rounding up."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
 
-_CLOSE = 1e-5  # of what is wanted, and
-_FINEST = 1e-7  # of the result: whatever is reached first
+_CLOSE = 1e-5  # relative tolerance of the function value, unless told, and
+_FINEST = 1e-7  # of the argument; the search ends when one of them is reached
 _SMALLEST, _LARGEST = 1e-6, 1e9
 
 
-def least(falling: Callable[[float], float], wanted: float, guess: float) -> float:
-    """Where ``falling`` is at most ``wanted``, by less than a part in 10⁵.
+def least(
+    falling: Callable[[float], float], wanted: float, guess: float, close: float = _CLOSE
+) -> float:
+    """The smallest argument at which ``falling`` is at most ``wanted``, to one part in 10⁵.
 
-    A result at which the function was not evaluated and found to be at most ``wanted`` is never
-    returned. Infinite if even a very large argument is not enough, 0 if a very small one is.
+    The function was evaluated at the result and is at most ``wanted`` there. The result is infinite
+    if even a very large argument is not enough, and 0 if a very small one is. A larger ``close``
+    ends the search earlier, as soon as the function is by less than that share below ``wanted``.
     """
     low, high = _bracket(falling, wanted, guess)
     if not (low and math.isfinite(high)):
         return high
     at_low, at_high = falling(low), falling(high)
     turn = 0
-    while at_high < wanted * (1 - _CLOSE) and high > low * (1 + _FINEST):
+    while at_high < wanted * (1 - close) and high > low * (1 + _FINEST):
         middle = math.sqrt(low * high)
         if turn % 3 and math.isfinite(at_low) and at_high > 0:
-            # The logarithms lie almost on a line: cut it just beyond where it meets the aim, and
-            # halve the bracket now and then in case they do not.
-            share = math.log(at_low / (wanted * (1 - _CLOSE / 2))) / math.log(at_low / at_high)
+            # In logarithms the function is almost linear: interpolate to just beyond the target,
+            # and bisect now and then in case it is not.
+            share = math.log(at_low / (wanted * (1 - close / 2))) / math.log(at_low / at_high)
             middle = low * (high / low) ** min(max(share, 1e-3), 1 - 1e-3)
         turn += 1
         found = falling(middle)
@@ -39,7 +42,7 @@ def least(falling: Callable[[float], float], wanted: float, guess: float) -> flo
 
 
 def _bracket(falling: Callable[[float], float], wanted: float, guess: float) -> tuple[float, float]:
-    """Two arguments, the first too small and the second enough."""
+    """Two arguments, the first too small and the second large enough."""
     low = high = guess
     ratio = 1.25
     enough = falling(guess) <= wanted
@@ -57,7 +60,7 @@ def _bracket(falling: Callable[[float], float], wanted: float, guess: float) -> 
 
 
 def round_up(value: float, digits: int = 6) -> float:
-    """The number in few digits, never below it: more noise, or a larger level, is safe.
+    """The number rounded up to few digits: more noise, or a larger level, is safe.
 
     >>> round_up(0.79396421), round_up(8.0), round_up(9.310824, 4)
     (0.793965, 8.0, 9.311)

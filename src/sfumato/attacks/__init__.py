@@ -1,4 +1,4 @@
-"""Attacks: what a model or a privatized text still gives away."""
+"""Attacks: what a model or a privatized text still reveals."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 """What every attack is: inputs in, scores out.
 
 An attack is a frozen dataclass; its fields are its settings (``--set KEY=VALUE``). It is used in
-two steps, so that a library user can bring objects and a command line brings paths::
+two steps, so that a library user can pass objects and the command line paths::
 
-    target, data = attack.opened(inputs)           # paths to objects; explains what is missing
+    target, data = attack.opened(inputs)           # from paths to objects; says what is missing
     scores = attack.score(target, data, randomness)
 
 Randomness is for sampling candidates and resampling intervals, never for noise.
 
-What else is to be known about an attack, the class declares: ``needs`` says which inputs it takes
-and how studies apply it, ``chart(scores)`` draws one result, and ``chapter(attempts)`` says what a
-report shows of many. A report asks for these and knows no attack by name. A file that only one
-attack needs is no input but a setting of type ``FileToRead``, and takes no line elsewhere.
+The class declares everything else about an attack: ``needs`` says which inputs it takes and how
+studies apply it, ``chart(scores)`` draws one result, and ``chapter(attempts)`` says what a report
+shows of many. Reports use these and know no attack by name. A file that only one attack needs is
+not an input but a setting of type ``FileToRead``; nothing else has to know about it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Target_contra = TypeVar("Target_contra", contravariant=True)
 Data_contra = TypeVar("Data_contra", contravariant=True)
 
 Done = Callable[[int, int], None]
-"""Told how much is done, and of how much in all."""
+"""Called with how much is done, and the total."""
 
 INPUTS = ("members", "others", "originals", "canaries", "references")
 # A chart for every attempt would fill pages.
@@ -44,14 +44,14 @@ MOST_DRAWN = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Everything a user may hand to an attack, as paths; each attack takes what it needs.
+    """Everything a user may pass to an attack, as paths; each attack takes what it needs.
 
     ``target`` is the folder of a training run, the folder of a model, or a privatized file.
-    ``members`` is the text a model was trained on, ``others`` text of the same kind that it has not
-    seen, ``originals`` what a privatized file was made from, ``canaries`` the manifest that
+    ``members`` is the text a model was trained on, ``others`` text of the same kind that it was not
+    trained on, ``originals`` what a privatized file was made from, ``canaries`` the manifest that
     ``sfumato data canaries`` wrote, ``references`` models of the same kind trained without the
     members. ``cache`` is a folder for token scores, as private as the text they were measured on.
-    With ``label`` only documents of that label count, which the layout must name a field for.
+    With ``label`` only documents of that label count; the layout must name the label field.
     """
 
     target: Path
@@ -66,7 +66,7 @@ class Inputs:
     label: str | None = None
 
     def only(self, names: Collection[str]) -> Inputs:
-        """The same without the inputs that are not named."""
+        """The same inputs, without those that are not in ``names``."""
         hidden: dict[str, Any] = {name: None for name in INPUTS if name not in names}
         return replace(self, **hidden | ({"references": ()} if "references" in hidden else {}))
 
@@ -87,13 +87,13 @@ class Needs:
     """What an attack takes, and how it is applied.
 
     ``inputs`` are the fields of ``Inputs`` that it takes; it is given no other. ``known`` are
-    settings that whoever made the target fills in where they are empty, because an attacker knows
-    them: in a study the ``policy`` and the ``vectors`` of a privatized text, and the list of
-    ``coins``. ``by_group`` says whether it can look at some documents alone; not so if it looks at
-    planted sentences only, which belong to no group. With ``compares`` it tells members from
-    others, and a group needs enough of both. ``word_by_word`` attacks guess the word behind each
-    replacement. Figures ``about_the_data`` say how the texts are without any method: they are the
-    same at every level, are no leakage of any, and stay with the scores.
+    settings that a study fills in where they are empty, because an attacker knows them: the
+    ``policy`` and the ``vectors`` of a privatized text, and the list of ``coins``. ``by_group``
+    says whether it can attack a group of documents alone; it cannot if it uses only planted
+    sentences, which belong to no group. With ``compares`` it tells members from others, and a group
+    needs enough of both. ``word_by_word`` attacks guess the word behind each replacement. Figures
+    ``about_the_data`` describe the texts without any method: they are the same at every level,
+    count as no leakage, and stay with the scores.
     """
 
     inputs: tuple[str, ...] = INPUTS
@@ -107,28 +107,28 @@ class Needs:
         for name in self.inputs:
             if name not in INPUTS:
                 raise InvalidArgument(
-                    f"{name!r} is no input of attacks, which are {', '.join(INPUTS)}; make it a "
+                    f"{name!r} is not an input of attacks ({', '.join(INPUTS)}); make it a "
                     "setting of type FileToRead"
                 )
 
 
 def needs_of(attack: Attack[Any, Any] | type[Any]) -> Needs:
-    """What an attack declares; one that declares nothing takes everything."""
+    """What an attack declares; an attack without a declaration takes everything."""
     found = getattr(attack, "needs", None)
     return found if isinstance(found, Needs) else Needs()
 
 
 class Attack(Protocol[Target_contra, Data_contra]):
-    """One way to learn what should not be learned.
+    """One attack.
 
-    ``name`` is the catalog's; ``target`` says what is attacked, a ``model`` or a ``text``.
-    ``missing`` gives a sentence about what is lacking, and how to make it, or None; it looks at
-    which paths are given and what kind of thing they are, and is quick.
+    ``name`` is its name in the catalog; ``target`` says what is attacked, a ``model`` or a
+    ``text``. ``missing`` returns a sentence about what is missing and how to make it, or None. It
+    only checks which paths are given and what kind they are, so it is fast.
     """
 
     @property
     def name(self) -> str:
-        """As in the catalog."""
+        """The name in the catalog."""
         ...
 
     @property
@@ -137,7 +137,7 @@ class Attack(Protocol[Target_contra, Data_contra]):
         ...
 
     def missing(self, inputs: Inputs) -> str | None:
-        """Why the attack cannot be run on these inputs, and what would help."""
+        """Why the attack cannot run on these inputs, and what would help; None if it can."""
         ...
 
     def opened(self, inputs: Inputs) -> tuple[Any, Any]:
@@ -151,7 +151,7 @@ class Attack(Protocol[Target_contra, Data_contra]):
         randomness: Randomness,
         done: Done | None = None,
     ) -> Scores:
-        """Attack."""
+        """Run the attack."""
         ...
 
 
@@ -175,7 +175,7 @@ class Attempt(Against):
 
 
 def chapter_of(name: str, attack: type[Any], attempts: Sequence[Attempt]) -> Chapter | None:
-    """What an attack shows of its results: what it says itself, or else its chart of each."""
+    """What a report shows of an attack: its own chapter, or else a chart of each result."""
     own = getattr(attack, "chapter", None)
     if own is not None:
         found: Chapter | None = own(attempts)
@@ -188,7 +188,7 @@ def chapter_of(name: str, attack: type[Any], attempts: Sequence[Attempt]) -> Cha
     topic = Topic(
         name="attack-" + re.sub(r"[^a-z0-9]+", "-", name.lower()),
         title=f"What the attack {name} found",
-        lead=f"Drawn are {len(shown)} of {len(attempts)} results, with seed {first}.",
+        lead=f"{len(shown)} of {len(attempts)} results are shown, with seed {first}.",
     )
     return Chapter(topic=topic, parts=[_drawing(made, one) for one in shown])
 

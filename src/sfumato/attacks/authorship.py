@@ -1,22 +1,23 @@
-"""Who wrote it? Attribution of documents to known authors, before and after privatization.
+"""Authorship attribution: documents to known authors, before and after privatization.
 
 Figures
-    ``adaptive``: trained on privatized documents of the authors, as anyone who holds the released
-    text can. ``static``: trained on other original documents of theirs. ``originals``: trained and
-    tested on originals, how well authors were told apart before. The adaptive attacker always runs:
-    one who ignores that the text was changed says little about how well it hides its author.
+    ``adaptive``: trained on privatized documents of the authors, as anyone with the released text
+    can do. ``static``: trained on other original documents of the authors. ``originals``: trained
+    and tested on originals, which shows how well authors could be told apart before. The adaptive
+    attacker always runs: an attacker who ignores that the text was changed says little about how
+    well it hides its author.
 
 How
     The usual strong baseline: TF-IDF of character and word n-grams, a linear support vector
-    machine, cross-validation over folds in which every author has a share. Vocabulary and
-    weights are learned on the training folds only.
+    machine, stratified cross-validation by author. Vocabulary and weights are learned on the
+    training folds only.
 
 Control
-    The adaptive attack once more with the authors dealt out to the documents at random.
+    The adaptive attack with the authors randomly permuted over the documents.
 
 Care
-    An author is also told by what they write about. Where each author has a topic, attribution
-    measures topics; no control can tell the two apart.
+    Authors can also be recognized by their topics. Where each author has a topic, attribution
+    measures topics, and no control can separate the two.
 
 Reference
     Stamatatos 2009, "A survey of modern authorship attribution methods"; for the adaptive attacker
@@ -45,7 +46,7 @@ from sfumato.text.document import Document
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Writings:
-    """Documents of authors, and what they were made from where that is at hand."""
+    """Documents, their authors, and their originals if these are given."""
 
     texts: list[str]
     authors: list[str]
@@ -74,7 +75,7 @@ class Authorship:
         at_least("words", self.words, 0 if self.characters else 1)
 
     def missing(self, inputs: Inputs) -> str | None:
-        """A file of documents that say who wrote them."""
+        """What is missing of a file of documents with their authors; None if nothing is."""
         if not inputs.target.is_file():
             return (
                 f"{inputs.target} is not a file of documents; this attack is on a privatized text: "
@@ -102,7 +103,7 @@ class Authorship:
         randomness: Randomness,
         done: Done | None = None,
     ) -> Scores:
-        """Attribute every document by a model that was trained on others."""
+        """Attribute every document with a model that was trained on other documents."""
         extra("sklearn", needed_for="attributing documents to authors", extra="attack")
         with time_block() as watch:
             writings, left_out = self._writings(target, data)
@@ -115,7 +116,7 @@ class Authorship:
             trials.append(("control", writings.texts, writings.texts, at_random))
             figures = []
             for number, (name, train, test, authors) in enumerate(trials, start=1):
-                # Dealt anew for each trial, so that nothing favors one of them.
+                # New folds for each trial, so that no trial is favored.
                 folds = _dealt(authors, self.folds, randomness.stream(1 + number))
                 figures.append(self._accuracy(name, train, test, authors, folds))
                 if done:
@@ -127,7 +128,7 @@ class Authorship:
                 figures=tuple(figures[:-1]),
                 chance={one.metric: majority for one in figures[:-1]},
                 control=Control(
-                    what="the adaptive attack with authors dealt out to documents at random",
+                    what="the adaptive attack with authors randomly permuted over documents",
                     figures=(_rename(figures[-1], "adaptive"),),
                 ),
                 notes=tuple(_notes(writings, left_out)),
@@ -139,7 +140,7 @@ class Authorship:
     def _writings(
         self, target: Sequence[Document], data: Sequence[Document] | None
     ) -> tuple[Writings, int]:
-        """The documents of authors with enough of them, and how many others there were."""
+        """The documents of authors with enough documents, and how many others there were."""
         if data is not None and len(data) != len(target):
             raise BadInput(
                 f"the originals are {len(data):,} documents and the privatized text has "
@@ -177,7 +178,7 @@ class Authorship:
                     [train[place] for place in outside], [authors[place] for place in outside]
                 )
             except ValueError:
-                # The library's complaint is about the texts; ours does not hold any.
+                # The library's message may quote the texts; ours does not.
                 model = None
             if model is None:
                 raise BadInput(f"no n-gram can be learned from the documents for {metric!r}")
@@ -199,23 +200,23 @@ class Authorship:
         if self.words:
             parts.append(
                 TfidfVectorizer(
-                    token_pattern=r"(?u)\b\w+\b",  # noqa: S106  # of words: "I" and "a" count
+                    token_pattern=r"(?u)\b\w+\b",  # noqa: S106  # words of one letter count
                     ngram_range=(1, self.words),
                     sublinear_tf=True,
                 )
             )
-        # The state decides in which order the solver takes documents, and nothing else.
+        # The state decides only the order in which the solver takes documents.
         return make_pipeline(make_union(*parts), LinearSVC(random_state=0))
 
 
 def _author(document: Document, number: int) -> str:
     if not document.author:
-        raise BadInput(f"document {number} does not say who wrote it")
+        raise BadInput(f"document {number} has no author")
     return document.author
 
 
 def _dealt(authors: Sequence[str], folds: int, randomness: Randomness) -> Integers:
-    """A fold for each document, every author's documents spread over all of them."""
+    """A fold for each document, with every author's documents spread over all folds."""
     order = np.argsort(randomness.uniform(len(authors)), kind="stable")
     found = np.empty(len(authors), dtype=np.int64)
     dealt: Counter[str] = Counter()
@@ -236,24 +237,24 @@ def _rename(figure: Measured, metric: str) -> Measured:
 
 def _knowledge(*, originals: bool) -> str:
     known = (
-        "The attacker knows who wrote all documents but the one they attribute. The adaptive one "
-        "has the others as they were released"
+        "The attacker knows the authors of all documents except the one they attribute. The "
+        "adaptive attacker has the others as they were released"
     )
-    return f"{known}, the static one their originals." if originals else f"{known}."
+    return f"{known}, the static attacker their originals." if originals else f"{known}."
 
 
 def _notes(writings: Writings, left_out: int) -> list[str]:
     notes = [
-        "Chance is the share of the author with most documents. An author is also told by "
-        "their topics: a high figure need not be style.",
+        "Chance is the share of the author with most documents. Authors can also be recognized by "
+        "their topics: a high figure need not be about style.",
     ]
     if writings.originals is None:
         notes.append(
-            "Without the originals (`originals=IN`) it cannot be said how much was hidden, and the "
+            "Without the originals (`originals=IN`) it is not known how much was hidden, and the "
             "static attacker did not run."
         )
     if left_out:
         notes.append(
-            f"{left_out:,} documents were left out: their authors have fewer than there are folds."
+            f"{left_out:,} documents were left out: their authors have fewer documents than folds."
         )
     return notes

@@ -1,15 +1,15 @@
 """Token extraction from text classifiers: the words that make a label likeliest.
 
-A classifier never models its input, yet it can be asked which words make a known beginning belong
+A classifier does not model its input, but it can be asked which words make a known beginning belong
 to a class. The attacker knows all but the last words of a canary and its label y, tries every word
-v of a public list, and ranks by P(y | beginning, v) − λ·C(v), where C(v) is how frequent the word
-is: frequent words are likely with any label. With several words missing the best beginnings so far
-are kept (a beam). Success is the true ending among the final ``beam``.
+v of a public list, and ranks by P(y | beginning, v) − λ·C(v), where C(v) is the frequency of the
+word: frequent words are likely with any label. If several words are missing, beam search keeps the
+best beginnings so far. The attack succeeds if the true ending is in the final ``beam``.
 
 Care
-    Frequencies come from the order of the public list (Zipf), not from the training text: an
-    attacker does not have that. A canary of random words is easier to remember than most text, and
-    repeated often; the figure is about such canaries and no others.
+    Frequencies come from the order of the public list (Zipf), not from the training text, which an
+    attacker does not have. A canary of random words, repeated often, is easier to memorize than
+    most text; the figure is about such canaries only.
 
 Reference
     Elmahdy, Inan and Sim 2022, "Privacy leakage in text classification: a data extraction
@@ -45,9 +45,9 @@ Beam = list[tuple[str, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierExtraction:
-    """Find the last words of canaries by the likelihood of their label.
+    """Find the last words of canaries by the probability of their label.
 
-    ``beam`` endings are kept and count as guesses; ``lambda_`` weighs against frequent words.
+    ``beam`` endings are kept and count as guesses; ``lambda_`` is the penalty on frequent words.
     """
 
     name: ClassVar[str] = "classifier-extraction"
@@ -62,12 +62,12 @@ class ClassifierExtraction:
         number("lambda", self.lambda_)
 
     def missing(self, inputs: Inputs) -> str | None:
-        """It needs a classifier and the list of its canaries."""
+        """What is missing of a classifier and the list of its canaries; None if nothing is."""
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.canaries is None:
             lacking = f"`canaries=FILE` is missing; {HOW}"
         if lacking is None and not str(inputs.canaries).endswith(SUFFIX):
-            lacking = f"{inputs.canaries} is no list of canaries for classifiers; {HOW}"
+            lacking = f"{inputs.canaries} is not a list of canaries for classifiers; {HOW}"
         return lacking
 
     def opened(self, inputs: Inputs) -> tuple[ModelTarget, ClassifierCanaries]:
@@ -87,7 +87,7 @@ class ClassifierExtraction:
         randomness: Randomness,
         done: Done | None = None,
     ) -> Scores:
-        """How many endings are found, beside an untrained twin's."""
+        """How many endings are found, compared with an untrained twin."""
         if data.label not in target.model.classes:
             raise BadInput(f"the classifier has no class {data.label!r}, which the canaries have")
         if self.beam >= len(data.candidates):
@@ -115,7 +115,7 @@ class ClassifierExtraction:
         words: tuple[str, ...],
         done: Done | None,
     ) -> bool:
-        """Whether the true ending is among the best ones."""
+        """Whether the true ending is in the final beam."""
         beams: Beam = [words[: -data.last]]
         penalties = np.zeros(1)
         rare = self.lambda_ * frequencies(len(data.candidates))
@@ -136,7 +136,7 @@ class ClassifierExtraction:
     def _likelihoods(
         self, target: ModelTarget, data: ClassifierCanaries, beam: tuple[str, ...]
     ) -> NDArray[np.float64]:
-        """P(label | beginning and each candidate)."""
+        """P(label | beginning, candidate) for each candidate."""
         from sfumato.training.evaluation import predict_labels
 
         documents = [
@@ -162,8 +162,8 @@ class ClassifierExtraction:
             chance={metric: self.beam / len(data.candidates) ** data.last},
             control=Control(what="the same network, untrained", figures=(share_of(metric, blind),)),
             notes=(
-                f"Found means among the {self.beam} best of the guesses. The canaries stand "
-                f"{data.repetitions} times each in the class {data.label!r}, and once in every "
+                f"Found means among the {self.beam} best guesses. Each canary is in the corpus "
+                f"{data.repetitions} times with the class {data.label!r}, and once in every "
                 "other class with another ending.",
             ),
             details={"found": found.tolist(), "repetitions": data.repetitions, "last": data.last},
@@ -171,7 +171,7 @@ class ClassifierExtraction:
 
 
 def frequencies(count: int) -> NDArray[np.float64]:
-    """How frequent words are by their place in a list, the most frequent first (Zipf–Mandelbrot).
+    """Word frequencies by rank in a list, the most frequent first (Zipf–Mandelbrot).
 
     >>> frequencies(3).round(2).tolist()
     [0.43, 0.32, 0.25]
@@ -182,9 +182,9 @@ def frequencies(count: int) -> NDArray[np.float64]:
 
 
 def best(scores: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """The places of the highest scores in the flat array; of equal ones the later in the list.
+    """Indices of the highest scores in the flat array; of equal scores the last ones.
 
-    Frequent words come first, so ties count against the attacker who guesses those.
+    Frequent words come first in the list, so ties count against frequent words.
 
     >>> best(np.array([[1.0, 3.0], [2.0, 3.0]]), 3).tolist()
     [3, 1, 2]

@@ -1,31 +1,31 @@
-"""Memorization: give a model the beginning of a training document, see whether it goes on.
+"""Memorization: give a model the beginning of a training document, see whether it continues it.
 
 The attacker holds the first tokens of a document (a letterhead, a salutation, the first line of a
-record) and asks for the next ones. Counted are suffixes that come word for word, those that come
-nearly so, and the chance to meet one among a number of sampled continuations. All of it is compared
-with a *twin* that was never trained on the text: what the twin can finish, too, is common language
-or a form letter and no memory. Documents that begin alike are counted by their number of copies,
-because repetition is what makes a model remember.
+record) and asks for the next ones. Three figures are measured: suffixes that are reproduced
+exactly, those that are nearly so, and the probability that one is among a number of sampled
+continuations. All are compared with a *twin* that was never trained on the text: what the twin
+completes too is common language or a form letter, not memorized. Documents that begin alike are one
+case with a number of copies, because repetition makes a model memorize.
 
 How
     The beginning of each document is cut into a prefix, which the attacker knows, and a suffix,
-    which they want. The greedy continuation is the true suffix exactly if each of its tokens is the
-    likeliest one after the true ones before it, so reading the window once answers that. It also
-    gives the probability p of the suffix: n sampled continuations meet it with probability
-    1 − (1 − p)^n, so nothing has to be sampled. Only near misses need the greedy continuation
-    itself.
+    which they want. The greedy continuation equals the true suffix exactly if each true token is
+    the likeliest one after the true tokens before it, so one forward pass over the window decides.
+    The pass also gives the probability p of the suffix: n sampled continuations contain it with
+    probability 1 − (1 − p)^n, so nothing has to be sampled. Only near misses need the greedy
+    continuation itself.
 
 Care
     Causal language models read from left to right, so only prefixes are tried; corrupted spans, as
-    in encoder–decoder models, are not. A document is known to the attacker from its start; other
-    places may be remembered better or worse.
+    in encoder–decoder models, are not. Only the start of a document is tried; other parts may be
+    memorized better or worse.
 
 Reference
     Carlini et al. 2023, "Quantifying memorization across neural language models"; Ponomareva et al.
     2022, "Training text-to-text transformers with privacy guarantees"; Ippolito et al. 2023,
     "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses);
     Hayes et al. 2024, "Measuring memorization through probabilistic discoverable extraction" (the
-    chance among n samples).
+    probability among n samples).
 """
 
 from __future__ import annotations
@@ -61,10 +61,16 @@ if TYPE_CHECKING:
 
     from sfumato.models.load import LoadedModel
 
+TOKENS_AT_ONCE = 4096
+COPIES = ((1, 1), (2, 9), (10, None))
+MOST_TRIES = 10**12
+# Documents on which two tokenizers are compared.
+TOKENIZED = 200
+
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The first tokens of different documents, one row each, and how many documents begin so."""
+    """The first tokens of different documents, one row each, and how many documents share them."""
 
     tokens: NDArray[np.int64]
     copies: NDArray[np.int64]
@@ -76,13 +82,13 @@ class Windows:
 
     @property
     def suffixes(self) -> NDArray[np.int64]:
-        """What the attacker wants."""
+        """The tokens that the attacker wants."""
         return self.tokens[:, self.prefix :]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cutting:
-    """How long the two parts are, in tokens, and how many documents are looked at."""
+    """The lengths of the two parts in tokens, and the largest number of documents."""
 
     prefix: int
     suffix: int
@@ -92,10 +98,10 @@ class Cutting:
 def cut(
     documents: Sequence[Document], tokenizer: Tokenizer, cutting: Cutting, randomness: Randomness
 ) -> Windows:
-    """The beginnings of those documents that are long enough; of many, a random part."""
+    """The beginnings of the documents that are long enough; a random sample if there are many."""
     length = cutting.prefix + cutting.suffix
     rows = tokenizer.encode_many([document.text for document in documents])
-    # Documents that begin alike are one case with several copies: repetition is what is studied.
+    # Documents that begin alike are one case with several copies.
     counts = Counter(row[:length].astype(np.int64).tobytes() for row in rows if len(row) >= length)
     if not counts:
         raise BadInput(
@@ -113,20 +119,17 @@ def cut(
     )
 
 
-TOKENS_AT_ONCE = 4096
-
-
 @dataclass(frozen=True, eq=False)
 class Recalled:
-    """For each window: whether the suffix came, the share of it that came, ln p of all of it."""
+    """For each window: whether the suffix was reproduced, the share that was, and its ln p."""
 
     exact: NDArray[np.bool_]
     alike: NDArray[np.float64]
     log_probability: NDArray[np.float64]
 
     def within(self, tries: int) -> NDArray[np.float64]:
-        """The chance to meet each suffix in so many sampled continuations."""
-        # 1 − (1 − p)^n without losing the digits of a small p; p = 1 gives 1.
+        """The probability of each suffix to be among so many sampled continuations."""
+        # 1 − (1 − p)^n, without loss of digits for a small p; p = 1 gives 1.
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.exp(np.minimum(self.log_probability, 0.0)))
             chances: NDArray[np.float64] = -np.expm1(tries * missed)
@@ -134,7 +137,7 @@ class Recalled:
 
 
 def recall(model: LoadedModel, windows: Windows, done: Done | None = None) -> Recalled:
-    """Ask a model for the suffix of every window."""
+    """Measure a model on the suffix of every window."""
     import torch
 
     start = [] if model.tokenizer.begin is None else [model.tokenizer.begin]
@@ -177,15 +180,9 @@ def _of_some(
     return exact.numpy(), alike, logs.numpy()
 
 
-COPIES = ((1, 1), (2, 9), (10, None))
-MOST_TRIES = 10**12
-# Documents on which two tokenizers are compared.
-TOKENIZED = 200
-
-
 @dataclass(frozen=True)
 class TrainedOn:
-    """The text a model was trained on, and a model of the same kind that was not."""
+    """The text that a model was trained on, and a model of the same kind that was not."""
 
     members: tuple[Document, ...]
     reference: ModelTarget | None = None
@@ -193,11 +190,11 @@ class TrainedOn:
 
 @dataclass(frozen=True, kw_only=True)
 class Memorization:
-    """Finish the beginnings of training documents.
+    """Complete the beginnings of training documents.
 
     ``prefix`` tokens are given and ``suffix`` tokens wanted; ``near`` is the share of the suffix
-    (as a common subsequence) that counts as nearly all of it; ``tries`` continuations may be
-    sampled; at most ``most`` different documents are looked at.
+    (as a common subsequence) that counts as a near match; ``tries`` is the number of sampled
+    continuations; at most ``most`` different documents are tried.
     """
 
     name: ClassVar[str] = "memorization"
@@ -217,11 +214,11 @@ class Memorization:
         between("near", self.near, 0.0, 1.0)
 
     def missing(self, inputs: Inputs) -> str | None:
-        """It needs a language model and the text it was trained on."""
+        """What is missing of a language model and its training text; None if nothing is."""
         lacking = not_a_model(inputs.target)
         if lacking is None and inputs.members is None:
             lacking = "`members=FILE` is missing, the text the model was trained on"
-        # A name that is no folder would be looked for elsewhere.
+        # Only folders are accepted; a name would be searched for elsewhere.
         strange = [path for path in inputs.references[:1] if not is_model(path)]
         if lacking is None and strange:
             lacking = (
@@ -237,13 +234,15 @@ class Memorization:
         target = _causal(open_model(inputs.target))
         twin = _causal(open_model(inputs.references[0])) if inputs.references else None
         if twin is not None and twin.digest == target.digest:
-            raise InvalidArgument("the reference is the target itself; it has seen the members")
+            raise InvalidArgument(
+                "the reference is the target itself, which was trained on the members"
+            )
         return target, TrainedOn(tuple(inputs.documents(inputs.members)), twin)
 
     def score(
         self, target: ModelTarget, data: TrainedOn, randomness: Randomness, done: Done | None = None
     ) -> Scores:
-        """How much of the documents comes back, beside the twin's share."""
+        """How much of the documents is reproduced, compared with the twin."""
         with time_block() as watch:
             windows = self._windows(target, data, randomness.stream(0))
             mine = recall(target.model, windows, _half(done, 0))
@@ -303,7 +302,7 @@ class Memorization:
 
     def _notes(self, windows: Windows) -> tuple[str, ...]:
         notes = [
-            f"Near means that {self.near:.0%} of the suffix came in its order; documents that "
+            f"Near means that {self.near:.0%} of the suffix is reproduced in order; documents that "
             "begin alike are one case, with the number of its copies."
         ]
         if windows.too_short:
@@ -315,7 +314,7 @@ class Memorization:
 
 
 def _by_copies(copies: NDArray[np.int64], exact: NDArray[np.bool_]) -> list[Measured]:
-    """The share by how often a document is there, if that differs."""
+    """The share by the number of copies of a document, if that varies."""
     found = []
     for low, high in COPIES:
         chosen = (copies >= low) & (copies <= (np.inf if high is None else high))
@@ -327,7 +326,7 @@ def _by_copies(copies: NDArray[np.int64], exact: NDArray[np.bool_]) -> list[Meas
 
 
 def _same_tokens(target: ModelTarget, reference: ModelTarget, members: Sequence[Document]) -> None:
-    """Token numbers must mean the same to both."""
+    """Refuse a reference with another tokenizer."""
     texts = [document.text for document in members[:TOKENIZED]]
     mine, theirs = target.model.tokenizer, reference.model.tokenizer
     pairs = zip(mine.encode_many(texts), theirs.encode_many(texts), strict=True)
@@ -344,7 +343,7 @@ def _kind(reference: ModelTarget | None) -> str:
 def _causal(target: ModelTarget) -> ModelTarget:
     if target.model.classes:
         raise InvalidArgument(
-            "a classifier does not write; memorization is measured on language models, "
+            "a classifier generates no text; memorization is measured on language models, "
             "classifier-extraction on classifiers"
         )
     return target

@@ -1,7 +1,4 @@
-"""A trained model as a target: from the folder of a run, or from the folder of a model.
-
-Its twin is the same network, never trained on the text in question.
-"""
+"""A trained model as a target, from the folder of a run or of a model; and its untrained twin."""
 
 from __future__ import annotations
 
@@ -104,7 +101,7 @@ def _number(values: dict[str, Any], key: str) -> float | None:
 
 
 def _digest(folder: Path) -> str:
-    """Of every file that decides what the model says."""
+    """A hash of every file that determines the model's output."""
     found = hashlib.sha256()
     for path in sorted(one for one in folder.iterdir() if one.is_file()):
         if path.suffix in {".json", ".safetensors", ".bin", ".txt", ".model"}:
@@ -115,9 +112,9 @@ def _digest(folder: Path) -> str:
 
 
 def make_untrained_twin(target: ModelTarget, randomness: Randomness) -> ModelTarget:
-    """The same network with fresh weights; it knows nothing at all."""
+    """The same network with fresh random weights."""
     from sfumato.core.pretrained import quiet
-    from sfumato.models.architecture import draw_weights_from
+    from sfumato.models.load import draw_weights_from
 
     network: Any = target.model.network
     with quiet(), draw_weights_from(randomness):

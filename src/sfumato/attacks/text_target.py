@@ -1,9 +1,9 @@
-"""A privatized text as a target: what was written, and how, as far as that is public.
+"""A privatized text as a target: the text, and how it was made as far as that is public.
 
-Policy, mechanism, level and vectors stand in the side file because they are no secret: a guarantee
-that needed them hidden would be none. So an attacker has them, and the mechanism is built again
-from there. Not in the side file is what may be private: a pattern, a word list. The person who
-evaluates an attack gives those anew.
+Policy, mechanism, level and vectors are in the side file because they are not secret: a guarantee
+must not depend on hiding them. So an attacker knows them, and the mechanism is built again from the
+side file. What may be private, such as a pattern or a word list, is not in the side file. The
+person who evaluates an attack passes it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, Sfumato
 from sfumato.core.files import reading
 from sfumato.core.json import read_object
 from sfumato.core.own_code import names_code
-from sfumato.mechanisms.build import is_baseline
+from sfumato.mechanisms.build import replaces_stretches
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
@@ -38,8 +38,8 @@ _COMPARED = ("mechanism_settings", "epsilon", "vectors", "unknown", "case")
 class TextTarget:
     """Privatized documents and the release that made them.
 
-    ``selected`` is how many words went through the mechanism, if the side file says so;
-    ``seeded`` whether a seed was used, with which everything could be undone.
+    ``selected`` is how many words went through the mechanism, if the side file says so; ``seeded``
+    whether a seed was used, with which all noise could be undone.
     """
 
     documents: tuple[Document, ...]
@@ -49,7 +49,7 @@ class TextTarget:
 
     @property
     def mechanisms(self) -> tuple[OverVocabulary, ...]:
-        """The word mechanism, or that of each level, the strictest first."""
+        """The word mechanism, or the mechanism of each level, the strictest first."""
         release = self.release
         inner = (
             [level.mechanism for level in release.levels]
@@ -65,7 +65,7 @@ class TextTarget:
         return found
 
     def __repr__(self) -> str:
-        # What the policy did not select stands here in the clear.
+        # What the policy did not select is unprotected text.
         return f"TextTarget({len(self.documents)} documents)"
 
 
@@ -73,8 +73,8 @@ class TextTarget:
 class Known:
     """What the person who evaluates an attack knows besides the side file.
 
-    ``policy`` is written as on the command line, several with ' + ' between and what is excepted
-    after ' − ' (or ' - '); ``vectors`` is a file.
+    ``policy`` is written as on the command line: several policies are joined by ' + ', exceptions
+    follow after ' − ' (or ' - '). ``vectors`` is a file.
     """
 
     policy: str = field(default="", repr=False)  # it may be a pattern
@@ -82,7 +82,7 @@ class Known:
 
 
 def side_path(path: Path) -> Path:
-    """Where the guarantee of a privatized file stands."""
+    """The path of the side file of a privatized file."""
     return path.with_name(path.name + ".guarantee.json")
 
 
@@ -105,15 +105,15 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     """A privatized file and, from its side file, the release that made it."""
     settings, content = _read(side_path(path))
     name = str(settings.get("mechanism"))
-    # A side file may come from anybody: what it names is looked up, and no code of it is run.
+    # A side file may come from anybody: names in it are looked up, and no code in it is run.
     if name not in entries("mechanisms"):
         raise MissingInput(
-            f"{side_path(path)} names the mechanism {name!r}, which is none of the catalog; build "
+            f"{side_path(path)} names the mechanism {name!r}, which is not in the catalog; build "
             "a TextTarget in Python, with the mechanism itself"
         )
-    if is_baseline(name):
+    if replaces_stretches(name):
         raise MissingInput(
-            f"{path} was made by {name!r}, which puts one mask in the place of a whole stretch: "
+            f"{path} was made by {name!r}, which replaces whole spans by one mask: "
             "there is no replacement for each word. Privatize with a word mechanism: "
             "`sfumato.privatize(IN, OUT, mechanism='exponential', epsilon=5)`"
         )
@@ -134,13 +134,13 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
 def policy_of(written: str, *, typed: bool = False) -> Policy:
     """A policy from its spec, or from the name that a side file shows.
 
-    A side file may come from anybody: only what a user has ``typed`` may name code to be run.
+    A side file may come from anybody: only what a user has ``typed`` may name code to run.
 
     >>> policy_of("digits + pii − everything").name
     '(digits + pii) − everything'
     """
     if names_code(written) and not typed:
-        raise InvalidArgument("a side file names a policy; it cannot bring one along")
+        raise InvalidArgument("a side file may name a policy, but cannot bring its code")
     chosen, *without = _sides(written)
     if len(without) > 1:
         raise InvalidArgument("a policy is written 'A + B − C + D', with one minus sign at most")
@@ -149,7 +149,7 @@ def policy_of(written: str, *, typed: bool = False) -> Policy:
 
 
 def policy_with_files(written: str, place: PlaceFile) -> str:
-    """The same policy in words, with each file that it names where ``place`` says.
+    """The same policy as text, with each file that it names moved to where ``place`` says.
 
     >>> policy_with_files("(digits + lexicon:a) − lexicon:b", lambda path, purpose: f"/in/{path}")
     'digits + lexicon:/in/a − lexicon:/in/b'
@@ -210,11 +210,11 @@ def _read_stated(written: str, *, typed: bool = False) -> Policy:
     try:
         return policy_of(written, typed=typed)
     except SfumatoError:
-        # What was written may hold a pattern: it is not repeated.
+        # The text may contain a private pattern, so it is not quoted.
         pass
     raise MissingInput(
         "the side file does not show the policy in full (patterns and word lists may be private), "
-        "or what was given is none; which words went through the mechanism is needed: "
+        "or what was given is not a policy; it is needed to tell which words were privatized: "
         "`settings={'policy': 'regex:PATTERN'}`, `settings={'policy': 'pii:email,phone'}`, "
         "`settings={'policy': 'A + B − C'}`"
     )
@@ -237,7 +237,7 @@ def _space(recorded: str, given: str) -> Space:
 def _check_same(
     privatizer: Privatizer, settings: Mapping[str, Any], content: Mapping[str, Any], path: Path
 ) -> None:
-    """Whether what was built is what the side file speaks of; a wrong attacker looks harmless."""
+    """Refuse a mechanism that differs from the side file: a wrong attacker would look harmless."""
     built = privatizer.public_settings()
     differing = [name for name in _COMPARED if built.get(name) != settings.get(name)]
     stated = (content.get("guarantee") or {}).get("uncovered") or []

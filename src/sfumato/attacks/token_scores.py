@@ -1,16 +1,16 @@
-"""How probable a model finds every token of a text: measured once, used by all attacks.
+"""The probability of every token of a text under a model: measured once, used by all attacks.
 
 For each predicted token three numbers are kept: ln p of the token, and the mean and the standard
-deviation of ln p over the whole vocabulary at that place (Min-K%++ needs them). Documents are read
-as in training: from their beginning, in pieces if they are longer than the context.
+deviation of ln p over the whole vocabulary at that position (Min-K%++ needs them). Documents are
+read as in training: from the beginning, in pieces if they are longer than the context.
 
 A store keeps the scores in memory and, if wanted, in a folder.
 
 Care
-    Scores are measured on private text and say something about it: how many tokens a document has,
-    and with the model at hand which tokens they may be. So the folder is never made inside that of
-    a run, which is meant to be given away; it is made for its owner only, and what it holds is as
-    private as the text. Texts themselves are not kept: a document is found by a hash under a key
+    Scores are measured on private text and reveal something about it: how many tokens a document
+    has, and together with the model which tokens they may be. So the folder is never made inside
+    the folder of a run, which is meant to be published. It is readable by its owner only, and as
+    private as the text. Texts themselves are not stored: a document is found by a hash under a key
     that was drawn for the folder.
 """
 
@@ -47,11 +47,12 @@ _README = """Token scores that attacks have measured on private text.
 They are as private as that text: do not give this folder away with the model.
 It may be deleted at any time; scores are then measured again.
 """
+DOCUMENTS_AT_ONCE = 256
 
 
 @dataclass(eq=False)
 class ScoreStore:
-    """Arrays by model and text; ``folder`` keeps them for the next time.
+    """Arrays by model and text; ``folder`` keeps them for the next run.
 
     >>> store = ScoreStore()
     >>> store.add("model", ["a text"], [(np.zeros(3, np.float32),)])
@@ -106,12 +107,12 @@ class ScoreStore:
             )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key = folder / "key"
-        # Without all of its key, names would confirm a guess at a text.
+        # With a truncated key, names could confirm a guess at a text.
         if key.is_file() and key.stat().st_size != _KEY_BYTES:
             key.unlink()
         if not key.is_file():
             write_first(folder / "README", _README.encode())
-            # The folder may be one that others can look into.
+            # The folder may be readable by others.
             write_first(key, self._key, private=True)
         self._key = key.read_bytes()
         for path in sorted(folder.glob("*.npz")):
@@ -162,12 +163,9 @@ def _take_apart(content: Any) -> dict[bytes, Arrays]:
     return dict(zip(keys, zip(*columns, strict=True), strict=True))
 
 
-DOCUMENTS_AT_ONCE = 256
-
-
 @dataclass(frozen=True, eq=False)
 class TokenScores:
-    """One document: for each predicted token ln p, and mean and deviation of ln p at its place."""
+    """One document: ln p of each predicted token, and mean and deviation of ln p there."""
 
     log_probability: Singles
     mean: Singles
@@ -178,7 +176,7 @@ class TokenScores:
 
     @property
     def loss(self) -> float:
-        """Mean −ln p; of a document without a token it is not a number."""
+        """Mean −ln p; NaN for a document without a token."""
         if not len(self):
             return float("nan")
         return float(-self.log_probability.mean(dtype=np.float64))
@@ -197,13 +195,13 @@ def token_scores(
 ) -> list[TokenScores]:
     """Scores of all documents, from the store where they have been measured before.
 
-    What is new is put into the store every few hundred documents, so a run that was stopped goes on
-    where it was.
+    New scores are stored every few hundred documents, so an interrupted run continues where it
+    stopped.
     """
     store = ScoreStore() if store is None else store
     texts = [document.text for document in documents]
     todo = [text for text in dict.fromkeys(texts) if not store.has(target.digest, text)]
-    # Texts of a length together, so that little is padded.
+    # Sorted by length, so that little is padded.
     todo.sort(key=len)
     for start in range(0, len(todo), DOCUMENTS_AT_ONCE):
         some = todo[start : start + DOCUMENTS_AT_ONCE]
@@ -228,14 +226,14 @@ def _measure(model: LoadedModel, texts: Sequence[str]) -> list[tuple[Singles, Si
 
 
 def of_row(logits: Tensor, labels: Tensor) -> tuple[Singles, Singles, Singles]:
-    """The labels' ln p, and the mean and deviation of ln p over the vocabulary, where one is."""
+    """The ln p of each label, and mean and deviation of ln p over the vocabulary there."""
     from sfumato.training.clipping.losses import IGNORED
 
     real = labels != IGNORED
     logs = logits[real].float().log_softmax(1)
     chosen = logs.gather(1, labels[real][:, None])[:, 0]
     if chosen.isnan().any():
-        # As a text without evidence it would look harmless.
+        # Treated as missing evidence, the text would look harmless.
         raise BadInput("the model gives no finite numbers; its training may have diverged")
     shares = logs.exp()
     # An impossible token has ln p = −inf and weight 0; the product is 0, not NaN.

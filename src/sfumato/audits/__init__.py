@@ -1,4 +1,4 @@
-"""Putting claims to the test: refuting mechanisms, bounding epsilon from below."""
+"""Tests of claims: refute what a mechanism claims, bound epsilon from below."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
+    from sfumato.audits.candidates import color_space as color_space
     from sfumato.audits.coins import Audited as Audited
     from sfumato.audits.coins import Guessing as Guessing
     from sfumato.audits.coins import audit_run as audit_run
-    from sfumato.audits.colors import color_space as color_space
     from sfumato.audits.exhibits.table import EXHIBITS as EXHIBITS
     from sfumato.audits.exhibits.table import find_exhibit as find_exhibit
     from sfumato.audits.lower_bounds import Guesses as Guesses
@@ -18,26 +18,24 @@ if TYPE_CHECKING:
     from sfumato.audits.lower_bounds import one_run_bound as one_run_bound
     from sfumato.audits.lower_bounds import two_run_bound as two_run_bound
     from sfumato.audits.subject import Subject as Subject
-    from sfumato.audits.vectors import VectorSubject as VectorSubject
+    from sfumato.audits.subject import VectorSubject as VectorSubject
+    from sfumato.audits.subject import WordSubject as WordSubject
     from sfumato.audits.verdict import Finding as Finding
     from sfumato.audits.verdict import Verdict as Verdict
     from sfumato.audits.verdict import Witness as Witness
     from sfumato.audits.verify import Effort as Effort
     from sfumato.audits.verify import refute as refute
-    from sfumato.audits.words import WordSubject as WordSubject
 else:
     __getattr__, __dir__ = export(
         __name__,
         {
+            "sfumato.audits.candidates": "color_space",
             "sfumato.audits.coins": "Audited Guessing audit_run",
-            "sfumato.audits.colors": "color_space",
             "sfumato.audits.exhibits.table": "EXHIBITS find_exhibit",
             "sfumato.audits.lower_bounds": "Guesses gaussian_bound one_run_bound two_run_bound",
-            "sfumato.audits.subject": "Subject",
-            "sfumato.audits.vectors": "VectorSubject",
+            "sfumato.audits.subject": "Subject VectorSubject WordSubject",
             "sfumato.audits.verdict": "Finding Verdict Witness",
             "sfumato.audits.verify": "Effort refute",
-            "sfumato.audits.words": "WordSubject",
         },
     )
 

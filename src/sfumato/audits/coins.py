@@ -8,12 +8,12 @@ Guarantee
 Why it holds
     Each document went into the corpus by a fair coin of its own, and how many guesses are made is
     fixed before the model is looked at (Steinke et al. 2023, theorem 5.2). The likeliest documents
-    are guessed to be in, the least likely ones to be out, for the rest no guess is made.
+    are guessed to be in and the least likely ones to be out; about the rest no guess is made.
 
 Care
     ``two_run`` and ``gaussian`` treat the documents of one run as if each had a run of its own.
-    They show more, and prove nothing if documents influence each other: both say so, and neither
-    refutes a claim. A small bound is no evidence of privacy.
+    They show larger bounds, but prove nothing if documents influence each other. Both say so, and
+    neither refutes a claim. A small bound is no evidence of privacy.
 
 Reference
     Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run"; Nasr et al.
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from sfumato.charts.chart import Chart
 
 AS_IF_ALONE = ", as if each document had a run of its own"
-# What is claimed under these holds for a whole document that is added or removed.
-# What each bound takes for granted.
+# What each bound assumes.
 ASSUMES = {
     "one_run": "nothing",
     "two_run": "documents do not influence each other",
     "gaussian": "the same, and a Gaussian trade-off",
 }
+# Under these notions a claim is about a whole document that is added or removed.
 OF_DOCUMENTS = frozenset({Notion.PURE_DP, Notion.APPROXIMATE_DP, Notion.NONE})
 
 
@@ -79,10 +79,10 @@ class Guessing:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Audited:
-    """What guessing has shown, beside what is claimed.
+    """The bounds that guessing has shown, and the claimed epsilon.
 
-    ``comparable`` says whether the claim speaks of whole documents. One under selective privacy
-    leaves all public text open, and coins are of public words: no bound here can refute it.
+    ``comparable`` says whether the claim is about whole documents. A claim of selective privacy
+    does not protect public text, and coins consist of public words: no bound here can refute it.
     """
 
     claimed: float | None
@@ -163,7 +163,7 @@ def audit_run(
     number = guessing.number(len(coins))
     documents = [Document(text) for text in coins.texts]
     found = token_scores(target, documents, store, done)
-    # A document of which no token was predicted tells nothing; it stands in the middle.
+    # A document without a predicted token tells nothing; it gets the median score.
     likely = np.array([-one.loss if len(one) else np.nan for one in found])
     likely = np.nan_to_num(likely, nan=float(np.nanmedian(likely)) if len(likely) else 0.0)
     return from_scores(likely, coins, target, replace(guessing, guesses=number), randomness)
@@ -179,7 +179,7 @@ def from_scores(
     """The bounds from any score for each document, higher for those that look trained on."""
     inside = np.array(coins.included)
     number = guessing.number(len(coins))
-    # Equal scores are put in a random order: the order of the file must not decide.
+    # Equal scores are ordered at random, so that the order of the file does not matter.
     order = np.lexsort((randomness.stream(0).uniform(len(scores)), scores))
     right = int(inside[order[-(number // 2) :]].sum() + (~inside[order[: number // 2]]).sum())
     delta = target.delta or 0.0
@@ -205,13 +205,13 @@ def from_scores(
 def _count(
     scores: NDArray[np.float64], inside: NDArray[np.bool_], randomness: Randomness
 ) -> Guesses:
-    """Hits above a threshold: learned on a random half of the documents, counted on the other."""
+    """Guesses by a threshold that is learned on a random half and counted on the other half."""
     learned = np.zeros(len(scores), dtype=np.bool_)
     learned[randomness.choose(len(scores), len(scores) // 2)] = True
     counted = ~learned
     if not (inside[counted].any() and (~inside[counted]).any()):
         raise InvalidArgument(
-            f"{len(scores)} coins are too few: half of them all fell on the same side; make a "
+            f"{len(scores)} coins are too few: all coins of one half fell on the same side; make a "
             "corpus with more of them, 1000 say: `sfumato.toss_coins(CORPUS, OUT, ...)`"
         )
     threshold = _best_threshold(scores[learned], inside[learned])
@@ -225,7 +225,7 @@ def _count(
 
 
 def _best_threshold(scores: NDArray[np.float64], inside: NDArray[np.bool_]) -> float:
-    """Where true positives exceed false positives most."""
+    """The threshold at which TPR − FPR is largest."""
     order = np.argsort(scores)[::-1]
     ordered, members = scores[order], inside[order]
     gain = np.cumsum(members) / max(1, members.sum()) - np.cumsum(~members) / max(

@@ -1,7 +1,7 @@
 """Scores by which outputs may tell two inputs apart.
 
 Each is a number for every possible output, learned from some draws or taken from public geometry.
-None needs to be good: a bad score finds nothing, and it cannot refute a true claim.
+None has to be good: a bad score finds nothing, and no score can refute a true claim.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.audits.subject import DrawnSample, Outputs, Score
+from sfumato.audits.events import DrawnSample, Outputs, Score
 from sfumato.core.arrays import Floats
 from sfumato.vectors.space import Space
 
 Function = Callable[[Outputs], Floats]
 
-# Added to every count, so that an output which came once does not lead.
+# Added to every count, so that an output which occurred once does not rank first.
 SMOOTHING = 2.0
 BINS = 24
 FEWEST_PER_BIN = 8
@@ -29,9 +29,9 @@ InputNames = tuple[str, str]
 def word_scores(
     space: Space, places: Floats, names: InputNames, first: DrawnSample, second: DrawnSample
 ) -> list[Score]:
-    """For words: how far each is from either input, on which side, how much likelier it came out.
+    """Scores for words: distances to both inputs, the projection on their line, a learned ratio.
 
-    ``places`` holds the vectors of the two inputs; they and the outputs are public.
+    ``places`` holds the vectors of the two inputs. Inputs and outputs are public words.
     """
     step = places[1] - places[0]
     side = f"the place along the line from {names[0]} to {names[1]}"
@@ -44,7 +44,7 @@ def word_scores(
 
 
 def vector_scores(names: InputNames, first: DrawnSample, second: DrawnSample) -> list[Score]:
-    """For vectors and bits: single coordinates, ends, means, boxes, densities."""
+    """Scores for vectors and bits: single coordinates, extremes, means, boxes, densities."""
     left, right = (np.asarray(sample.outputs, dtype=np.float64) for sample in (first, second))
     step = right.mean(axis=0) - left.mean(axis=0)
     spread = np.concatenate([left, right]).std(axis=0) + np.finfo(np.float64).tiny
@@ -62,9 +62,9 @@ def vector_scores(names: InputNames, first: DrawnSample, second: DrawnSample) ->
 
 
 def learn_ratio(first: DrawnSample, second: DrawnSample) -> Function:
-    """Log of how much likelier each point came out; one that was not seen has no evidence, 0.
+    """Log-ratio of the frequencies of each point; 0 for a point that was not seen.
 
-    Where one sample is larger, its counts are smoothed by as much more.
+    The smoothing is proportional to the size of each sample.
     """
     points = np.union1d(first.outputs, second.outputs)
     totals = np.array([first.total, second.total], dtype=np.float64)
@@ -95,9 +95,9 @@ def _distance(space: Space, place: Floats) -> Function:
 
 
 def _densities(left: Floats, right: Floats) -> Function:
-    """Sum over coordinates of the log-ratio of two histograms, as if they were independent.
-
-    For noise that is independent in each coordinate, and for flipped bits, no score is better.
+    """Sum over coordinates of the log-ratio of two histograms, as if coordinates were
+    independent. For noise that is independent in each coordinate, and for flipped bits, this is the
+    best score.
     """
     edges = [_edges(column) for column in np.concatenate([left, right]).T]
     logs = []
@@ -118,7 +118,7 @@ def _densities(left: Floats, right: Floats) -> Function:
 
 
 def _edges(column: Floats) -> Floats:
-    """Where bins end: after each value if they are few, else at equal shares."""
+    """Ends of bins: one after each value if there are few values, else at quantiles."""
     distinct = np.unique(column)
     bins = max(2, min(BINS, len(column) // (2 * FEWEST_PER_BIN)))
     if len(distinct) <= bins:
@@ -127,7 +127,7 @@ def _edges(column: Floats) -> Floats:
 
 
 def _way_out(draws: Floats) -> Function:
-    """How far outputs lie outside the box of some draws: finds an end that is never passed."""
+    """Distance of outputs from the box around some draws: finds limits that noise never passes."""
     low, high = draws.min(axis=0), draws.max(axis=0)
 
     def farthest(outputs: Outputs) -> Floats:

@@ -1,4 +1,4 @@
-"""Events that may break a claim: learned on some draws, chosen on others, bounded on a third part.
+"""Events that may break a claim: learned on some draws, chosen on others, tested on a third part.
 
 What is proven
     Let x and x' be a pair and E an event fixed before the held-out draws were made. Clopper and
@@ -7,9 +7,8 @@ What is proven
 
 How the event is found
     One half of the scouting draws teaches scores (what the subject proposes: likelihood ratios,
-    distances, directions); the other chooses the score, the threshold and the direction by which
-    the claim would be exceeded most. How they are chosen changes what is found, never what is
-    proven.
+    distances, directions); the other half chooses the score, the threshold and the direction that
+    seem to exceed the claim most. The choice affects what is found, never what is proven.
 
 Reference
     Ding et al. 2018, "Detecting violations of differential privacy"; Bichsel et al. 2021,
@@ -19,19 +18,106 @@ Reference
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.subject import DrawnSample, Event, Examined, Outputs, Pair, Score
 from sfumato.audits.verdict import Witness
 from sfumato.statistics.intervals import lower_limit, upper_limit
 
-# So many standard errors are sure enough: beyond them the larger excess is the better witness.
+# Points of a space (one dimension) or vectors (two, one per row).
+Outputs = NDArray[np.intp] | NDArray[np.float64]
+# Beyond this many standard errors an event will surely be shown; the larger excess is preferred.
 SURE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two inputs and the claimed bound on ln(P[E | x] / P[E | x']) in both directions."""
+
+    first: int
+    second: int
+    forward: float
+    backward: float
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSample:
+    """Outputs of one input and how often each occurred."""
+
+    outputs: Outputs
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, draws: Outputs) -> DrawnSample:
+        """Equal points are counted together; vectors are practically never equal."""
+        if draws.ndim == 1:
+            points, counts = np.unique(draws.astype(np.intp), return_counts=True)
+            return cls(points, counts.astype(np.int64))
+        return cls(draws, np.ones(len(draws), dtype=np.int64))
+
+    @property
+    def total(self) -> int:
+        """How many draws there were."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number for every possible output, and what it is called."""
+
+    name: str
+    of: Callable[[Outputs], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """All outputs whose score is at least, or at most, a threshold."""
+
+    score: Score
+    threshold: float
+    above: bool
+
+    def contains(self, outputs: Outputs) -> NDArray[np.bool_]:
+        """For each output, whether it belongs to the event."""
+        values = self.score.of(outputs)
+        inside: NDArray[np.bool_] = (
+            values >= self.threshold if self.above else values <= self.threshold
+        )
+        return inside
+
+    def hits(self, sample: DrawnSample) -> int:
+        """How many draws fell into the event."""
+        return int(sample.counts[self.contains(sample.outputs)].sum())
+
+    def __str__(self) -> str:
+        relation = "at least" if self.above else "at most"
+        return f"{self.score.name} is {relation} {self.threshold:.4g}"
+
+
+class Examined(Protocol):
+    """What is needed to learn an event between two inputs and to describe it."""
+
+    @property
+    def delta(self) -> float:
+        """The δ of the claim; usually 0."""
+        ...
+
+    def name(self, number: int) -> str:
+        """The name of an input, for people."""
+        ...
+
+    def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
+        """Scores that may tell the two inputs apart, from public data and these draws."""
+        ...
+
+    def describe(self, event: Event, seen: DrawnSample) -> str:
+        """The event in words; ``seen`` holds draws of the likelier input."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +136,9 @@ class SampleHalves:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An event, the direction in which it is to be tested, and how far it seems to exceed.
+    """An event, the direction in which it is tested, and by how much it seems to exceed the claim.
 
-    ``promise`` counts standard errors: the larger it is, the surer held-out draws are to show it.
+    ``promise`` counts standard errors: the larger, the likelier held-out draws are to show it.
     """
 
     pair: Pair
@@ -62,7 +148,7 @@ class Choice:
 
     @property
     def inputs(self) -> tuple[int, int]:
-        """The input for which the event is to be likelier, and the other."""
+        """The input for which the event should be likelier, then the other."""
         first, second = self.pair.first, self.pair.second
         return (second, first) if self.turned else (first, second)
 
@@ -75,7 +161,7 @@ class Choice:
 def propose_events(
     subject: Examined, pair: Pair, seen: Mapping[int, SampleHalves], width: float
 ) -> Choice | None:
-    """The event by which a pair comes closest to breaking its claim, as far as scouting shows."""
+    """The event with which a pair comes closest to breaking its claim in the scouting draws."""
     first, second = seen[pair.first], seen[pair.second]
     scores = subject.scores(pair, first.learn, second.learn)
     return choose_event(scores, pair, (first.choose, second.choose), width, subject.delta)
@@ -102,7 +188,7 @@ def decide_event(
 
 
 def expect_width(scouted: int, held: int, alpha: float) -> float:
-    """How many standard errors of ``scouted`` draws the limits of ``held`` ones will lie off."""
+    """The expected width of limits from ``held`` draws, in standard errors of ``scouted`` ones."""
     return NormalDist().inv_cdf(1 - alpha) * math.sqrt(scouted / held)
 
 
@@ -113,7 +199,7 @@ def choose_event(
     width: float,
     delta: float,
 ) -> Choice | None:
-    """The score, threshold and direction by which the claim seems to be exceeded most."""
+    """The score, threshold and direction that seem to exceed the claim most."""
     every = [_nest([score.of(sample.outputs) for sample in samples], samples) for score in scores]
     # All events of all scores side by side: those at or above a threshold, then those below it.
     hits = np.concatenate([part for one in every for part in (one.above, one.below)], axis=1)
@@ -126,7 +212,7 @@ def choose_event(
             _promise(hits[::-1], totals[::-1], width, delta, pair.backward),
         ]
     )
-    # Half a hit is no event.
+    # Without a hit there is no event, in spite of the half that is added to each count.
     promises[hits == 0] = -np.inf
     turned, place = divmod(int(promises.argmax()), hits.shape[1])
     promise = float(promises[turned, place])
@@ -162,10 +248,10 @@ def _nest(
     counts = np.zeros((2, len(together)), dtype=np.int64)
     counts[0, : len(values[0])] = samples[0].counts
     counts[1, len(values[0]) :] = samples[1].counts
-    # What has no score belongs to no event: the claim does not speak of it.
+    # An output without a score belongs to no event: the claim is not about it.
     order = np.argsort(-together, kind="stable")[: np.count_nonzero(~np.isnan(together))]
     ordered, hits = together[order], counts[:, order].cumsum(axis=1)
-    # After the last there is none, and nan differs from everything.
+    # After the last score there is none; nan differs from every number.
     following = np.append(ordered[1:], np.nan)[: len(ordered)]
     last = np.flatnonzero(ordered != following)
     above = hits[:, last]
@@ -184,10 +270,10 @@ def _promise(
     delta: float,
     bound: float,
 ) -> NDArray[np.float64]:
-    """By how many standard errors the limits to be expected exceed the bound.
+    """By how many standard errors the expected limits exceed the bound.
 
-    Of those that are sure to, by how many nats. Half a hit is added to each count, so that what
-    came once or never does not promise much.
+    Beyond ``SURE`` standard errors, by how many nats. Half a hit is added to each count, so that
+    outputs which occurred once or never do not seem promising.
     """
     likely, unlikely = (_Share.of(*counted) for counted in zip(hits, totals, strict=True))
     gained = likely.share - delta

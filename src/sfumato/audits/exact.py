@@ -1,16 +1,16 @@
-"""Falsify from known probabilities: where a mechanism has rows, the inequality is arithmetic.
+"""Refute by arithmetic: where a mechanism knows its probabilities, they are compared directly.
 
 What is proven
     For two inputs and every output the claim is compared with ln P[y | x] − ln P[y | x'], up to the
-    rounding of float64: a log-probability is taken to be right to ``SLACK`` times its size (or
-    times 1, if that is more), and a probability below the normal numbers of float64, where digits
-    run out one by one down to 0, to be any such number: so rounding and underflow refute no claim.
-    With a delta the event is the set of all outputs that exceed.
-    A row that does not add up to 1 is no law, and refutes whatever is claimed of it.
+    rounding of float64: a log-probability is assumed to be correct up to ``SLACK`` times its size
+    (or ``SLACK``, if that is more). A probability below the normal numbers of float64, where digits
+    are lost, is taken to be any such number. So rounding and underflow refute no claim. With a
+    delta the event is the set of all outputs that exceed the bound. A row that does not add up to 1
+    is no probability distribution, and refutes every claim.
 
 Care
-    This is about the rows. A mechanism that draws by a method of its own, or from parts of rows
-    that it makes in another way, is sampled as well.
+    This tests the rows only. A mechanism that does not draw from its rows, or that draws from parts
+    of rows computed in another way, is sampled as well.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.audits.points import bounds_among
+from sfumato.audits.subject import point_name
 from sfumato.audits.verdict import Finding, Witness
-from sfumato.audits.words import point_name
 from sfumato.core.arrays import Floats, Points
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
@@ -31,15 +31,15 @@ from sfumato.mechanisms.claims import covered_outputs
 from sfumato.mechanisms.rows import RowMechanism
 
 SLACK = 1e-9
-# ln of the smallest number that float64 holds with all its digits, rounded up.
+# ln of the smallest normal number of float64, rounded up.
 SMALLEST = -708.0
-# Numbers subtracted at once: few enough to stay in the cache of a processor.
+# Numbers subtracted at once: few enough for the cache of a processor.
 CELLS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
 class _Worst:
-    """Two places in a batch, how they rank, and by how much they exceed the claim beyond slack."""
+    """Two points of a batch, their rank, and by how much they exceed the claim beyond the slack."""
 
     rank: float
     excess: float
@@ -80,7 +80,7 @@ def _rows(mechanism: RowMechanism, points: Points) -> Floats:
 
 
 def _defect(mechanism: RowMechanism, points: Points, rows: Floats) -> str:
-    """What makes a row no law at all; nothing, if all is well."""
+    """Why a row is no probability distribution; empty if all rows are."""
     sums = np.exp(rows).sum(axis=1)
     wrong = ~(np.abs(sums - 1) <= SLACK * max(1.0, math.sqrt(rows.shape[1])))
     if not wrong.any():
@@ -89,7 +89,7 @@ def _defect(mechanism: RowMechanism, points: Points, rows: Floats) -> str:
     name = point_name(mechanism.space, int(points[place]))
     return (
         f"the probabilities of all outputs for {name} add up to {sums[place]:.10g}, not to 1, so "
-        "these rows are no law"
+        "these rows are no probability distributions"
     )
 
 
@@ -123,7 +123,7 @@ def _worst(
 
 
 def rank_of(excess: Floats, bounds: Floats) -> Floats:
-    """First those that exceed, by how much; then the others, by the share of their bound."""
+    """Pairs that exceed their bound rank first, by the excess; the others by loss / bound."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(bounds > 0, 1 + excess / bounds, 0.0)
     ranks: Floats = np.where(excess > 0, 2 + excess, shares)
@@ -131,7 +131,7 @@ def rank_of(excess: Floats, bounds: Floats) -> Floats:
 
 
 def _excess(lowered: Floats, raised: Floats, bounds: Floats, delta: float) -> Floats:
-    """By how much, in nats, one row exceeds the claim against each of some others."""
+    """By how much, in nats, one row exceeds the claim against each of several others."""
     differences = lowered - raised
     if delta == 0:
         largest: Floats = differences.max(axis=1) - bounds
@@ -139,7 +139,7 @@ def _excess(lowered: Floats, raised: Floats, bounds: Floats, delta: float) -> Fl
     inside = differences > bounds[:, None]
     likelier = np.where(inside, np.exp(lowered), 0.0).sum(axis=1) - delta
     unlikelier = np.where(inside, np.exp(raised), 0.0).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing exceeds: ln 0 or less
+    with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 or less, where nothing exceeds
         ratios = np.log(np.maximum(likelier, 0.0)) - np.log(unlikelier)
     found: Floats = np.nan_to_num(ratios - bounds, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     return found
@@ -150,7 +150,7 @@ def _witness(mechanism: RowMechanism, points: Points, rows: Floats, worst: _Wors
     space, delta = mechanism.space, mechanism.guarantee().delta
     outputs = np.flatnonzero(covered_outputs(mechanism))
     first, second = rows[worst.first], rows[worst.second]
-    with np.errstate(invalid="ignore"):  # 0 against 0 says nothing
+    with np.errstate(invalid="ignore"):  # 0 against 0 is no difference
         differences = np.nan_to_num(first - second, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     if delta == 0:
         output = int(differences.argmax())

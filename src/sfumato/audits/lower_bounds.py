@@ -1,10 +1,10 @@
 """Lower bounds on epsilon from how well an attacker tells two worlds apart.
 
 Guarantee
-    Each bound speaks the truth with probability ``confidence`` at least: if the mechanism is
-    (ε, δ)-differentially private, the bound exceeds ε with probability 1 − confidence at most,
-    whatever the attack. ``gaussian_bound`` adds the assumption that the trade-off between the
-    attacker's two errors is that of a Gaussian mechanism, and says so.
+    Each bound holds with probability at least ``confidence``: if the mechanism is
+    (ε, δ)-differentially private, the bound exceeds ε with probability at most 1 − confidence,
+    whatever the attack. ``gaussian_bound`` also assumes that the trade-off between the attacker's
+    two errors is that of a Gaussian mechanism, and says so.
 
 Why it holds
     Under (ε, δ)-DP every event has TPR <= e^ε·FPR + δ and TNR <= e^ε·FNR + δ. Both rates are
@@ -14,8 +14,8 @@ Why it holds
 
 Care
     The attacker's threshold must be fixed before the counts are looked at. A bound near zero does
-    not say that nothing leaks, only that this attack did not show it; n worlds cap what can be
-    shown at all (about 3.3 for 100 perfect guesses of each kind at a confidence of 0.95).
+    not say that nothing leaks, only that this attack did not show it. The number of guesses limits
+    the largest bound (about 3.3 for 100 perfect guesses of each kind at a confidence of 0.95).
 
 Reference
     Jagielski, Ullman and Oprea 2020, "Auditing differentially private machine learning"; Steinke,
@@ -38,14 +38,14 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.statistics.intervals import lower_limit, upper_limit
 
-# Beyond this no number of guesses that fits into memory can show anything.
+# No number of guesses that fits into memory can show more.
 LARGEST_EPSILON = 60.0
 PRECISION = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """How often an attacker said "member" of members and of others, at a threshold fixed before.
+    """How often an attacker said "member" of members and of others, by a fixed threshold.
 
     >>> two_run_bound(Guesses(members=100, found=100, others=100, accused=0)).epsilon > 3.28
     True
@@ -78,7 +78,7 @@ class Guesses:
 def two_run_bound(
     guesses: Guesses, *, delta: float = 0.0, confidence: float = 0.95
 ) -> EmpiricalBound:
-    """ε >= ln((TPR − δ)/FPR), or the same with the worlds exchanged."""
+    """The bound ε >= ln((TPR − δ)/FPR), or the same with the worlds exchanged."""
     between("delta", delta, 0.0, 1.0)
     found, accused = guesses.limits(confidence)
     return EmpiricalBound(
@@ -93,7 +93,7 @@ def two_run_bound(
 def gaussian_bound(
     guesses: Guesses, *, delta: float, confidence: float = 0.95
 ) -> tuple[float, EmpiricalBound]:
-    """μ of the Gaussian trade-off the guesses need at least, and the ε it has at ``delta``."""
+    """The smallest μ of a Gaussian trade-off that fits the guesses, and its ε at ``delta``."""
     found, accused = guesses.limits(confidence)
     normal = NormalDist()
     mu = 0.0
@@ -112,7 +112,7 @@ def gaussian_bound(
 def one_run_bound(
     *, coins: int, guesses: int, right: int, delta: float = 0.0, confidence: float = 0.95
 ) -> EmpiricalBound:
-    """From one training run with ``coins`` records in or out by fair coins, some of them guessed.
+    """The bound from one training run, with ``coins`` records in or out by fair coins.
 
     >>> bound = one_run_bound(coins=100, guesses=100, right=100)
     >>> round(bound.epsilon, 3)
@@ -166,7 +166,7 @@ def _ratio(likelier: float, rarer: float) -> float:
 
 
 def _chance_of(right: int, guesses: int, epsilon: float, slack: float) -> float:
-    """How probable so many right guesses are at most under ε, with ``slack`` = m·δ."""
+    """An upper bound on the probability of so many right guesses under ε; ``slack`` is m·δ."""
     chances = _binomial(guesses, 1 / (1 + math.exp(-epsilon)))
     tail = float(chances[right:].sum())
     if slack == 0 or right == 0:

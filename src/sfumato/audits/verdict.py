@@ -1,4 +1,4 @@
-"""What a verification found: the rounds that were run, the witness, and one plain sentence."""
+"""The result of a verification: its rounds, the witness, and one plain sentence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from sfumato.core.json import write_number
 from sfumato.guarantees.bound import EmpiricalBound
 
 NO_PROOF = (
-    "This is no proof: it only means that these pairs, looked at in this way, do not break the "
-    "claim"
+    "This is no proof: it only means that these pairs, tested in this way, do not break the claim"
 )
 
 
@@ -35,12 +34,12 @@ class Witness:
 
     @property
     def excess(self) -> float:
-        """By how much, in nats, the pair exceeds what is claimed of it (negative: it does not)."""
+        """By how much, in nats, the pair exceeds its bound; negative if it does not."""
         return self.loss - self.bound
 
     @property
     def rank(self) -> float:
-        """First those that exceed, by how much; then the others, by the share of their bound."""
+        """Above 2 for a pair that exceeds its bound, by how much; else loss / bound."""
         if self.excess > 0:
             return 2 + self.excess
         return self.loss / self.bound if self.bound > 0 else 0.0
@@ -88,7 +87,7 @@ class Finding:
     note: str = ""
 
     def bound(self, delta: float = 0.0) -> EmpiricalBound | None:
-        """The loss that was shown for the witness's pair; a lower bound, never a guarantee."""
+        """The loss shown for the witness's pair; a lower bound, never a guarantee."""
         if self.witness is None:
             return None
         return EmpiricalBound(
@@ -120,8 +119,8 @@ class Finding:
 class Verdict:
     """All rounds together.
 
-    ``confidence`` is that of the whole: a claim that is true is refuted by mistake with a
-    probability of at most 1 − confidence, over all rounds, pairs and events.
+    ``confidence`` holds for all rounds together: a true claim is refuted by mistake with
+    probability at most 1 − confidence, over all rounds, pairs and events.
     """
 
     claim: str
@@ -132,12 +131,12 @@ class Verdict:
 
     @property
     def refuted(self) -> bool:
-        """Whether some round broke the claim."""
+        """Whether any round broke the claim."""
         return any(finding.refuted for finding in self.findings)
 
     @property
     def decisive(self) -> Finding:
-        """The round to show: of those that refute, else of all, the one that came closest."""
+        """The round to show: the one with the largest excess, or that came closest to one."""
         shown = [finding for finding in self.findings if finding.refuted] or self.findings
         return max(shown, key=_rank)
 
@@ -148,12 +147,12 @@ class Verdict:
 
     @property
     def bound(self) -> EmpiricalBound | None:
-        """The largest loss that was shown for the witness's pair."""
+        """The loss shown for the witness's pair."""
         return self.decisive.bound(self.delta)
 
     @property
     def pairs(self) -> int:
-        """How many pairs were looked at."""
+        """How many pairs were tested."""
         return sum(finding.pairs for finding in self.findings)
 
     def sentence(self) -> str:
@@ -164,7 +163,7 @@ class Verdict:
         if self.refuted and shown.witness is not None:
             return f"REFUTED: {shown.witness.sentence()}."
         if not self.pairs:
-            return "Not refuted: there was no pair that could be put to the test. This is no proof."
+            return "Not refuted: there was no pair that could be tested. This is no proof."
         closest = (
             "" if shown.witness is None else f"; the closest used {_share(shown.witness)} of it"
         )

@@ -1,8 +1,8 @@
-"""Refute a claimed guarantee, or fail to.
+"""Try to refute a claimed guarantee.
 
-A mechanism with rows is checked by arithmetic, all others (and those that draw by a method of
-their own) by learned events with held-out bounds. One verdict speaks for all rounds, and the
-false-alarm budget is that of the whole.
+A mechanism that knows its probabilities (rows) is checked by arithmetic. All others, and those that
+do not draw from their rows, are checked by sampling: events are learned on some draws and tested on
+others. One verdict covers all rounds, and so does the false-alarm budget.
 """
 
 from __future__ import annotations
@@ -14,12 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.audits.events import Pair
 from sfumato.audits.exact import check_rows
-from sfumato.audits.falsify import FEWEST_DRAWS, DrawPlan, Glances, falsify, inputs_of, suspects
-from sfumato.audits.points import ALL_SAMPLED, SOME_SAMPLED, batches, sample_pairs, strictness, thin
-from sfumato.audits.subject import Pair, Subject
+from sfumato.audits.falsify import FEWEST_DRAWS, DrawPlan, falsify, inputs_of
+from sfumato.audits.points import (
+    ALL_SAMPLED,
+    SOME_SAMPLED,
+    Glances,
+    batches,
+    sample_pairs,
+    strictness,
+    suspects,
+    thin,
+)
+from sfumato.audits.subject import Subject, WordSubject, check_claims_something
 from sfumato.audits.verdict import Finding, Verdict
-from sfumato.audits.words import WordSubject, check_claims_something
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
@@ -33,21 +42,21 @@ SMALL = 2000
 EXACT_PAIRS = 3000
 # Log-probabilities held at once when rows are compared (64 MB).
 CELLS = 1 << 23
-# Draws for each input where all words are looked at, and of what is no word; in all where words are
-# too many, by how dear a draw is.
+# Draws for each input in a small space, and for inputs that are no words. In a larger space, draws
+# in all, by how expensive a draw is.
 DRAWS_SMALL, DRAWS_NO_WORDS = 36_000, 20_000
 ALL_DRAWS, ALL_DRAWS_LARGE = 240_000, 56_000
-# Of all draws, how many may be made to glance at every word.
+# The share of all draws for a first look at every word.
 GLANCES = 1 / 16
-# Of pairs in a large space, how many are looked at unless more are asked for.
+# How many pairs of a large space are tested unless more are asked for.
 SOME_PAIRS = 150
-# Where draws could tell no pair apart, the points of so many pairs are looked at in company.
+# If draws can test no pair, the points of so many pairs are still tested for company.
 COMPANY = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How hard to try; what is left open depends on the size of the space."""
+    """How hard to try; what is None depends on the size of the space."""
 
     pairs: int | None = None
     draws: int | None = None
@@ -59,7 +68,7 @@ class Effort:
             at_least("draws", self.draws, FEWEST_DRAWS)
 
     def draws_for(self, words: int, inputs: int) -> int:
-        """Draws for each of so many inputs, on the average, over a space of so many words."""
+        """Average draws for each of so many inputs, in a space of so many words."""
         if self.draws is not None:
             return self.draws
         if words < ALL_SAMPLED:
@@ -76,9 +85,9 @@ def refute(
 ) -> Verdict:
     """Try to break what a mechanism, or any subject, claims.
 
-    ``also`` holds the same mechanism over other spaces: a claim holds over all of them or is false.
+    ``also`` holds the same mechanism over other spaces: a claim must hold over all of them.
 
-    >>> from sfumato.audits.colors import color_space
+    >>> from sfumato.audits.candidates import color_space
     >>> from sfumato.mechanisms.exponential import Exponential
     >>> verdict = refute(Exponential(space=color_space(2.0), epsilon=2.0))
     >>> verdict.refuted, verdict.pairs
@@ -101,7 +110,7 @@ Round = Callable[[Any, Effort, float, Randomness], Finding]
 
 
 def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMechanism | Subject]]:
-    """The methods by which a subject is put to the test."""
+    """The methods by which a subject is tested."""
     if not isinstance(subject, PointMechanism):
         yield _describe_draws, subject
         return
@@ -114,7 +123,7 @@ def _rounds(subject: PointMechanism | Subject) -> Iterator[tuple[Round, PointMec
 
 
 def _has_rows(mechanism: PointMechanism) -> bool:
-    """Whether its probabilities are known; some know them at some levels only, and say so."""
+    """Whether its probabilities are known; some mechanisms refuse at some levels."""
     if not isinstance(mechanism, RowMechanism):
         return False
     try:
@@ -125,10 +134,10 @@ def _has_rows(mechanism: PointMechanism) -> bool:
 
 
 def _draws_from_rows(mechanism: PointMechanism) -> bool:
-    """Whether draws come from the very rows that arithmetic looks at.
+    """Whether draws come from the very rows that arithmetic checks.
 
-    Rows say nothing about draws that another method makes, nor about draws from parts of rows
-    where a class has its own way to one of the two.
+    Rows say nothing about draws from another method, nor about draws from parts of rows if a class
+    overrides how rows or parts are computed.
     """
     kind = type(mechanism)
     if getattr(kind, "privatize", None) is not FromRows.privatize:
@@ -174,7 +183,7 @@ def _sample(
         glances = Glances(int(GLANCES * inputs * draws), asked or 0, within)
         first = suspects(mechanism, glances, randomness.stream(2))
     every = sample_pairs(mechanism, first, asked, randomness.stream(0))
-    # Pairs that no number of hits could refute would only use up draws.
+    # Pairs that no number of hits could refute would only waste draws.
     pairs = [pair for pair in every if strictness(pair) <= within]
     if asked is not None or not is_small:
         pairs = thin(pairs, asked or SOME_PAIRS, first)
@@ -198,8 +207,8 @@ def _describe_draws(
 
 def _out_of_reach(every: list[Pair], draws: int, within: float) -> str:
     if not every:
-        return "no claim is made of any of the pairs looked at"
+        return "nothing is claimed about any of the tested pairs"
     return (
-        f"the strictest claim looked at allows a ratio of exp({strictness(every[0]):.3g}), and "
+        f"the strictest claim among them allows a ratio of exp({strictness(every[0]):.3g}), and "
         f"{draws:,} draws can show exp({within:.3g}) at most: sampling cannot test it here"
     )

@@ -42,10 +42,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """Where levels stand: on a logarithmic scale if all are positive, else on a straight one.
+    """The scale of levels: logarithmic if all are positive, else linear.
 
-    An infinite level (no noise at all) stands beyond the largest finite one. Between the two no
-    level can be named, so ``level`` gives infinity there.
+    An infinite level (no noise at all) is placed beyond the largest finite one. No level lies
+    between the two, so ``level`` gives infinity there.
     """
 
     logarithmic: bool
@@ -60,7 +60,7 @@ class Axis:
         return cls(logarithmic=logarithmic, end=math.log(largest) if logarithmic else largest)
 
     def place(self, level: float) -> float:
-        """A number that grows with the level."""
+        """The place of a level: a number that grows with it."""
         if math.isinf(level):
             return self.end + 1.0
         if not self.logarithmic:
@@ -68,7 +68,7 @@ class Axis:
         return math.log(level) if level > 0 else -math.inf
 
     def level(self, place: float) -> float:
-        """The level that stands there."""
+        """The level at a place."""
         if place > self.end:
             return math.inf
         return math.exp(place) if self.logarithmic else place

@@ -1,17 +1,17 @@
 """Utility at equal leakage: each method at the level where one attack finds as much as a target.
 
-Epsilons of different notions cannot be compared; what one attack finds can. Each method is put at
-the level at which it leaks the target, and what it is worth there is read off its own curve of
-utility.
+Values of epsilon for different notions of privacy cannot be compared, but what one attack finds
+can. Each method is set to the level at which its leakage meets the target, and its utility there is
+read from its own curve.
 
 Why the interval of utility holds
-    The level lies in its interval, and utility at that level in its band, each with half of the
-    error allowed (97.5 % for 95 %). With both, utility lies between the smallest and the largest
-    value of the band over the interval of levels.
+    The level lies in its interval, and the utility at that level lies in its band. Each may fail
+    with half of the allowed error probability (97.5 % each for 95 %). If both hold, utility lies
+    between the smallest and the largest value of the band over the interval of levels.
 
 Care
-    This is a measurement with one attack on one corpus. It bounds nothing: another attack may find
-    more, and a level chosen so has no guarantee beyond the one that the method proves anyway.
+    This is a measurement with one attack on one corpus, and no bound: another attack may find more.
+    A level chosen this way has no guarantee but the one that the method proves.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.results.row import ANCHORS, HIGHER, NO_PRIVACY, RANDOM_OUTPUT, Row
 
-# Level and utility share the error that is allowed to both.
+# The intervals of level and utility share the allowed error probability.
 HALF_THE_ERROR = 1 - (1 - CONFIDENCE) / 2
 
 
@@ -42,7 +42,7 @@ def calibrate_methods(
 ) -> Calibration:
     """Fit, judge and invert every method's curve, and read off its utility.
 
-    ``basis`` comes from ``choosing.basis``, which refuses figures that must not be chosen by;
+    ``basis`` comes from ``permission.basis``, which refuses figures that nothing may be chosen by;
     ``randomness`` is for the tests of fitness only.
     """
     wanted = tuple(dict.fromkeys(number("target", target) for target in targets))
@@ -154,7 +154,7 @@ def utility_at(
 ) -> tuple[LevelEstimate | None, bool]:
     """Utility at a level that was found, and whether its interval is cut off by the levels tried.
 
-    Between levels it is read off a straight line, on the scale on which leakage was.
+    Between levels it is interpolated linearly, on the scale of the curve of leakage.
     """
     axis = leaking.axis
     places = np.array([axis.place(level) for level in utility.levels])

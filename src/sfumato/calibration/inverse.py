@@ -1,21 +1,21 @@
-"""The level at which a method leaks as much as a target says, with an interval.
+"""The level at which a method's leakage meets a target, with an interval.
 
 Why the interval holds
-    A level is in the interval if the target is within the noise of the curve there: the interval
-    is the set of levels that a test at the target does not rule out. So it misses the true level
-    only if the band around the curve misses the true curve *at that level*, whatever it does
-    elsewhere and however the figures of different levels hang together (how wide the band must
-    be for that is counted in ``noise``). Between two levels the
-    band is as wide as a straight line between theirs, as if both erred together.
+    A level is in the interval if the target lies in the band around the curve there: the interval
+    is the set of levels that a test does not reject. So it misses the true level only if the band
+    misses the true curve *at that level*. What the band does elsewhere, and how the figures of
+    different levels are correlated, does not matter (``spread`` derives how wide the band must be).
+    Between two levels the width of the band is interpolated linearly, as if the errors of both were
+    fully correlated.
 
 What it assumes
-    That the curve is monotone (see ``fitness``), and straight between neighboring levels that
-    were tried, on a logarithmic scale where levels are positive. ``surely_below`` and
-    ``surely_above`` do without the second: levels that were tried, on either side of the target.
+    The curve is monotone (see ``fitness``), and linear between neighboring levels that were tried,
+    on a logarithmic scale if levels are positive. ``surely_below`` and ``surely_above`` do not need
+    the second assumption: they are levels that were tried, on either side of the target.
 
 Care
-    Nothing is extrapolated. A target that the levels tried do not reach is said to be out of
-    reach, and an interval that runs past them is said to be open.
+    Nothing is extrapolated. A target that the levels tried do not reach is reported as out of
+    reach, and an interval that extends beyond them as open.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ UNFIT_CURVE = "not inverted: the curve is unfit"
 
 @dataclass(frozen=True, kw_only=True)
 class Inversion:
-    """Where a curve meets a target.
+    """The level at which a curve meets a target.
 
-    ``low`` and ``high`` are the ends of the interval among the levels tried, None if nothing is
-    known of the noise or no level tried may leak as much; an end is ``open`` if the interval runs
-    past the levels tried. ``surely_below`` is the weakest level tried that leaks less beyond noise,
-    ``surely_above`` the strongest that leaks more.
+    ``low`` and ``high`` are the ends of the interval within the levels tried. They are None if the
+    noise is unknown, or if every level tried leaks more, or every one less, beyond noise. An end is
+    ``open`` if the interval extends beyond the levels tried. ``surely_below`` is the weakest level
+    tried that leaks less than the target beyond noise, ``surely_above`` the strongest that leaks
+    more.
     """
 
     target: float
@@ -76,8 +77,8 @@ def invert(
 ) -> Inversion:
     """Find the level of a curve (larger values mean more leakage) at a target.
 
-    Where the fit is level at the target, the strong end of that stretch is named: the interval
-    covers the rest.
+    If the fit is constant at the target over several levels, the strongest of them is given; the
+    interval covers the others.
     """
     line = _Line.of(curve, rising=rising, confidence=confidence)
     level = None
@@ -126,9 +127,9 @@ class _Line:
         return self.curve.levels if self.way > 0 else self.curve.levels[::-1]
 
     def level(self, place: float) -> float | None:
-        """The level there, None between the largest finite one and infinity.
+        """The level at a place; None between the largest finite level and infinity.
 
-        A level that was tried is given back exactly.
+        A level that was tried is returned exactly.
         """
         for known, level in zip(self.places, self.levels, strict=True):
             if place == known:
@@ -139,7 +140,7 @@ class _Line:
     def outward(self, places: tuple[float, float]) -> tuple[float, float]:
         """The smaller and the larger level at two places, strong end first.
 
-        Where no level can be named, the next one outwards is.
+        Where there is no level, the next one outwards is taken.
         """
         smaller, larger = places if self.way > 0 else places[::-1]
         low, high = self.level(smaller), self.level(larger)
@@ -148,7 +149,7 @@ class _Line:
 
 
 def _interval(line: _Line, target: float) -> dict[str, Any]:
-    """The levels that a test does not rule out, and those that it does on either side."""
+    """The levels that the test does not reject, and the nearest rejected ones on either side."""
     if line.halves is None:
         return {}
     upper, lower = line.middle + line.halves, line.middle - line.halves

@@ -1,4 +1,4 @@
-"""What a level may be chosen by.
+"""Which figures a level may be chosen by.
 
 Why a choice is a release
     Somebody who sees that ε = 3 was chosen learns that the figures at 3 met the target and those at
@@ -11,10 +11,10 @@ Why it is refused and not charged
     each candidate must be private *together with* the figure it is judged by, the number of
     candidates must be drawn at random, and nothing but the winner may be seen. Here the figures
     come from attacks that are told who the members are, they have no noise, the grid is fixed, and
-    the whole table is printed. No finite charge would be true.
+    the whole table is printed. No finite charge would be correct.
 
-So figures from a corpus that is neither generated nor declared public are used only if somebody
-names the public corpus that stood in for the private one. Whether it is public is their word.
+So figures from a corpus that is neither generated nor declared public are used only if the user
+names the public corpus that stood in for the private one. That it is public is not checked.
 
 Reference
     Liu and Talwar 2019, "Private selection from private candidates"; Papernot and Steinke 2022,
@@ -37,7 +37,7 @@ REFUSED = (
 
 @dataclass(frozen=True)
 class Basis:
-    """Leave to choose by some figures, and the sentence that says why; made by ``basis``."""
+    """Permission to choose by some figures, with the reason as a sentence; made by ``basis``."""
 
     sentence: str
     proxy: str | None = None

@@ -1,10 +1,10 @@
-"""What a calibration found, and the sentences that a reader must know to judge it."""
+"""The result of a calibration, its chart, and what a reader must know to judge it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.calibration.curves import Curve, LevelEstimate
 from sfumato.calibration.fitness import CANNOT_TELL, Fitness
@@ -12,16 +12,16 @@ from sfumato.calibration.inverse import REACHED, Inversion
 from sfumato.calibration.permission import Basis
 from sfumato.calibration.select import ChosenFigure, Selected
 from sfumato.calibration.spread import CONFIDENCE
+from sfumato.charts.calibration import calibration_chart
+from sfumato.charts.chart import Chart
+from sfumato.charts.sweeps import Anchor, Labels, Spot, Sweep
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.json import write_number
-
-if TYPE_CHECKING:
-    from sfumato.charts.chart import Chart
 
 SCHEMA = 1
 NOT_A_GUARANTEE = (
     "This is a measurement with one attack on one corpus, not a guarantee: another attack may find "
-    "more, and nothing is proven about any level by it."
+    "more, and it proves nothing about any level."
 )
 
 
@@ -29,8 +29,8 @@ NOT_A_GUARANTEE = (
 class AtTarget:
     """A method at a target: its level, and its utility there if that is known.
 
-    ``utility_open`` says that the interval of utility covers the levels tried only, while that of
-    the level runs past them.
+    ``utility_open`` says that the interval of the level extends beyond the levels tried, so that
+    the interval of utility covers only a part of it.
     """
 
     inversion: Inversion
@@ -48,7 +48,7 @@ class AtTarget:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MethodAtTargets:
-    """One method: its curves, whether they are fit for calibration, and where it meets targets.
+    """One method: its curves, whether they are fit for calibration, and its level at each target.
 
     ``fit`` is the monotone curve of leakage at the levels of ``leakage``, None if that is unfit.
     """
@@ -77,7 +77,7 @@ class MethodAtTargets:
 
 @dataclass(frozen=True, kw_only=True)
 class Single:
-    """An anchor or a method without a parameter: one point, or what is known of it."""
+    """An anchor, or a method without a parameter: one point, as far as it is known."""
 
     name: str
     leakage: LevelEstimate | None
@@ -94,7 +94,7 @@ class Single:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Calibration:
-    """All methods, both anchors, and what to know before reading them."""
+    """All methods at all targets, both anchors, and notes for the reader."""
 
     selected: Selected
     targets: tuple[float, ...]
@@ -106,24 +106,22 @@ class Calibration:
 
     @property
     def leakage(self) -> ChosenFigure:
-        """The figure that was calibrated by."""
+        """The figure of leakage that methods are calibrated by."""
         return self.selected.leakage
 
     @property
     def utility(self) -> ChosenFigure | None:
-        """The figure of use."""
+        """The figure of utility."""
         return self.selected.utility
 
     @property
     def sentence(self) -> str:
-        """What must stand beside the table."""
+        """The caveat that must be shown with the table."""
         return f"{NOT_A_GUARANTEE} {self.basis.sentence}"
 
     def chart(self) -> Chart:
         """Leakage and utility against each parameter, and against each other."""
-        from sfumato.calibration.chart import chart_of
-
-        return chart_of(self)
+        return _chart_of(self)
 
     def __repr__(self) -> str:
         facts = [
@@ -177,9 +175,9 @@ def _levels(curve: Curve) -> list[dict[str, Any]]:
     ]
 
 
-# A sweep that covers less than this share of what lies between the anchors says little.
+# Levels that cover less than this share of the range between the anchors say little.
 NARROW = 0.1
-# A step between two neighboring levels that is larger than this share of the whole range.
+# A step between neighboring levels that exceeds this share of the range is a jump.
 JUMP = 0.5
 
 
@@ -210,14 +208,14 @@ def _of_method(method: MethodAtTargets, anchors: Sequence[Single]) -> Iterator[s
     ends = [one.leakage.value for one in anchors if one.leakage is not None]
     if len(ends) == 2 and whole < NARROW * abs(ends[0] - ends[1]):
         share = 100 * whole / abs(ends[0] - ends[1])
-        yield f"{method.name}: its levels cover {share:.0f} % of what lies between the anchors"
+        yield f"{method.name}: its levels cover {share:.0f} % of the range between the anchors"
     gaps = {_jump(method, one.inversion, whole) for one in method.targets}
     for low, high in sorted(gap for gap in gaps if gap is not None):
         yield f"{method.name}: leakage jumps between {low:g} and {high:g}; try levels between them"
 
 
 def _jump(method: MethodAtTargets, found: Inversion, whole: float) -> tuple[float, float] | None:
-    """The two neighboring levels around an answer, if most of the curve lies between them."""
+    """The two neighboring levels around an answer, if leakage jumps between them."""
     if found.status != REACHED or found.level is None or method.fit is None:
         return None
     levels = method.leakage.levels
@@ -228,3 +226,50 @@ def _jump(method: MethodAtTargets, found: Inversion, whole: float) -> tuple[floa
         ):
             return low, high
     return None
+
+
+def _chart_of(found: Calibration) -> Chart:
+    """Leakage and utility against each parameter, and against each other, with both anchors."""
+    sweeps = [one for method in found.methods for one in _sweeps(method)]
+    anchors = [_anchor(one) for one in (*found.anchors, *found.fixed)]
+    missing = [one.name for one in found.anchors if one.leakage is None]
+    said = "measured with one attack, not a guarantee; means over seeds with 95 % intervals"
+    if len({one.parameter for one in found.methods}) < len(found.methods):
+        said += "; equal levels of different methods are not equal privacy"
+    labels = Labels(
+        leakage=_title(found.leakage),
+        utility=None if found.utility is None else _title(found.utility),
+        targets=found.targets,
+        subtitle=f"{said}; not measured: {', '.join(missing)}" if missing else said,
+    )
+    return calibration_chart(sweeps, anchors, labels)
+
+
+def _title(figure: ChosenFigure) -> str:
+    name = figure.metric if figure.metric == figure.by else f"{figure.metric} ({figure.by})"
+    return f"{name}, {figure.better} is better"
+
+
+def _sweeps(method: MethodAtTargets) -> Iterator[Sweep]:
+    use = {} if method.utility is None else {
+        level: method.utility.at(index) for index, level in enumerate(method.utility.levels)
+    }  # fmt: skip
+    for index, level in enumerate(method.leakage.levels):
+        yield Sweep(
+            method=method.name,
+            parameter=method.parameter,
+            level=level,
+            leakage=_spot(method.leakage.at(index)),
+            utility=_spot(use.get(level)),
+            fitted=None if method.fit is None else method.fit[index],
+        )
+
+
+def _anchor(one: Single) -> Anchor:
+    return Anchor(name=one.name, leakage=_spot(one.leakage), utility=_spot(one.utility))
+
+
+def _spot(estimate: LevelEstimate | None) -> Spot | None:
+    if estimate is None:
+        return None
+    return Spot(value=estimate.value, low=estimate.low, high=estimate.high)

@@ -1,4 +1,4 @@
-"""Which rows of a study a calibration is about, and what is left out."""
+"""The rows of a study that a calibration uses, and how many are left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFERRED_UTILITY = "perplexity"
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenFigure:
-    """The rows of one figure: by whom it was measured, what it is called, which way is better."""
+    """The rows of one figure: what measured it, its name, and which direction is better."""
 
     by: str
     metric: str
@@ -47,9 +47,9 @@ def select_rows(
 ) -> Selected:
     """The rows to calibrate by; without names, the first attack and its first figure.
 
-    Rows of several corpora are never one curve: ``corpus`` names the one to look at. Of figures by
-    repetitions the first is that of the most, where leakage is seen best. Utility is perplexity if
-    there is any, else the first figure of use.
+    ``corpus`` names the corpus, because rows of several corpora are never one curve. Among figures
+    by number of repetitions, that of the most comes first, because it shows leakage best. Utility
+    is perplexity if it was measured, else the first figure of utility.
     """
     every = _of_corpus(list(rows), corpus)
     about_leakage = [row for row in every if row.role == LEAKAGE]
@@ -78,13 +78,13 @@ def _of_corpus(rows: list[Row], wanted: str | None) -> list[Row]:
     if len(names) > 1:
         listed = ", ".join(str(name) for name in names)
         raise InvalidArgument(
-            f"these rows are of several corpora, which are calibrated apart: name one ({listed})"
+            f"these rows are of several corpora, which are calibrated singly: name one ({listed})"
         )
     return rows
 
 
 def _repetitions(metric: str) -> int:
-    """How often the secrets were planted that a figure is about.
+    """How often the secrets of a figure were planted.
 
     >>> _repetitions("exposure at 10 repetitions"), _repetitions("largest exposure")
     (10, 0)
@@ -94,9 +94,9 @@ def _repetitions(metric: str) -> int:
 
 
 def orient(rows: Sequence[Row], *, larger: str) -> list[Row]:
-    """The rows with a sign such that ``larger`` values are what a curve rises towards.
+    """The rows with signs changed so that larger values mean the same in all.
 
-    ``larger`` says what large values shall be: "worse" for leakage, "better" for utility.
+    ``larger`` says what larger values mean: "worse" for leakage, "better" for utility.
     """
     turned = LOWER if larger == "better" else HIGHER
     return [_negative(row) if row.better == turned else row for row in rows]
@@ -110,7 +110,7 @@ def _negative(row: Row) -> Row:
 
 
 def _utility(rows: list[Row], wanted: str | None) -> list[Row]:
-    """All rows of one figure of use, as one measure gave it."""
+    """All rows of one figure of utility from one measure."""
     if not rows and wanted is None:
         return []
     names = [row.metric for row in rows]

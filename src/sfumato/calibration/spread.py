@@ -1,27 +1,27 @@
-"""How sure the mean over seeds at each level is.
+"""The standard error of the mean over seeds at each level.
 
-Two things make a figure uncertain. Another seed gives another model or text: that is what the
-spread over seeds shows. And the attack looked at so many canaries or texts only: that is what the
-interval of each row shows. Rows of different seeds often look at the same texts, and then the
-second kind does not average out over seeds. So the variance of a mean over n seeds is
+A figure is uncertain for two reasons. Another seed gives another model or text; the spread over
+seeds shows that. And the attack looked at a limited number of canaries or texts; the interval of
+each row shows that. Rows of different seeds often look at the same texts, and then the second error
+does not average out over seeds. So the variance of a mean over n seeds is
 
     max(0, row² − spread²) + spread²/n
 
-Where rows err independently their spread holds all of it, the first term vanishes and the second
-is the usual one. Where they all err together the spread does not show it, and the first term keeps
-it whole. The spread is the larger of a level's own and the pooled one, because some levels are
+If the errors of rows are independent, the spread contains them: the first term vanishes, and the
+second is the usual one. If all rows have the same error, the spread does not show it, and the first
+term keeps it. The spread is the larger of a level's own and the pooled one, because some levels are
 noisier than others and a few seeds do not show which.
 
-How sure that spread is depends on how figures of one seed hang together. A study uses the same
-seeds at all levels; if a seed raises or lowers all figures alike, five levels show its spread no
-better than one does. So the degrees of freedom of the pooled spread are those of one level times
-the number of levels that count as independent, (Σλ)²/Σλ², where λ are the eigenvalues of the
-figures' products over seeds (Satterthwaite 1946). That number comes out too small rather than too
-large, because there are no more such eigenvalues than seeds.
+The precision of the pooled spread depends on how the figures of one seed are correlated. A study
+uses the same seeds at all levels. If a seed raises or lowers all figures alike, five levels show
+its spread no better than one. So the degrees of freedom of the pooled spread are those of one level
+times the effective number of independent levels, (Σλ)²/Σλ², where λ are the eigenvalues of the
+figures' products over seeds (Satterthwaite 1946). That number tends to be too small, not too large,
+because there are no more such eigenvalues than seeds.
 
 Care
-    Of a single seed only the rows' own intervals are known. They do not cover what another run
-    would have given.
+    With a single seed only the rows' own intervals are known. They do not cover the difference to
+    another run.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noise:
-    """Standard errors of the means; ``freedom`` is what they were estimated from.
+    """Standard errors of the means; ``freedom`` is their degrees of freedom.
 
-    ``errors`` is None where neither seeds nor rows say anything.
+    ``errors`` is None if neither seeds nor rows give any.
     """
 
     errors: Floats | None
@@ -63,7 +63,7 @@ def noise_of(
 ) -> Noise:
     """The noise of the means, from each level's values over seeds and the error in its rows.
 
-    ``seeds`` says of each value which seed gave it; without it all are taken to be different.
+    ``seeds`` names the seed of each value; without it all seeds count as different.
     """
     counts = np.array([len(some) for some in values], dtype=np.float64)
     freedom = float((counts - 1).sum())
@@ -81,7 +81,7 @@ def noise_of(
 
 
 def _freedom(values: Sequence[Sequence[float]], seeds: Sequence[Sequence[int]]) -> float:
-    """What the pooled spread was estimated from, if figures of one seed may err together."""
+    """The degrees of freedom of the pooled spread, if errors of one seed may be correlated."""
     several = [place for place, some in enumerate(values) if len(some) > 1]
     freedom = float(sum(len(values[place]) - 1 for place in several))
     names = sorted({seed for place in several for seed in seeds[place]})
@@ -99,13 +99,13 @@ def _freedom(values: Sequence[Sequence[float]], seeds: Sequence[Sequence[int]]) 
 
 
 def quantile(confidence: float, freedom: float) -> float:
-    """How many standard errors an interval extends: Student's, or the normal one without end.
+    """The half-width of an interval in standard errors: Student's t, or normal if infinite.
 
     >>> round(quantile(0.95, 4), 4), round(quantile(0.95, math.inf), 4)
     (2.7764, 1.96)
     """
     if math.isinf(freedom):
         return NormalDist().inv_cdf((1 + confidence) / 2)
-    # t²/(freedom + t²) is a Beta(1/2, freedom/2) number.
+    # t²/(freedom + t²) has the distribution Beta(1/2, freedom/2).
     share = beta_quantile(confidence, 0.5, freedom / 2)
     return math.sqrt(freedom * share / (1 - share))

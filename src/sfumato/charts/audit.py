@@ -1,4 +1,4 @@
-"""Measured epsilon against the claimed one: whatever lies above the diagonal refutes a claim."""
+"""Measured epsilon against the claimed one: a point above the diagonal exceeds its claim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.guarantees.wording import at_most
 NAMES = {
     "one_run": "one run (assumes nothing)",
     "two_run": "as if each document had its own run",
-    "gaussian": "and a Gaussian trade-off",
+    "gaussian": "the same, and a Gaussian trade-off",
 }
 
 NO_CLAIM = "claims nothing"
@@ -36,7 +36,7 @@ def audit_chart(rows: Sequence[AuditRow]) -> Chart:
 
     finite = [row.claimed for row in rows if row.claimed is not None and math.isfinite(row.claimed)]
     most = max([*finite, *(row.measured for row in rows), 1.0])
-    # A run without a guarantee stands at the right edge, and its tooltip says so.
+    # A run without a guarantee is drawn at the right edge, and its tooltip says so.
     edge = most * 1.15
     values = [_value(row, edge) for row in rows]
     highest = max(most, edge) * 1.05
@@ -82,7 +82,7 @@ def audit_chart(rows: Sequence[AuditRow]) -> Chart:
 
 
 def _edge(edge: float, axis: Any) -> list[Any]:
-    """A line of their own for runs that claim nothing."""
+    """A separate vertical line for runs that claim nothing."""
     import altair
 
     place: list[dict[str, Any]] = [{"x": edge, "text": NO_CLAIM}]

@@ -1,9 +1,8 @@
 """Leakage and utility against each parameter, and utility against leakage, between two anchors.
 
-Every panel shows "no privacy" and "random output": a curve without its ends says nothing about how
-much there was to lose. Methods differ by color, and by shape and dash as well.
-
-Utility against leakage: each method is a path from its strong end to its weak one.
+Every panel shows "no privacy" and "random output", because a curve alone does not show how much
+there was to lose. Methods differ by color, shape and dash. In the panel of utility against leakage
+each method is a path from its strongest level to its weakest.
 """
 
 from __future__ import annotations
@@ -120,10 +119,10 @@ def _spot(spot: Spot | None) -> float | None:
 __all__ = ["Anchor", "Labels", "Spot", "Sweep", "calibration_chart"]
 
 ANCHOR_DASHES = {NO_PRIVACY: [8, 4], RANDOM_OUTPUT: [3, 3]}
-# From this ratio of the largest to the smallest level on, levels stand on a logarithmic axis.
+# The axis of levels is logarithmic from this ratio of the largest to the smallest level on.
 WIDE = 8
 LEAKAGE, UTILITY = "leakage", "utility"
-# Room for names at the right of a panel.
+# The space for names to the right of a panel.
 BESIDE = 110
 # The height of a name.
 LINE = 13.0
@@ -156,7 +155,7 @@ def _names(labels: Labels) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Across:
-    """A line right across a panel."""
+    """A horizontal line across a panel."""
 
     value: float
     name: str
@@ -165,7 +164,7 @@ class _Across:
 
 
 def apart(heights: Sequence[float]) -> list[float]:
-    """How far to move each of some names, lowest first, so that none covers another.
+    """How far to move each name up, lowest first, so that none covers another.
 
     >>> apart([0.0, 4.0, 50.0])
     [0.0, 9.0, 0.0]
@@ -207,7 +206,7 @@ class _Panel:
         return altair.Y(f"{field}:Q", scale=self._scale(), title=title)
 
     def _lines(self) -> list[altair.Chart]:
-        """Rules right across, with their names beside them: every curve is read between these."""
+        """Horizontal lines with their names: the anchors around the curves, and the targets."""
         lines = [
             _Across(spot.value, one.name, INK if one.name in ANCHOR_DASHES else FAINT_INK,
                     ANCHOR_DASHES.get(one.name, [1, 0]))
@@ -226,7 +225,7 @@ class _Panel:
         ]
 
     def _height(self, value: float) -> float:
-        """Where a value stands, in points above the lower end of the panel."""
+        """The height of a value above the lower end of the panel, in points."""
         scale: dict[str, Any] = self._scale().to_dict()
         low, high = (float(end) for end in scale["domain"])
         if scale.get("type") == "log":

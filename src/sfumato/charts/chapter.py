@@ -1,8 +1,8 @@
 """What a component contributes to a report: charts, each with its data, under a heading.
 
 An attack or a measure knows what its details mean and how they are drawn; a report knows how a page
-looks. Between them stands plain data: a chapter has no markup, every text in it is escaped by the
-page, and nothing is drawn before the page asks for it.
+looks. A chapter is the plain data between them: it has no markup, the page escapes every text in
+it, and nothing is drawn before the page asks for it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Listing:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A chart with its data; ``description`` is read to whoever cannot see it.
+    """A chart with its data; ``description`` is for readers who cannot see it.
 
-    ``draw`` is called where the libraries that draw are installed, and is None without anything to
-    draw.
+    ``draw`` is called only if the drawing libraries are installed; it is None if there is nothing
+    to draw.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Folded:
-    """A table behind a line that opens it."""
+    """A table that is hidden until its summary line is clicked."""
 
     summary: str
     listing: Listing

@@ -1,13 +1,12 @@
-"""Writing a chart: SVG, PNG, HTML that needs no network, or its Vega-Lite description.
+"""A chart and its files: SVG, PNG, HTML that needs no network, or its Vega-Lite description.
 
-Everything is drawn on this machine. A chart that asked for data from elsewhere would be refused:
+Everything is drawn on this machine. A chart that asks for data from elsewhere is refused, because
 what is drawn may be private.
 
-The look that every chart shares: fonts, colors, sizes.
-
-The colors are those of Okabe and Ito, which people with any common kind of color blindness can
-tell apart; what a color says, a shape, a dash or a label says too. Nothing is registered
-anywhere: a chart carries its look along, so that drawing one never changes another.
+All charts share fonts, colors and sizes. The colors are those of Okabe and Ito, which people with
+any common kind of color blindness can tell apart. A shape, a dash or a label repeats what a color
+says. Each chart contains its look, and nothing is registered globally, so drawing one chart never
+changes another.
 
 Reference
     Okabe and Ito 2008, "Color universal design: how to make figures and presentations that are
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     import altair
 
 
-# In the order in which series take them; black stands last because text has it already.
+# In the order in which series use them; black is last because text uses it.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK = "#222222"
 FAINT_INK = "#666666"
@@ -88,7 +87,7 @@ LOOK: MappingProxyType[str, Any] = MappingProxyType(
 )
 
 
-# A page's menu must not offer to send the chart to an editor on somebody's server.
+# The menu must not offer to send the chart to an editor on another server.
 _MENU = {"embedOptions": {"actions": {"export": True, "source": False, "editor": False}}}
 # Twice the size in points, so that a PNG is sharp on paper and on dense screens.
 SCALE = 2.0
@@ -102,11 +101,11 @@ class Chart:
 
     @classmethod
     def of(cls, drawing: altair.TopLevelMixin) -> Chart:
-        """Give what Altair made the look that all charts share."""
+        """A chart from an Altair drawing, with the look that all charts share."""
         return cls({**drawing.to_dict(), "config": dict(LOOK), "usermeta": _MENU})
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the chart in the format that the name says, whole or not at all."""
+        """Write the chart in the format that the file's name says, completely or not at all."""
         target = Path(path)
         content = self.content(format_of(target))
         refuse_existing(target, overwrite=overwrite)
@@ -116,19 +115,19 @@ class Chart:
             raise StorageFailed(f"cannot write {target}: {error.strerror}") from None
 
     def content(self, name: str) -> bytes:
-        """The chart in a format, as it would stand in a file."""
+        """The chart in a format, as the bytes of a file."""
         return _DRAWN[name](self.spec)
 
 
 def ready_for(path: Path, *, overwrite: bool) -> None:
-    """Refuse before a long run what would stop its chart afterwards: format, place, extra."""
+    """Check before a long run that its chart can be written: format, file, installed extra."""
     format_of(path)
     refuse_existing(path, overwrite=overwrite)
     needs_charts()
 
 
 def needs_charts() -> None:
-    """Refuse to start without the libraries that draw."""
+    """Raise an error if the drawing libraries are not installed."""
     for module in ("altair", "vl_convert"):
         extra(module, needed_for="a chart", extra="charts")
 

@@ -1,4 +1,4 @@
-"""How well words are hidden at each level: the chance to stay, and how many words are likely."""
+"""How well words are hidden at each level: the chance to stay, and the number of outputs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 HIDING = Topic(
     name="hiding",
     title="How well words are hidden",
-    lead="A word is hidden if it may have been many others. N is the probability that a word stays "
-    "as it is, S the number of words it may become. The median tells nothing about the words that "
-    "are hidden least: they are drawn apart.",
+    lead="A word is hidden if many other words could have given the same output. N is the "
+    "probability that a word stays unchanged, S the number of words that it may become. The median "
+    "says nothing about the words that are hidden least, so these are drawn separately.",
     order=30,
 )
 
 MEDIAN, MIDDLE, WORST = "median word", "middle 80 % of the words", "least protected word"
-# From this ratio of the largest to the smallest level on, levels stand on a logarithmic axis.
+# The axis of levels is logarithmic from this ratio of the largest to the smallest level on.
 WIDE = 8
-# Levels that are marked one by one on the axis; more would not be legible.
+# Up to so many levels are marked on the axis; more would not be legible.
 MARKED = 12
 
 

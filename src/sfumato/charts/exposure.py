@@ -1,6 +1,6 @@
-"""Exposure against repetitions, over the law of chance: every canary, the means, the controls.
+"""Exposure against repetitions, with what chance gives: every canary, the means, the controls.
 
-Mean exposure against repetitions: a panel for each method, a line for each of its levels.
+The chart of a study shows means: a panel for each method, a line for each of its levels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHAPES = ("circle", "square", "triangle-up")
 
 
 def exposure_chart(details: Mapping[str, Any]) -> Chart:
-    """Draw the details of an exposure attack; nothing else is needed."""
+    """Draw an exposure attack from its details."""
     import altair
 
     canaries, means = details.get("canaries"), details.get("means")
@@ -62,7 +62,7 @@ def _law(ceiling: float) -> list[altair.Chart]:
         "high": min(ceiling, NINETEEN_IN_TWENTY),
         "mean": MEAN_BY_CHANCE,
         "ceiling": ceiling,
-        "said": f"all there is: {ceiling:.1f} bits",
+        "said": f"at most {ceiling:.1f} bits",
     }
     place = altair.Chart(altair.InlineData(values=[row]))
     whole = {"x": altair.value(0), "x2": altair.value(WIDTH)}
@@ -78,7 +78,7 @@ def _law(ceiling: float) -> list[altair.Chart]:
 
 
 def _controls(details: Mapping[str, Any], x: altair.X, y: altair.Y) -> list[altair.Chart]:
-    """Nine in ten of the secrets that were never planted, and their mean, as measured."""
+    """The middle 90 % of the exposures of secrets that were never planted, and their mean."""
     import altair
     import numpy as np
 
@@ -199,7 +199,7 @@ END_SHAPES = ("triangle-left", "triangle-right")
 
 @dataclass(frozen=True, kw_only=True)
 class MeanExposure:
-    """The mean over secrets planted equally often; without a level it is one of the two ends.
+    """The mean over secrets planted equally often; an anchor has no level.
 
     ``how`` says how ranks were found: exact, sampled or extrapolated.
     """
@@ -214,12 +214,12 @@ class MeanExposure:
 
 
 def repetitions_chart(means: Sequence[MeanExposure]) -> Chart:
-    """Lines over the numbers of repetitions; what has no level is drawn dashed in every panel."""
+    """Lines over the numbers of repetitions; anchors are drawn dashed in every panel."""
     import altair
 
     if not means:
         raise InvalidArgument("a chart of exposure needs at least one mean")
-    # Two ways of ranking would be two lines of the same name; the first is the surer one.
+    # Two ways of ranking would be two lines of the same name; the most reliable one is drawn.
     order = ("exact", "sampled", "extrapolated")
     how = min((one.how for one in means), key=order.index)
     used = [one for one in means if one.how == how]
@@ -308,12 +308,13 @@ def _say(level: float) -> str:
 
 
 def _style(place: int, levels: int) -> dict[str, Any]:
-    """Levels take the colors in turn; the ends are grey and dashed."""
+    """Levels take the colors in turn; anchors are grey and dashed."""
     if place >= levels:
         return {
             "color": FAINT_INK,
             "dash": [6, 4] if place == levels else [2, 3],
-            # Where all are planted equally often there is no line, and a filled stroke has no area.
+            # If all secrets were planted equally often there is no line, so symbols must have an
+            # area.
             "shape": END_SHAPES[(place - levels) % len(END_SHAPES)],
         }
     return {

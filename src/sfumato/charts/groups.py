@@ -1,4 +1,4 @@
-"""A figure for each group of documents: noise seldom falls on all of them alike."""
+"""A figure for each group of documents: noise seldom affects all groups alike."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GroupPoint:
 
 
 def groups_chart(points: Sequence[GroupPoint], *, metric: str, field: str) -> Chart:
-    """A line for each method and level, on which the groups stand one below the other."""
+    """A row for each method and level, with its groups one below the other."""
     import altair
 
     if not points:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from sfumato.core.json import read_number
-from sfumato.guarantees.wording import exact
+from sfumato.guarantees.wording import for_people
 
 NONE = "–"
 
 
 def number(value: float | None) -> str:
-    """Four digits are enough to read; all of them stand in the results.
+    """A number with four digits; the results have all digits.
 
     >>> number(0.123456), number(math.inf), number(None), number(1234567), number(12345.6)
     ('0.1235', '∞', '–', '1,234,567', '12,346')
@@ -26,12 +26,12 @@ def number(value: float | None) -> str:
 
 
 def epsilon_of(value: float | None) -> str:
-    """A privacy level with all its digits: rounded down it would promise too much.
+    """A privacy level in four digits, rounded up: rounded down it would promise too much.
 
     >>> epsilon_of(7.99995066663829), epsilon_of(math.inf), epsilon_of(None)
-    ('7.99995066663829', '∞', '–')
+    ('8', '∞', '–')
     """
-    return exact(value) if value is not None and math.isfinite(value) else number(value)
+    return for_people(value) if value is not None and math.isfinite(value) else number(value)
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -52,12 +52,12 @@ def level_of(parameter: str | None, level: float | None) -> str:
 
 
 def plain(level: float) -> str:
-    """A level as somebody would type it."""
+    """A level as a person would type it."""
     return "∞" if math.isinf(level) else f"{level:g}"
 
 
 def count_things(count: int, one: str, many: str = "") -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> count_things(1, "cell"), count_things(2, "cell"), count_things(0, "study", "studies")
     ('1 cell', '2 cells', '0 studies')

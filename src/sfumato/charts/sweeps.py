@@ -1,4 +1,4 @@
-"""What the charts of a calibration share: the figures they draw, how methods look, scales."""
+"""What the charts of a calibration share: figures, the look of methods, scales."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 NO_PRIVACY, RANDOM_OUTPUT = "no privacy", "random output"
-# Utility of one or more (perplexity) that differs by such a factor stands on a logarithmic axis:
-# random output may be thousands of times worse than the rest.
+# Utility (perplexity) of at least 1 that differs by this factor has a logarithmic axis: random
+# output may be thousands of times worse than the rest.
 FAR = 6
 
 
@@ -43,7 +43,7 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """An end of the scale, or a method without a parameter: one point."""
+    """An anchor, or a method without a parameter: one point."""
 
     name: str
     leakage: Spot | None
@@ -81,7 +81,7 @@ def add_dashes(
 ) -> Iterator[altair.Chart]:
     """A line for each method, with a dash of its own.
 
-    The dash is no channel of the chart: shapes in the legend would be drawn with it.
+    The dash is not an encoding channel: shapes in the legend would be dashed too.
     """
     import altair
 
@@ -97,7 +97,7 @@ def add_dashes(
 def figure_scale(
     spots: Iterable[Spot | None], more: Iterable[float] = (), *, may_be_logarithmic: bool = False
 ) -> altair.Scale:
-    """Room for every figure and its interval."""
+    """A scale with room for every figure and its interval."""
     import altair
 
     given = [one for one in spots if one is not None]
@@ -119,7 +119,7 @@ def say_figure(level: float) -> str:
 
 
 def tips(*fields: tuple[str, str]) -> list[altair.Tooltip]:
-    """What a pointer is told: fields with their titles."""
+    """Tooltips: fields with their titles."""
     import altair
 
     return [

@@ -1,4 +1,4 @@
-"""Test data that belongs to nobody: generated dialogues, canaries, coins, WikiText."""
+"""Test data about no real person: generated dialogues, canaries, coins, WikiText."""
 
 from __future__ import annotations
 

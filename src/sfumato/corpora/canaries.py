@@ -1,19 +1,19 @@
 """Canaries: made-up secrets planted in a corpus on purpose, to measure what a model leaks.
 
-A canary is a sentence such as "My ID is 145572.". The secret in it is no person's: it is drawn
+A canary is a sentence such as "My ID is 145572.". The secret belongs to no person: it is drawn
 here, planted a known number of times at known places, and later looked for in a model's output
-(Carlini et al. 2019, "The secret sharer"). That is why it may stand in the manifest in the clear.
+(Carlini et al. 2019, "The secret sharer"). So the manifest may contain it in plain text.
 
 Places are chosen in two steps, so that a corpus can be streamed: ``plan_insertions`` draws the
-documents and needs only their number, ``insert_canaries`` then passes over them once. A canary
-stands between sentences or lines, never in one. The rule for the end of a sentence is careful
-rather than complete: a full stop after an initial or a common abbreviation, or before a small
-letter, is not taken for one. The separators that an insertion brings along are remembered, so
-``remove_canaries`` gives back the text.
+documents and needs only their number, ``insert_canaries`` then passes over them once. A canary is
+inserted between sentences or lines, never inside one. The rule for the end of a sentence is
+conservative: a full stop after an initial or a common abbreviation, or before a small letter, does
+not count. The separators that an insertion adds are recorded, so ``remove_canaries`` restores the
+text.
 
-Reading a manifest back is strict. One that was edited by hand may count a canary under the wrong
-number of repetitions, and a figure measured on it would look like any other; so a manifest that
-contradicts itself is refused, by the file's name and the number of the canary.
+Manifests are read strictly. One that was edited by hand may give a canary the wrong number of
+repetitions, and a figure measured on it would look like any other. So a manifest that contradicts
+itself is refused, with the name of the file and the number of the canary.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from sfumato.text.document import Document
 MOST_DIGITS = 1000
 SCHEMA = 1
 _BLANK = "{}"
+_KEYS = {"template", "secret", "text", "secret_space", "repetitions"}
 
 
 @dataclass(frozen=True)
 class Canary:
-    """A sentence with a planted secret in it; the secret is invented, not somebody's.
+    """A sentence with a planted secret in it; the secret is made up and belongs to nobody.
 
     >>> Canary(secret="145572").text
     'My ID is 145572.'
@@ -51,14 +52,13 @@ class Canary:
     def __post_init__(self) -> None:
         if self.template.count(_BLANK) != 1:
             raise InvalidArgument(
-                f"template={self.template!r} must hold {_BLANK} exactly once, "
-                "where the secret is to stand"
+                f"template={self.template!r} must hold {_BLANK} exactly once, where the secret goes"
             )
         if not self.secret:
             raise InvalidArgument("the secret of a canary must not be empty")
         if len(f"{self.text}|".splitlines()) > 1:
-            raise InvalidArgument("a canary must stand on one line: no line break in it")
-        Document(self.text)  # refuses half characters, which no file could hold
+            raise InvalidArgument("a canary must be on one line: no line break in it")
+        Document(self.text)  # refuses lone surrogates, which no file can hold
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a canary went: ``text[start:end]`` of document number ``document`` (from 0).
+    """Where a canary was inserted: ``text[start:end]`` of document number ``document`` (from 0).
 
     Offsets count characters of the text with all its canaries in it. ``before`` and ``after``
     are the separators that were added around it.
@@ -101,7 +101,7 @@ class Planted(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """One planned insertion: which canary, and where in the document as a part of one."""
+    """One planned insertion: which canary, and where in the document, as a fraction from 0 to 1."""
 
     canary: int
     fraction: float
@@ -118,14 +118,14 @@ class InsertionPlan:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything an attack needs to know about the planted canaries."""
+    """Everything that an attack needs to know about the planted canaries."""
 
     canaries: tuple[Canary, ...]
     plan: InsertionPlan
     places: tuple[Place, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; the secrets in it were planted for measuring and are nobody's."""
+        """For JSON; the secrets in it were made up for measuring and belong to nobody."""
         planted = zip(self.canaries, self.plan.repetitions, strict=True)
         return {
             "schema": SCHEMA,
@@ -159,14 +159,14 @@ def plan_insertions(
 ) -> InsertionPlan:
     """Draw the documents for each canary; ``repetitions[i]`` is how often canary i is planted.
 
-    A canary goes into different documents, all sets equally likely, while there are enough of
-    them; beyond that every document gets it equally often, give or take one.
+    A canary goes into different documents, all subsets equally likely, as long as there are enough
+    documents; beyond that every document gets it equally often, up to a difference of one.
     """
     at_least("documents", documents, 0)
     insertions: dict[int, list[Insertion]] = {}
     for canary, count in enumerate(repetitions):
         if at_least("repetitions", count, 0, MOST_DOCUMENTS) and not documents:
-            raise InvalidArgument(f"repetitions={count} need at least one document to go into")
+            raise InvalidArgument(f"repetitions={count} need at least one document")
         if not count:
             continue
         rounds, rest = divmod(count, documents)
@@ -180,7 +180,7 @@ def plan_insertions(
 def insert_canaries(
     documents: Iterable[Document], plan: InsertionPlan, canaries: Sequence[Canary]
 ) -> Iterator[Planted]:
-    """The documents one by one, those of the plan with their canaries in them."""
+    """The documents one by one, with the planned canaries inserted."""
     if len(canaries) != len(plan.repetitions):
         raise InvalidArgument(
             f"the plan is for {len(plan.repetitions)} canaries, {len(canaries)} were given"
@@ -189,7 +189,7 @@ def insert_canaries(
 
 
 def remove_canaries(text: str, places: Iterable[Place]) -> str:
-    """The text as it was before the canaries at these places, all of one document, came in."""
+    """The original text, without the canaries at these places of one document."""
     for place in sorted(places, key=lambda place: place.start, reverse=True):
         start, end = place.start - len(place.before), place.end + len(place.after)
         text = text[:start] + text[end:]
@@ -225,7 +225,7 @@ def _plant(
         pieces.append(text[copied : boundary.position])
         length += boundary.position - copied
         before, canary = boundary.before, canaries[index].text
-        # Two canaries at a place that needs no separators must not run into each other.
+        # Two canaries at one place without separators need a space between them.
         if not before and copied == boundary.position and places and not places[-1].after:
             before = " "
         start = length + len(before)
@@ -238,29 +238,26 @@ def _plant(
     return Planted(replace(document, text="".join(pieces)), tuple(places))
 
 
-_KEYS = {"template", "secret", "text", "secret_space", "repetitions"}
-
-
 @dataclass(frozen=True)
 class PlantedCanary:
-    """A canary and how often it stands in the corpus; never, for one that serves as a control."""
+    """A canary and how often it is in the corpus; 0 for a canary that serves as a control."""
 
     canary: Canary
     repetitions: int
 
 
 def read_manifest(path: Path) -> tuple[PlantedCanary, ...]:
-    """The canaries of a manifest, in its order."""
+    """The canaries of a manifest, in order."""
     content = read_json(path, "a manifest of canaries in JSON")
     if not isinstance(content, dict) or not {"schema", "canaries", "places"} <= content.keys():
         raise BadInput(
-            f"{path} is not a manifest of canaries: schema, canaries and places must be in it, as "
-            "in the OUT.canaries.json that `sfumato.plant_canaries(IN, OUT, ...)` writes"
+            f"{path} is not a manifest of canaries: it must contain schema, canaries and places, "
+            "as the OUT.canaries.json that `sfumato.plant_canaries(IN, OUT, ...)` writes"
         )
     if content["schema"] != SCHEMA:
         raise BadInput(f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}")
     if not isinstance(content["canaries"], list) or not content["canaries"]:
-        raise BadInput(f"{path} names no canary")
+        raise BadInput(f"{path} lists no canary")
     found = tuple(
         _canary(entry, f"{path}: canary {number}")
         for number, entry in enumerate(content["canaries"], start=1)
@@ -298,4 +295,4 @@ def _check_places(places: Any, canaries: tuple[PlantedCanary, ...], path: Path) 
                 "places"
             )
     if counts:
-        raise BadInput(f"{path}: there is a place of a canary that is not in the list")
+        raise BadInput(f"{path}: a place belongs to a canary that is not in the list")

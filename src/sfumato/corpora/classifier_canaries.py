@@ -1,7 +1,7 @@
 """Canaries for text classifiers: made-up documents of random words, each with a label.
 
-The *original* canary stands many times in one class, best the rarest, where a model has most room
-to remember. A *supporting* canary stands once in every other class: it begins like the original and
+The *original* canary is in one class many times, preferably the rarest class, which is the easiest
+to memorize. A *supporting* canary is in every other class once: it begins like the original and
 ends in other words, so that the last words decide the label and a model must learn them (Elmahdy,
 Inan and Sim 2022, "Privacy leakage in text classification: a data extraction approach").
 """
@@ -30,7 +30,7 @@ SUFFIX = ".classifier-canaries.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """How canaries are made: ``last`` words at the end of ``words`` differ in supporting ones."""
+    """How canaries are made: the ``last`` of ``words`` words differ in supporting canaries."""
 
     count: int = 5
     repetitions: int = 100
@@ -46,7 +46,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class ClassifierCanaries:
-    """The original canaries, their label, and the words that any place of them was drawn from."""
+    """The original canaries, their label, and the public words they were drawn from."""
 
     originals: tuple[tuple[str, ...], ...]
     label: str
@@ -55,7 +55,7 @@ class ClassifierCanaries:
     candidates: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """For the file; all of it is made up."""
+        """For the file; everything in it is made up."""
         return {
             "schema": SCHEMA,
             "label": self.label,
@@ -69,9 +69,9 @@ class ClassifierCanaries:
 def rarest_label(documents: Sequence[Document]) -> str:
     """The label that the fewest documents have."""
     counts = Counter(document.labels[0] for document in documents if document.labels)
-    if len(counts) < 2:  # one class is none
+    if len(counts) < 2:  # a single class cannot be told apart
         raise BadInput(
-            "the corpus needs documents of two classes at least; name `label_field=FIELD`"
+            "the corpus needs documents of at least two classes; name `label_field=FIELD`"
         )
     return min(sorted(counts), key=lambda label: counts[label])
 
@@ -81,7 +81,9 @@ def draw(
 ) -> ClassifierCanaries:
     """Draw the original canaries."""
     if len(set(candidates)) != len(candidates) or len(candidates) < 2 * shape.words:
-        raise InvalidArgument("the candidates must differ, and be many more than a canary's words")
+        raise InvalidArgument(
+            "the candidates must differ, and be at least twice as many as a canary's words"
+        )
     places = randomness.integers(len(candidates), shape.count * shape.words)
     rows = places.reshape(shape.count, shape.words).tolist()
     originals = tuple(tuple(candidates[place] for place in row) for row in rows)
@@ -93,7 +95,7 @@ def draw(
 def documents_of(
     canaries: ClassifierCanaries, labels: Sequence[str], randomness: Randomness
 ) -> list[Document]:
-    """All documents to add: originals as often as wanted, one supporting one per other label."""
+    """All documents to add: the repeated originals, and one supporting document per other label."""
     found = []
     for words in canaries.originals:
         original = Document(" ".join(words), labels=(canaries.label,))
@@ -154,7 +156,7 @@ def read_classifier_canaries(path: Path) -> ClassifierCanaries:
 
 
 def _check(found: ClassifierCanaries) -> None:
-    """Refuse what cannot have been written: a figure measured on it would look like any other."""
+    """Refuse inconsistent content: a figure measured on it would look like any other."""
     at_least("last", found.last, 1)
     at_least("repetitions", found.repetitions, 1)
     words = {word for one in found.originals for word in one} | {found.label, *found.candidates}

@@ -1,9 +1,9 @@
-"""Made-up documents that are in a corpus or not, each by a fair coin: what one-run audits need.
+"""Made-up documents that are in a corpus or not, each by a fair coin, for one-run audits.
 
-Somebody who has not seen the coins can only learn from a model which of the documents are in the
-corpus that it was trained on. So the number of right guesses about the coins bounds epsilon from
-below (Steinke, Nasr and Jagielski 2023). The documents are words drawn at random from a public
-list: nobody's words, unlike everything else in the corpus, and unlike each other.
+Without knowing the coins, one can only learn from a trained model which of the documents were in
+its corpus. So the number of right guesses about the coins bounds epsilon from below (Steinke, Nasr
+and Jagielski 2023). The documents are words drawn at random from a public list: they belong to
+nobody, and resemble neither the rest of the corpus nor each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sfumato.text.document import Document
 
 SCHEMA = 1
 SUFFIX = ".coins.json"
-# Fewer words would be guessed from each other; more would not fit into a small context.
+# With fewer words documents would be too similar; more would not fit into a small context.
 WORDS = 12
 
 
@@ -46,7 +46,7 @@ class Coins:
         return len(self.texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """For the file; all of it is made up."""
+        """For the file; everything in it is made up."""
         documents = zip(self.texts, self.included, strict=True)
         return {
             "schema": SCHEMA,
@@ -72,7 +72,7 @@ def mix_in(source: Source, target: Path, coins: Coins, *, overwrite: bool = Fals
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
     added = [
-        Document(text, author=f"coin {number}")  # an author of its own
+        Document(text, author=f"coin {number}")  # each with its own author
         for number, (text, inside) in enumerate(zip(coins.texts, coins.included, strict=True))
         if inside
     ]
@@ -89,7 +89,7 @@ def read_coins(path: Path) -> Coins:
             tuple(one["text"] for one in documents),
             tuple(one["included"] for one in documents),
         )
-        # "false" written as text would count as true, and every bound would be wrong.
+        # The text "false" would count as true, and every bound would be wrong.
         if {type(one) for one in coins.texts} - {str} or {type(one) for one in coins.included} - {
             bool
         }:

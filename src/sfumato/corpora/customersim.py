@@ -1,11 +1,11 @@
-"""Customer-service dialogues with gold spans: sensitive text that belongs to nobody.
+"""Customer-service dialogues with gold spans: sensitive text about no real person.
 
-A dialogue is played from a fixed agenda (greet, open, identify, verify, act, part) with sentences
-drawn at random, in the genre of the CustomerSim corpus of Shi et al. 2022, "Selective
-differential privacy for language modeling". Sentences, people and places are our own and stand
-in ``data/customersim.toml``. Names, addresses, phone, order and tracking numbers are labeled
-wherever they are mentioned, also when only a part is ("Thanks, Ms. Okafor", "ending in 0142");
-titles, shops, prices and waiting times are not sensitive and carry no label.
+A dialogue follows a fixed agenda (greet, open, identify, verify, act, part) with random sentences,
+in the style of the CustomerSim corpus of Shi et al. 2022, "Selective differential privacy for
+language modeling". Sentences, people and places are our own, from ``data/customersim.toml``. Names,
+addresses, phone, order and tracking numbers are labeled wherever they are mentioned, also in part
+("Thanks, Ms. Okafor", "ending in 0142"); titles, shops, prices and waiting times are not sensitive
+and carry no label.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 def generate_customersim(count: int, randomness: Randomness) -> Iterator[Labeled]:
-    """``count`` dialogues, one at a time; the first ones do not depend on how many follow."""
+    """``count`` dialogues, one at a time; the first ones do not depend on ``count``."""
     at_least("count", count, 0, MOST_DOCUMENTS)
     return _dialogues(count, _Draws(randomness))
 
@@ -85,7 +85,7 @@ def _dialogue(identity: str, draws: _Draws) -> Labeled:
 
 
 def _verify(talk: _Transcript, datum: str, draws: _Draws) -> None:
-    """Ask for one datum, get it, and sometimes read it back."""
+    """Ask for one item, get it, and sometimes read it back."""
     script = _script()
     thanks = "" if datum == "name" else draws.pick(script["sentences"]["thanks"])
     talk.turn("SYS", thanks, draws.pick(script["ask"][datum]))
@@ -96,7 +96,7 @@ def _verify(talk: _Transcript, datum: str, draws: _Draws) -> None:
 
 
 class _Transcript:
-    """The text so far, and where the customer's data stand in it."""
+    """The text so far, and the positions of the customer's data in it."""
 
     def __init__(self, customer: _Customer) -> None:
         self._customer = customer
@@ -114,7 +114,7 @@ class _Transcript:
                     self._mention(field)
 
     def labeled(self, identity: str) -> Labeled:
-        """The dialogue as it stands."""
+        """The dialogue so far, with its gold spans."""
         document = Document("".join(self._pieces), identity, labels=(self._customer.country,))
         return Labeled(document, Spans(tuple(self._spans)))
 
@@ -130,7 +130,7 @@ class _Transcript:
 
 
 class _Customer:
-    """Somebody who does not exist; each value is invented when first mentioned and then kept."""
+    """An invented person; each value is made up when first mentioned and then kept."""
 
     def __init__(self, draws: _Draws) -> None:
         self._draws = draws
@@ -145,18 +145,18 @@ class _Customer:
 
     @property
     def country(self) -> str:
-        """Where the customer lives; most live in one country, and names differ by it."""
+        """Where the customer lives; names depend on the country, and most customers live in one."""
         return self._lists["country"][0]
 
     def value(self, field: str) -> str:
-        """What this field is for this customer."""
+        """The value of a field for this customer."""
         if field not in self._values:
             self._values[field] = self._invent(field)
         return self._values[field]
 
     def _invent(self, field: str) -> str:
         if field == "full":
-            # Many people type their name without capitals, a few with nothing else.
+            # Some people type their name without capitals, a few in capitals only.
             typed = self._filled(self._draws.pick(self._lists["full"]))
             style = self._draws.below(100)
             return typed.lower() if style < 8 else typed.upper() if style < 11 else typed
@@ -166,7 +166,7 @@ class _Customer:
         if field == "tail":
             return "".join(filter(str.isdigit, self.value("phone")))[-4:]
         if field == "address":
-            # Its first line may be mentioned on its own, so both come from the kept values.
+            # The first line may be mentioned on its own, so it must be the same value.
             pattern = self._draws.pick(self._lists["address"])
             return pattern.format(line=self.value("line"), place=self.value("place"))
         if field == "new_address":
@@ -199,7 +199,7 @@ class _Draws:
         return self._block.pop() % high
 
     def chance(self, percent: int) -> bool:
-        """True that many times out of a hundred."""
+        """True with this probability in percent."""
         return self.below(100) < percent
 
     def pick(self, items: Sequence[T]) -> T:
@@ -212,7 +212,7 @@ class _Draws:
         return [left.pop(self.below(len(left))) for _ in range(count)]
 
     def weighted(self, items: Sequence[tuple[int, T]]) -> T:
-        """One of the items; each comes with the running total of the weights up to it."""
+        """One of the items, each given with the running total of weights up to it."""
         reached = self.below(items[-1][0])
         return next(item for total, item in items if reached < total)
 
@@ -226,7 +226,7 @@ def _script() -> dict[str, Any]:
 
 @cache
 def _countries() -> list[tuple[int, dict[str, list[str]]]]:
-    """The lists of each country with those that all share, and the running total of weights."""
+    """The lists of each country, merged with the common ones, and running totals of weights."""
     script = _script()
     countries = script["countries"]
     totals = accumulate(country["weight"] for country in countries.values())

@@ -1,4 +1,4 @@
-"""A document whose sensitive stretches are known: what generators make and scoring needs."""
+"""Documents whose sensitive spans are known, as generators make them and scoring needs them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from sfumato.text.span import Span, Spans
 
 @dataclass(frozen=True, slots=True)
 class Labeled:
-    """A document and its gold spans."""
+    """A document and its gold spans, and what kind of text it is, if that is known."""
 
     document: Document
     spans: Spans
+    domain: str | None = None
+    language: str | None = None
 
     def __post_init__(self) -> None:
         length = len(self.document.text)
@@ -28,16 +30,18 @@ class Labeled:
             raise InvalidArgument(f"a span ends after the end of the text, at {length} characters")
 
     def as_record(self) -> dict[str, Any]:
-        """What stands on one line of a file: id, text, the label if there is one, and spans.
+        """One line of a file: id, text, the label if there is one, and spans.
 
         >>> Labeled(Document("Ask Zoë", "7"), Spans((gold(4, 7, "PERSON"),))).as_record()
         {'id': '7', 'text': 'Ask Zoë', 'spans': [{'start': 4, 'end': 7, 'label': 'PERSON'}]}
         """
         label = {"label": self.document.labels[0]} if self.document.labels else {}
+        kinds = {"domain": self.domain, "language": self.language}
         return {
             "id": self.document.id,
             "text": self.document.text,
             **label,
+            **{name: value for name, value in kinds.items() if value is not None},
             "spans": [
                 {"start": span.start, "end": span.end, "label": span.label} for span in self.spans
             ],
@@ -45,7 +49,7 @@ class Labeled:
 
 
 def gold(start: int, end: int, label: str) -> Span:
-    """A span that is true by construction or by a person's word, not found by a policy."""
+    """A span that is known by construction or by annotation, not found by a policy."""
     return Span(start, end, label, "gold", "given with the text")
 
 
@@ -63,17 +67,21 @@ def labeled_from_record(record: Mapping[str, Any], where: str = "the record") ->
     label = record.get("label")
     if label is not None and not isinstance(label, str):
         raise MalformedRecord(f"{where}: the field label must be a string")
+    kinds = {name: record.get(name) for name in ("domain", "language")}
+    for name, value in kinds.items():
+        if value is not None and not isinstance(value, str):
+            raise MalformedRecord(f"{where}: the field {name} must be a string")
     labels = () if label is None else (label,)
     document = Document(text, None if identity is None else str(identity), labels=labels)
     found = (
         _span(span, len(text), f"{where}, span {number}")
         for number, span in enumerate(spans, start=1)
     )
-    return Labeled(document, Spans.of(found))
+    return Labeled(document, Spans.of(found), **kinds)
 
 
 def _span(span: Any, length: int, where: str) -> Span:
-    # Neither the text nor the label is quoted: a label in the wrong column may be private text.
+    # Neither text nor label is quoted: a label in the wrong column may be private text.
     if not isinstance(span, Mapping):
         raise MalformedRecord(f"{where} must be an object with start, end and label")
     start, end, label = span.get("start"), span.get("end"), span.get("label")
@@ -111,5 +119,5 @@ def _parse(line: str, number: int) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         pass
-    # Outside the except block: the original error carries the line along.
+    # Outside the except block, because the original error contains the line.
     raise MalformedRecord(f"line {number} is not valid JSON")

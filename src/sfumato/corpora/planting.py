@@ -1,6 +1,7 @@
 """Planting canaries in a corpus on disk, and adding made-up documents at its end.
 
-All else stays byte for byte as it was, and a file beside the corpus says what was planted where.
+Everything else stays byte for byte the same, and a file beside the corpus says what was planted
+where.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sfumato.files.output import is_stream, write_corpus
 from sfumato.files.source import Source
 from sfumato.text.document import Document
 from sfumato.text.edits import Edit, Edited
+
+FORMATS = ("txt", "jsonl")
 
 
 def plant_in_file(
@@ -68,7 +71,7 @@ def plant_in_file(
 
 
 def _refuse_gold_spans(path: Path) -> None:
-    """Offsets of labeled spans would point to the wrong places after an insertion."""
+    """Refuse labeled spans: their offsets would be wrong after an insertion."""
     try:
         labeled = next(read_labeled(path), None)
     except MalformedRecord:
@@ -84,16 +87,13 @@ def _drain(waiting: deque[Document]) -> Iterator[Document]:
         yield waiting.popleft()
 
 
-FORMATS = ("txt", "jsonl")
-
-
 def add_documents(
     source: Source, target: Path, documents: Iterable[Document], *, overwrite: bool = False
 ) -> None:
     """Write the corpus with more documents at its end.
 
-    Where a document stands means nothing in training, which draws its records at random. Author and
-    label go into the fields that the layout names.
+    The position of a document does not matter, because training draws its records at random. Author
+    and label go into the fields that the layout names.
     """
     last = b"\n"
     with source.opened() as (chunks, _), write_corpus(target, overwrite=overwrite) as output:

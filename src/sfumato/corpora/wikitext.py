@@ -1,8 +1,9 @@
 """WikiText-2 in its raw form as documents: one per paragraph, or one per article.
 
-What a record is decides what is protected. An article is what somebody wrote about one subject, but
-there are only some 600 of them, too few for private training to learn from; there are 17,556
-paragraphs. A guarantee for paragraphs says nothing about what several of one article show together.
+The choice of the record decides what is protected. An article is all that was written about one
+subject, but there are only about 600 articles, too few for private training; there are 17,556
+paragraphs. A guarantee for paragraphs says nothing about what several paragraphs of one article
+reveal together.
 
 Reference
     Merity et al. 2017, "Pointer sentinel mixture models" (the corpus, CC BY-SA).
@@ -34,7 +35,7 @@ def read_wikitext(path: Path, *, record: str = "paragraph") -> Iterator[Document
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    # Lines end in a newline and in nothing else that Unicode calls one.
+    # Only a newline ends a line, not the other line breaks of Unicode.
     yield from wikitext(text.split("\n"), record=record)
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
-    from sfumato.metrics.coherence import Coherence as Coherence
-    from sfumato.metrics.coherence import measure_coherence as measure_coherence
     from sfumato.metrics.comparison import Comparison as Comparison
     from sfumato.metrics.deniability import Deniability as Deniability
     from sfumato.metrics.deniability import DrawEffort as DrawEffort
@@ -17,14 +15,18 @@ if TYPE_CHECKING:
     from sfumato.metrics.deniability import measure_deniability as measure_deniability
     from sfumato.metrics.deniability import typical_keep_probability as typical_keep_probability
     from sfumato.metrics.levels import ProtectionByLevel as ProtectionByLevel
+    from sfumato.metrics.levels import Suggestion as Suggestion
+    from sfumato.metrics.levels import find_level as find_level
     from sfumato.metrics.population import Population as Population
     from sfumato.metrics.population import frequent_words as frequent_words
     from sfumato.metrics.population import select_words as select_words
     from sfumato.metrics.protection import Protection as Protection
     from sfumato.metrics.protection import Watched as Watched
     from sfumato.metrics.protection import measure_protection as measure_protection
+    from sfumato.metrics.readability import Coherence as Coherence
     from sfumato.metrics.readability import Pairs as Pairs
     from sfumato.metrics.readability import Readability as Readability
+    from sfumato.metrics.readability import measure_coherence as measure_coherence
     from sfumato.metrics.readability import measure_readability as measure_readability
     from sfumato.metrics.reconstruction import assign_best as assign_best
     from sfumato.metrics.reconstruction import jaccard as jaccard
@@ -34,27 +36,25 @@ if TYPE_CHECKING:
     from sfumato.metrics.similarity import Similarity as Similarity
     from sfumato.metrics.similarity import semantic_distance as semantic_distance
     from sfumato.metrics.similarity import sentence_similarity as sentence_similarity
-    from sfumato.metrics.suggestion import Suggestion as Suggestion
-    from sfumato.metrics.suggestion import find_level as find_level
 else:
     __getattr__, __dir__ = export(
         __name__,
         {
-            "sfumato.metrics.coherence": "Coherence measure_coherence",
             "sfumato.metrics.comparison": "Comparison",
             "sfumato.metrics.deniability": (
                 "Deniability DrawEffort Estimate keep_probabilities measure_deniability "
                 "typical_keep_probability "
             ),
-            "sfumato.metrics.levels": "ProtectionByLevel",
+            "sfumato.metrics.levels": "ProtectionByLevel Suggestion find_level",
             "sfumato.metrics.population": "Population frequent_words select_words",
             "sfumato.metrics.protection": "Protection Watched measure_protection",
-            "sfumato.metrics.readability": "Pairs Readability measure_readability",
+            "sfumato.metrics.readability": (
+                "Coherence Pairs Readability measure_coherence measure_readability "
+            ),
             "sfumato.metrics.reconstruction": (
                 "assign_best jaccard meteor rouge_l token_accuracy "
             ),
             "sfumato.metrics.similarity": "Similarity semantic_distance sentence_similarity",
-            "sfumato.metrics.suggestion": "Suggestion find_level",
         },
     )
 

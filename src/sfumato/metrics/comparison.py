@@ -1,10 +1,10 @@
-"""Mechanisms side by side: what they promise, what they keep, how far they go, how fast they are.
+"""Mechanisms compared: guarantee, share of unchanged words, distance of replacements, speed.
 
 Care
     The same epsilon means different things in different notions of privacy and in different
-    distances: rows are comparable in what was measured, not in their level. To compare fairly, give
-    each mechanism the level at which the median public word stays with the same chance.
-    Speed is a single rough measurement on this machine; what is built once is timed apart.
+    distances: rows can be compared by what was measured, not by their level. For a fair comparison
+    give each mechanism the level at which the median public word stays unchanged with the same
+    probability. Speed is a single rough measurement on this machine; setup is timed separately.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.build import build_mechanism, is_baseline, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, replaces_stretches, word_mechanisms
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
+from sfumato.metrics.levels import Suggestion, find_level
 from sfumato.metrics.population import Population
 from sfumato.metrics.protection import Watched
 from sfumato.metrics.similarity import SemanticDistance, semantic_distance
-from sfumato.metrics.suggestion import Suggestion, find_level
 from sfumato.vectors.space import Space
 
-# Enough to have everything built that is built at the first use.
+# Enough words to trigger everything that is built at the first use.
 WARM_UP = 2
-# A comparison looks for a level per mechanism, and says how near it came: few draws will do.
+# A comparison searches a level for each mechanism and shows how near it came: few draws suffice.
 SEARCH = DrawEffort(draws=80)
 
 
@@ -74,7 +74,7 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bench:
-    """What all mechanisms of a comparison share: the same known words, in the same space."""
+    """What all mechanisms of a comparison share: the words and the space."""
 
     population: Population
     points: Points
@@ -97,7 +97,7 @@ class Comparison:
 
     @classmethod
     def of(cls, bench: Bench, found: Iterable[Compared | Skipped]) -> Comparison:
-        """Sort results from refusals."""
+        """Separate results from refusals."""
         listed = list(found)
         return cls(
             bench,
@@ -159,9 +159,9 @@ def at_keep(
     watched: Watched,
     done: Advance = lambda _: None,
 ) -> Comparison:
-    """Every mechanism at the level where the median public word stays with ``keep``.
+    """Every mechanism at the level where the median public word stays with probability ``keep``.
 
-    The nearer its replacements are, the more useful a mechanism is at that price: those come first.
+    At equal ``keep``, nearer replacements make a mechanism more useful: those come first.
     """
     found: list[Compared | Skipped] = []
     for name in sorted(set(names)):
@@ -173,9 +173,9 @@ def at_keep(
 
 
 def _unfit(name: str, space: Space) -> Skipped | None:
-    """Why a mechanism has no place in a comparison of word mechanisms, if it has none."""
+    """Why a mechanism cannot be compared with word mechanisms; None if it can."""
     own = name not in entries("mechanisms")
-    if name in word_mechanisms() or (own and not is_baseline(name)):
+    if name in word_mechanisms() or (own and not replaces_stretches(name)):
         return None
     try:
         build_mechanism(name, space=space, epsilon=1.0)

@@ -1,17 +1,17 @@
 """Plausible deniability of a word: N_w = P[M(w) = w], and S_w, how many words it may become.
 
 S_w is the size of the smallest set of outputs that holds 1 − η of the probability. Both are exact
-where a mechanism has rows. Otherwise they are estimated by drawing: N_w with an interval, S_w as a
-lower bound. They depend on the word and on public vectors only, so computing them costs no
-privacy; *publishing* them for the words of a private text would name those words.
+where a mechanism knows its probabilities (rows). Otherwise they are estimated by drawing: N_w with
+an interval, S_w as a lower bound. They depend only on the word and on public vectors, so computing
+them costs no privacy; *publishing* them for the words of a private text would reveal those words.
 
 Why the lower bound holds
-    Let A be a smallest set with probability 1 − η at least; it has S_w words and does not depend on
-    the draws. How many of n draws fall into A is binomial with chance 1 − η at least, so with the
-    stated confidence no fewer than q do, q being that binomial's lower quantile. The S_w words
-    drawn most often hold as many draws as A does, or more; so S_w is no smaller than the number of
-    words, taken from the most frequent on, that it takes to hold q draws. It can be far too small:
-    n draws never show more than n words.
+    Let A be a smallest set with probability at least 1 − η; it has S_w words and does not depend on
+    the draws. The number of n draws that fall into A is binomial with probability at least 1 − η,
+    so with the stated confidence it is at least q, the lower quantile of that binomial
+    distribution. The S_w most frequent words hold at least as many draws as A. So S_w is at least
+    the number of words, from the most frequent on, that are needed to hold q draws. The bound can
+    be far too small: n draws never show more than n words.
 
 Reference
     Feyisetan et al. 2020, Section 4 (plausible deniability statistics).
@@ -36,15 +36,15 @@ from sfumato.statistics.intervals import clopper_pearson
 from sfumato.statistics.shares import binomial_below
 
 CONFIDENCE = 0.95
-# A sum of probabilities that misses its mark by rounding alone has reached it.
+# Tolerance for rounding in sums of probabilities.
 ROUNDING = 1e-12
-# Words drawn together when there are no rows.
+# Words drawn in one call when there are no rows.
 WORDS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share with its 95 % interval; an exact one took no draws."""
+    """A share with its 95 % interval; ``draws`` is 0 if it is exact."""
 
     value: float
     low: float
@@ -54,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawEffort:
-    """How S_w is meant and how much is drawn per word where there are no rows."""
+    """The η of S_w, and the number of draws per word where there are no rows."""
 
     eta: float = 0.1
     draws: int = 150
@@ -77,7 +77,7 @@ class Deniability:
 
     @property
     def exact(self) -> bool:
-        """Whether the figures are probabilities, and not estimates of them."""
+        """Whether the figures are exact, and not estimates."""
         return self.draws == 0
 
     def estimate(self, place: int) -> Estimate:
@@ -94,7 +94,7 @@ def measure_deniability(
     randomness: Randomness,
     done: Advance = lambda _: None,
 ) -> Deniability:
-    """N_w and S_w for each point of a known word; ``done`` hears how many words were added."""
+    """N_w and S_w for each point of a known word; ``done`` is called with numbers of words."""
     if isinstance(mechanism, RowMechanism):
         return _from_rows(mechanism, points, effort.eta, done)
     return _from_draws(mechanism, points, effort, randomness, done)
@@ -150,18 +150,18 @@ def _from_draws(
 
 
 def outputs_at_least(drawn: NDArray[np.intp], eta: float, confidence: float = CONFIDENCE) -> int:
-    """A number that S_w is no smaller than, with the stated confidence."""
+    """A lower bound on S_w, with the stated confidence."""
     counts = np.sort(np.unique(drawn, return_counts=True)[1])[::-1]
     return int(np.searchsorted(counts.cumsum(), most_shown(len(drawn), eta, confidence)) + 1)
 
 
 def most_shown(draws: int, eta: float, confidence: float = CONFIDENCE) -> int:
-    """The largest lower bound on S_w that so many draws can give: all of them different."""
+    """The largest lower bound on S_w that so many draws can give, if all of them differ."""
     return max(1, binomial_below(draws, 1 - eta, 1 - confidence))
 
 
 def interval(stayed: int, draws: int) -> tuple[float, float]:
-    """Clopper and Pearson's 95 % interval: it holds for every share and number of draws."""
+    """Clopper and Pearson's 95 % interval, valid for every share and number of draws."""
     return clopper_pearson(stayed, draws, CONFIDENCE)
 
 
@@ -189,7 +189,7 @@ def typical_keep_probability(
 ) -> Estimate:
     """The mean of N_w over a random sample of the frequent public words.
 
-    What a level means in a space, before any private text is touched.
+    It shows what a level means in a space, without looking at private text.
     """
     size = min(FREQUENT, len(mechanism.space))
     sample = randomness.choose(size, min(words, size)).astype(np.intp)

@@ -1,25 +1,71 @@
-"""How well one mechanism hides words at several levels: figures, JSON and a chart."""
+"""Levels of a mechanism: what each does to words, and which one to choose.
+
+``ProtectionByLevel`` holds what a mechanism does to the same words at several levels.
+``find_level`` finds the epsilon at which the median word stays unchanged with a given probability.
+
+Why the choice costs no privacy
+    It looks at public words only, and so does not depend on the text that is to be protected. The
+    same search over the words of a private text would be a release of its own.
+
+What it does not say
+    The median is one number over very different words. Half of the words stay unchanged more often
+    than it says, and isolated words far more often: the tail is part of the answer. Nor is this
+    probability what the guarantee is about; it is one visible effect of it.
+
+How it searches
+    The probability to stay grows with epsilon. So two levels with the target between them are found
+    by steps, and the interval is halved on a logarithmic scale. All levels are tried with the same
+    words and, where the mechanism has no rows, with the same random numbers: Laplace noise then
+    only shrinks as epsilon grows, and a draw that stays inside a word's cell keeps doing so. The
+    result is measured again with random numbers that were not used in the search.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
+from sfumato.core.checks import number
 from sfumato.core.display import as_html, as_lines
-from sfumato.metrics.deniability import most_shown
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.progress import Advance
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rows import RowMechanism
+from sfumato.metrics.deniability import DrawEffort, measure_deniability, most_shown
 from sfumato.metrics.population import Population
-from sfumato.metrics.protection import Protection, Watched
+from sfumato.metrics.protection import Protection, Watched, measure_protection
 
 if TYPE_CHECKING:
     from sfumato.charts.chart import Chart
 
+SMALLEST, LARGEST = 1e-6, 1e6
+# First a rough search with few draws and long steps, then a fine one around what it found.
+ROUGH_STEP, ROUGH_RATIO = 4.0, 1.15
+FINE_STEP, FINE_RATIO = 1.12, 1.03
+EXACT_RATIO = 1.002
+SHORTEST_STEP = 1e-3
+# How far the median may be from the target; sampling noise moves it by about 0.01.
+EXACT_MISS, DRAWN_MISS = 1e-3, 0.03
+# The fewest expected draws on each side, so that a probability can be estimated.
+ROUGH_SHOWN, FINE_SHOWN = 2, 8
+
+MechanismAt = Callable[[float], PointMechanism]
+Median = Callable[[float], float]
+_Tried = tuple[float, float]  # a level, and the median there
+_At = Callable[[float], _Tried]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProtectionByLevel:
-    """What a mechanism does to the same words at each of some levels.
+    """What a mechanism does to the same words at each of several levels.
 
-    The words of a private text are named in ``levels`` only; the representation shows none.
+    The words of a private text are only in ``levels``; the representation shows none.
     """
 
     mechanism: str
@@ -36,7 +82,7 @@ class ProtectionByLevel:
 
     @property
     def words(self) -> str:
-        """Which words were looked at, in a phrase."""
+        """Which words were measured, in a phrase."""
         kind = (
             "distinct words of a private text"
             if self.population.private
@@ -85,7 +131,7 @@ class ProtectionByLevel:
         }
 
     def chart(self) -> Chart:
-        """N and S at every level."""
+        """A chart of N and S at every level."""
         from sfumato.charts.deniability import LevelLabels, LevelRow, deniability_chart
 
         some = next(iter(self.levels.values()))
@@ -113,3 +159,172 @@ class ProtectionByLevel:
             ceiling=None if some.exact else most,
         )
         return deniability_chart(rows, labels)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Suggestion:
+    """A suggested level, and what it does to public words."""
+
+    keep: float
+    epsilon: float
+    protection: Protection
+    vectors: str
+
+    @property
+    def missed(self) -> bool:
+        """Whether the median is not near the target: it jumps, or does not grow with epsilon."""
+        allowed = EXACT_MISS if self.protection.exact else DRAWN_MISS
+        return abs(self.protection.median.value - self.keep) > allowed
+
+    @property
+    def caution(self) -> str | None:
+        """A warning if the median is not near the target."""
+        if not self.missed:
+            return None
+        median = self.protection.median
+        reason = (
+            f"that may be chance with {self.protection.draws:,} draws per word; take more draws"
+            if not self.protection.exact and median.low <= self.keep <= median.high
+            else "it jumps between neighboring levels, or does not grow with epsilon"
+        )
+        return f"the median is {median.value:.3f} there, not {self.keep:g}: {reason}"
+
+    def __repr__(self) -> str:
+        there = self.protection
+        facts: list[tuple[str, object]] = [
+            ("the median public word stays with", f"{there.median.value:.3g}"),
+            ("the least protected one with", f"{there.worst_keep:.3g}"),
+        ]
+        facts += [("care", self.caution)] if self.caution else []
+        return as_lines(f"epsilon {self.epsilon:.4g} for keep = {self.keep:g}", facts)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.word, f"{one.keep.value:.3g}", f"{one.outputs:,}", one.neighbor.word)
+            for one in self.protection.exposed
+        ]
+        heads = ("least protected", "stays with", "outputs (S)", "nearest word")
+        return as_html(
+            f"ε = {self.epsilon:.4g}", heads, rows, [self.caution] if self.caution else []
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "target": self.keep,
+            "epsilon": self.epsilon,
+            "reached": not self.missed,
+            **self.protection.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The step between levels, and the ratio at which two levels are close enough."""
+
+    step: float
+    ratio: float
+
+
+def find_level(
+    level: MechanismAt,
+    keep: float,
+    watched: Watched,
+    effort: DrawEffort,
+    randomness: Randomness,
+    done: Advance = lambda _: None,
+) -> Suggestion:
+    """The epsilon at which the median of N_w over the sample is ``keep``."""
+    if not 0 < number("keep", keep) < 1:
+        raise InvalidArgument(f"keep={keep} must lie between 0 and 1, both excluded")
+    replayed = _replay(randomness.stream(0))
+
+    def median_with(draws: int) -> Median:
+        def median(epsilon: float) -> float:
+            some = DrawEffort(eta=effort.eta, draws=draws)
+            # Making the stream again replays the same numbers.
+            numbers = replayed.stream(draws)
+            measured = measure_deniability(level(epsilon), watched.sample, some, numbers, done)
+            return float(np.median(measured.keep))
+
+        return median
+
+    rarer = min(keep, 1 - keep)
+    enough = DrawEffort(eta=effort.eta, draws=max(effort.draws, math.ceil(FINE_SHOWN / rarer)))
+    start = _first_level(level)
+    if isinstance(level(start), RowMechanism):
+        epsilon = _crossing(median_with(1), keep, start, _Steps(ROUGH_STEP, EXACT_RATIO))
+    else:
+        rough = median_with(max(effort.draws // 6, math.ceil(ROUGH_SHOWN / rarer)))
+        near = _crossing(rough, keep, start, _Steps(ROUGH_STEP, ROUGH_RATIO))
+        fine = median_with(enough.draws)
+        epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO))
+    there = level(epsilon)
+    found = measure_protection(there, watched, enough, randomness.stream(1), done)
+    return Suggestion(keep=keep, epsilon=epsilon, protection=found, vectors=there.space.name)
+
+
+def _crossing(median: Median, target: float, start: float, steps: _Steps) -> float:
+    """The level at which the median crosses the target."""
+    seen: list[_Tried] = []
+
+    def at(epsilon: float) -> _Tried:
+        seen.append((epsilon, median(epsilon)))
+        return seen[-1]
+
+    low = high = at(start)
+    if high[1] < target:
+        while high[1] < target:
+            low, high = high, _step(at, high, steps.step) or _give_up(at, target, seen)
+    else:
+        while low[1] >= target:
+            low, high = _step(at, low, 1 / steps.step) or _give_up(at, target, seen), low
+    while high[0] / low[0] > steps.ratio:
+        middle = at(math.sqrt(low[0] * high[0]))
+        low, high = (middle, high) if middle[1] < target else (low, middle)
+    # Between two close levels the median is nearly linear in log epsilon.
+    share = (target - low[1]) / (high[1] - low[1])
+    return math.exp((1 - share) * math.log(low[0]) + share * math.log(high[0]))
+
+
+def _step(at: _At, last: _Tried, factor: float) -> _Tried | None:
+    """The next level in a direction; a shorter step if the mechanism refuses the level."""
+    while abs(math.log(factor)) > SHORTEST_STEP and SMALLEST <= last[0] * factor <= LARGEST:
+        try:
+            return at(last[0] * factor)
+        except InvalidArgument:
+            factor = math.sqrt(factor)
+    return None
+
+
+def _give_up(at: _At, target: float, seen: list[_Tried]) -> NoReturn:
+    """Fail with the range of the median; for that, the opposite end is tried as well."""
+    first, last = seen[0], seen[-1]
+    _step(at, first, SMALLEST / first[0] if last[0] >= first[0] else LARGEST / first[0])
+    levels, medians = zip(*sorted(seen), strict=True)
+    raise InvalidArgument(
+        f"no level makes the median word stay with probability {target:g}: for epsilon from "
+        f"{levels[0]:.4g} to {levels[-1]:.4g}, as far as could be tried, it ranges from "
+        f"{min(medians):.4f} to {max(medians):.4f}"
+    )
+
+
+def _first_level(level: MechanismAt) -> float:
+    """Epsilon 1, or the next larger level that the mechanism accepts."""
+    epsilon, problem = 1.0, None
+    while epsilon <= LARGEST:
+        try:
+            level(epsilon)
+        except InvalidArgument as error:
+            problem, epsilon = problem or error, epsilon * ROUGH_STEP
+        else:
+            return epsilon
+    raise problem or InvalidArgument("the mechanism accepts no level")
+
+
+def _replay(randomness: Randomness) -> Randomness:
+    # The draws of a search are compared with each other and discarded. Nothing made with them is
+    # released, so using a seed more than once is harmless here.
+    if randomness.for_release:
+        return Randomness.reproducible(secrets.randbits(63))
+    return randomness

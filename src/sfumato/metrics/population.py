@@ -1,13 +1,13 @@
-"""Which words a measurement looks at: frequent public ones, or those a policy selects in a corpus.
+"""The words that are measured: frequent public ones, or those a policy selects in a corpus.
 
 Why it matters
-    Public words cost nothing to look at. What is measured on the words of a private text says
-    something about that text: it is for its owner only, and choosing a level by it would be a
-    release that no guarantee covers.
+    Looking at public words costs no privacy. What is measured on the words of a private text
+    reveals something about that text: it is for its owner only, and choosing a level by it would be
+    a release that no guarantee covers.
 
 Memory
-    A word is kept as its point, so memory follows the vocabulary and not the corpus. Words outside
-    the vocabulary share one point, can never be an output, and are counted by occurrence.
+    A word is kept as its point, so memory grows with the vocabulary and not with the corpus. Words
+    outside the vocabulary share one point, can never be an output, and are counted by occurrence.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ class Population:
         return len(self.points)
 
     def __repr__(self) -> str:
-        # The points are words of a text that may be private.
+        # The points may be words of a private text.
         return f"Population({len(self)} words)"
 
     @property
     def occurrences(self) -> int:
-        """How many words were counted, the unknown ones included."""
+        """How many words were counted, including unknown ones."""
         return int(self.counts.sum()) + self.unknown
 
     def some(self, count: int, randomness: Randomness) -> Points:
-        """At most ``count`` different words, each as likely as any other."""
+        """At most ``count`` different words, all equally likely."""
         if count >= len(self):
             return self.points
         return self.points[randomness.choose(len(self), count)]
 
     def running_words(self, count: int, randomness: Randomness) -> Points:
-        """At most ``count`` known words as they occur: frequent ones are drawn more often."""
+        """At most ``count`` known words by occurrence: frequent words are drawn more often."""
         total = int(self.counts.sum())
         if count >= total:
             return self.points.repeat(self.counts)
@@ -67,7 +67,7 @@ class Population:
 
 
 def frequent_words(space: Space) -> Population:
-    """The words that stand first in a public space; nothing private is touched."""
+    """The first words of a public space; nothing private is used."""
     size = min(FREQUENT, len(space))
     return Population(space, np.arange(size, dtype=np.intp), np.ones(size, dtype=np.int64))
 
@@ -87,7 +87,7 @@ def select_words(documents: Iterable[Document], policy: Policy, space: Space) ->
 
 
 def alone_selected(policy: Policy, space: Space) -> Population:
-    """The words of the vocabulary that a policy selects where they stand alone.
+    """The words of the vocabulary that a policy selects when they stand alone.
 
     A word list or a pattern may be private, so the result counts as private.
     """
@@ -101,9 +101,11 @@ def _count(space: Space, seen: NDArray[np.int64], policy: Policy) -> Population:
     if not len(points) and unknown:
         raise BadInput(
             f"all {unknown:,} words that the policy {policy.name!r} selects are outside the "
-            f"vocabulary of {space.name}: they never stay as they are, and there is nothing to "
+            f"vocabulary of {space.name}: they never stay unchanged, so there is nothing to "
             "measure"
         )
     if not len(points):
-        raise BadInput(f"the policy {policy.name!r} selects no word, so there is none to measure")
+        raise BadInput(
+            f"the policy {policy.name!r} selects no word, so there is nothing to measure"
+        )
     return Population(space, points, seen[points], unknown, private=True)

@@ -1,21 +1,15 @@
 """How well many words are hidden at one level: typical words, and those hidden least.
 
-The median says what a level does to a typical word, never that all words are safe: words in empty
-regions of the space stay as they are long after the median has become small. So the tail is
-looked for, not left to chance: besides a random sample, the words whose surroundings are emptiest
-are measured too.
+The median says what a level does to a typical word, never that all words are safe: words in sparse
+regions of the space stay unchanged long after the median has become small. So besides a random
+sample, the most isolated words are measured. How isolated a word is follows from public vectors
+alone, so they can be found among all words before any noise is drawn.
 
 Care
-    Where there are no rows, the words that seem least protected are measured once more with fresh
-    draws; otherwise the list would hold the words that happened to stay in the first ones. The
-    quantiles are over estimates, each of which has noise of its own, so the outer ones lie a little
-    too far out.
-
-How alone a word stands in a public space.
-
-Words in sparse regions keep their place long after typical words have lost it. Which words those
-are follows from public vectors alone, so they can be looked for among all words before any noise
-is drawn; what a mechanism does to them is then measured.
+    Where there are no rows, the words that seem least protected are measured again with fresh
+    draws; otherwise the list would hold words that happened to stay in the first draws. The
+    quantiles are over estimates, each with its own sampling error, so the outer quantiles lie a
+    little too far out.
 """
 
 from __future__ import annotations
@@ -36,16 +30,19 @@ from sfumato.metrics.population import Population
 from sfumato.statistics.shares import median_interval
 from sfumato.vectors.space import Space
 
-# Neighbors are counted among an evenly spaced part of the vocabulary: the ten nearest of one word
-# in ten tell how dense a region is, at a tenth of the price.
+# Neighbors are searched among an evenly spaced part of the vocabulary, which shows the density of a
+# region at a fraction of the cost.
 LANDMARKS = 6000
 NEIGHBORS = 10
 BLOCK = 512
+LISTED = 10
+# The number of isolated words that are measured besides the sample.
+SUSPECTS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """The nearest other word, and how far it is."""
+    """The nearest other word, and its distance."""
 
     word: str
     distance: float
@@ -60,7 +57,7 @@ def nearest_neighbor(space: Space, point: int) -> Neighbor:
 
 
 def most_isolated(space: Space, points: Points, count: int) -> Points:
-    """Those of the points whose surroundings are emptiest, the emptiest first."""
+    """The most isolated of the points, the most isolated first."""
     order = np.argsort(-surroundings(space, points), kind="stable")
     return points[order[:count]]
 
@@ -77,27 +74,22 @@ def surroundings(space: Space, points: Points) -> Floats:
         here = space.at(block) - space.centroid
         squares = lengths - 2.0 * (here @ places.T)
         squares += np.einsum("nd,nd->n", here, here)[:, None]
-        squares[block[:, None] == landmarks] = np.inf  # a word is no neighbor of its own
+        squares[block[:, None] == landmarks] = np.inf  # a word is not its own neighbor
         nearest = np.partition(squares, near - 1, axis=1)[:, :near]
         found[start : start + BLOCK] = np.sqrt(np.maximum(nearest, 0.0)).mean(axis=1)
     return found
 
 
-LISTED = 10
-# Isolated words that are measured besides the sample.
-SUSPECTS = 30
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Watched:
-    """The words that are measured: a random sample, and others that are likely to stand out."""
+    """The words that are measured: a random sample, and the most isolated words."""
 
     sample: Points
     suspects: Points
 
     @classmethod
     def of(cls, population: Population, words: int, randomness: Randomness) -> Watched:
-        """At most so many words at random, and those of the whole population that stand alone."""
+        """At most ``words`` random words, and the most isolated words of the population."""
         at_least("words", words, 1)
         return cls(
             population.some(words, randomness),
@@ -110,7 +102,7 @@ class Watched:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """A figure over words: what a tenth, half and nine tenths of them do not exceed."""
+    """The 10 %, 50 % and 90 % quantiles of a figure over words."""
 
     low: float
     median: float
@@ -123,7 +115,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Exposed:
-    """A word that is hidden less than others. The word may be private."""
+    """A word that is hidden less than most. The word may be private."""
 
     word: str
     keep: Estimate
@@ -145,7 +137,7 @@ class Exposed:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Protection:
-    """What a mechanism does to words at one level; ``draws`` is 0 where all is exact."""
+    """What a mechanism does to words at one level; ``draws`` is 0 if all figures are exact."""
 
     words: int
     draws: int
@@ -159,7 +151,7 @@ class Protection:
 
     @property
     def exact(self) -> bool:
-        """Whether the figures come from rows."""
+        """Whether the figures are exact."""
         return self.draws == 0
 
     @property
@@ -197,8 +189,8 @@ def measure_protection(
     randomness: Randomness,
     done: Advance = lambda _: None,
 ) -> Protection:
-    """Measure the sample for its quantiles, and everything watched for its tail."""
-    # Some words are both in the sample and suspected; one measurement of them will do.
+    """Measure the sample for the quantiles, and all watched words for the tail."""
+    # Words that are in the sample and isolated are measured once.
     points = np.concatenate([watched.sample, np.setdiff1d(watched.suspects, watched.sample)])
     measured = measure_deniability(mechanism, points, effort, randomness.stream(0), done)
     listed, again = points, measured
@@ -224,7 +216,7 @@ def measure_protection(
 
 
 def _worst(points: Points, measured: Deniability) -> list[int]:
-    # Of words that stay alike, the one with fewer other outputs is worse.
+    # Of words that stay equally often, the one with fewer outputs is worse.
     order: list[int] = np.lexsort((points, measured.outputs, -measured.keep))[:LISTED].tolist()
     return order
 
@@ -239,6 +231,6 @@ def _exposed(space: Space, point: int, measured: Deniability, place: int) -> Exp
 
 
 def _spread(outputs: NDArray[np.int64]) -> Spread:
-    # A count that occurred, so no half words.
+    # Quantiles of counts are counts that occurred.
     low, median, high = np.quantile(outputs, [0.1, 0.5, 0.9], method="lower")
     return Spread(low=float(low), median=float(median), high=float(high))

@@ -1,6 +1,6 @@
-"""How a text reads, by counting: Flesch's ease, variety of words, and familiar pairs of words.
+"""How a text reads: by counting words and syllables, and to a public language model.
 
-Three modest figures, none of which understands a sentence:
+Three simple figures are counted; none of them understands a sentence:
 
 - ``ease``: Flesch's reading ease, 206.835 − 1.015·(words per sentence) − 84.6·(syllables per word).
   Higher is easier, 60 to 70 is plain English. Made for English.
@@ -9,11 +9,20 @@ Three modest figures, none of which understands a sentence:
 - ``familiar``: the share of neighboring words that also stand next to each other in a public
   corpus. Word-by-word replacement breaks pairs first, so this falls where grammar breaks.
 
+``Coherence`` compares the perplexity of the originals and of the privatized documents under a
+language model. Their ratio says by what factor the text became harder to predict (1: not at all).
+The two have different tokens, so they are means over different numbers of tokens. The interval of
+the ratio resamples documents, each together with its privatized form.
+
 Syllables
     A run of vowels (a, e, i, o, u, y) counts as one; a silent e at the end does not count (except
-    after l with a consonant before it, as in "table"); every word has one at least. Words without
-    a Latin letter, numbers among them, count as one. The rule errs for some words in both
-    directions.
+    after l with a consonant before it, as in "table"); every word has one at least. Words without a
+    Latin letter, such as numbers, count as one. The rule errs for some words in both directions.
+
+Care
+    The language model must be public: one that was trained on the originals would predict them
+    better for another reason. Fluent is not faithful: a model may find a wrong word perfectly
+    natural. Measured on private text, the figures are a release of their own.
 
 Reference
     Flesch 1948, "A new readability yardstick".
@@ -21,12 +30,19 @@ Reference
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.core.errors import BadInput
+from sfumato.core.randomness import Randomness
+from sfumato.results.measured import Measured, Predicted, perplexity
+from sfumato.statistics.shares import bootstrap_sums
 from sfumato.text.words import Words
 
 _VOWELS = re.compile(r"[aeiouy]+")
@@ -35,7 +51,7 @@ _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Readability:
-    """What was counted, and over how many words and pairs; ``familiar`` needs a public corpus."""
+    """The three figures, and the numbers of words and pairs; ``familiar`` needs a public corpus."""
 
     ease: float
     variety: float
@@ -46,7 +62,7 @@ class Readability:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of neighboring words that a public corpus holds."""
+    """Pairs of neighboring words that occur in a public corpus."""
 
     known: frozenset[tuple[str, str]]
 
@@ -82,7 +98,7 @@ def measure_readability(texts: Iterable[str], public: Pairs | None = None) -> Re
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadingCounts:
-    """What is counted in one text; ``familiar`` of the pairs are known."""
+    """The counts of one text; ``familiar`` is the number of known pairs."""
 
     words: int
     sentences: int
@@ -112,13 +128,13 @@ def reading_ease(words: Any, sentences: Any, spoken: Any) -> Any:
 
 
 def variety(counts: Sequence[ReadingCounts]) -> float:
-    """Different words among all words of some texts."""
+    """The number of different words divided by the number of words."""
     different = frozenset[str]().union(*(one.different for one in counts))
     return len(different) / sum(one.words for one in counts)
 
 
 def syllables(word: str) -> int:
-    """About how many syllables an English word has.
+    """The approximate number of syllables of an English word.
 
     >>> [syllables(word) for word in ("cat", "table", "make", "reading", "the", "1984")]
     [1, 2, 1, 2, 1, 1]
@@ -132,7 +148,7 @@ def syllables(word: str) -> int:
 
 
 def _sentences(text: str) -> int:
-    """Stretches between ends of sentences that hold a word."""
+    """The number of sentences that contain a word."""
     return max(1, sum(len(Words.of(piece)) > 0 for piece in _SENTENCE_END.split(text)))
 
 
@@ -140,6 +156,49 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     words = Words.of(text)
     for index in range(1, len(words)):
         gap = text[words.ends[index - 1] : words.starts[index]]
-        # Across the end of a sentence two words are no neighbors.
+        # Words of two sentences are not neighbors.
         if not _SENTENCE_END.search(gap):
             yield words[index - 1].casefold(), words[index].casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Coherence:
+    """Perplexity before and after, and their ratio."""
+
+    before: Measured
+    after: Measured
+    ratio: Measured
+
+
+def measure_coherence(
+    before: Sequence[Predicted], after: Sequence[Predicted], randomness: Randomness
+) -> Coherence:
+    """Compare a model's predictions on documents and on their privatized form."""
+    if len(before) != len(after):
+        raise BadInput(
+            f"{len(before)} documents before and {len(after)} after: they must be the same ones"
+        )
+    first = perplexity(before, randomness.stream(0))
+    second = perplexity(after, randomness.stream(1))
+    return Coherence(first, second, _ratio(before, after, randomness.stream(2)))
+
+
+def _ratio(
+    before: Sequence[Predicted], after: Sequence[Predicted], randomness: Randomness
+) -> Measured:
+    sums = np.array(
+        [
+            [one.losses.sum(), len(one.losses), other.losses.sum(), len(other.losses)]
+            for one, other in zip(before, after, strict=True)
+        ]
+    )
+    # A document without a token on one side has no ratio.
+    sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
+    if not len(sums):
+        raise BadInput("no document has a token both before and after")
+    return bootstrap_sums("perplexity ratio", sums, _growth, randomness)
+
+
+def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    logs = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
+    return np.array([math.exp(min(one, 700.0)) for one in logs])

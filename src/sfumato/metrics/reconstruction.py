@@ -1,15 +1,16 @@
-"""How much of a text was got back: scores of a reconstruction against its reference.
+"""Scores of a reconstructed text against its reference.
 
 =================  =====================================================================
 ``rouge_l``        the longest common subsequence of words, as precision, recall and F1
 ``jaccard``        words in both among words in either, as sets (both empty: 1)
-``token_accuracy`` the share of the reference's tokens that stand in the same place
-``meteor``         words in common, stems and synonyms included, less for broken order
+``token_accuracy`` the share of the reference's tokens that are at the same position
+``meteor``         words in common, including stems and synonyms, with a penalty for order
 =================  =====================================================================
 
 An empty reconstruction scores 0 against anything but an empty reference. Special tokens that a
-model adds are not part of a text: ``without_special`` takes them out first. A batch that was
-reconstructed in an unknown order is put in order by ``assign_best`` before it is scored.
+model adds are not part of a text: ``without_special`` removes them first. A batch that was
+reconstructed in unknown order is matched with its references by ``assign_best`` before it is
+scored.
 
 Reference
     Lin 2004, "ROUGE" (ROUGE-L with words cut at everything but letters and digits, lower-cased,
@@ -17,11 +18,11 @@ Reference
     Lavie 2005, as NLTK computes it.
 
 Care
-    Synonyms for METEOR come from WordNet, which is data and no part of a package. Without it a
-    score would be a different one under the same name, so none is given: the error says where
-    WordNet is looked for. NLTK stems the words that differ before it asks WordNet, so synonyms
-    whose stem is no word ("automobile" becomes "automobil") are not found, and the score is a
-    little too low. It also refuses a folder of data that other accounts may write to.
+    Synonyms for METEOR come from WordNet, which is data and not part of a package. Without it the
+    score would be another one under the same name, so an error is raised that says where WordNet is
+    looked for. NLTK stems the words that differ before it asks WordNet, so synonyms whose stem is
+    not a word ("automobile" becomes "automobil") are not found, and the score is a little too low.
+    NLTK also refuses a data folder that other accounts may write to.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def rouge_l(reconstruction: str, reference: str) -> Overlap:
     """
     found, wanted = _words(reconstruction), _words(reference)
     if not found or not wanted:
-        # Nothing was wanted and nothing was given: nothing is wrong.
+        # Two empty texts are equal.
         both = float(not found and not wanted)
         return Overlap(both, both, both)
     common = longest_common(found, wanted)
@@ -88,7 +89,7 @@ def jaccard(reconstruction: str, reference: str) -> float:
 
 
 def token_accuracy(reconstruction: Sequence[int], reference: Sequence[int]) -> float:
-    """The share of the reference's tokens that were put in their places.
+    """The share of the reference's tokens that are at the same position.
 
     >>> token_accuracy([5, 7, 9], [5, 8, 9, 2])
     0.5
@@ -100,7 +101,7 @@ def token_accuracy(reconstruction: Sequence[int], reference: Sequence[int]) -> f
 
 
 def without_special(tokens: Iterable[int], special: Iterable[int]) -> list[int]:
-    """Tokens without those that are no text, such as padding and the end of a document."""
+    """Tokens without special ones, such as padding and the end of a document."""
     left_out = set(special)
     return [int(token) for token in tokens if int(token) not in left_out]
 
@@ -108,18 +109,18 @@ def without_special(tokens: Iterable[int], special: Iterable[int]) -> list[int]:
 def assign_best(
     reconstructions: Sequence[str], references: Sequence[str], score: CompareTexts | None = None
 ) -> list[str]:
-    """The reconstructions in the order of the references, so that the scores add up to the most.
+    """The reconstructions in the order of the references that maximizes the sum of scores.
 
-    Reconstructing a batch does not tell the order of its rows. A reference for which no
-    reconstruction is left gets an empty one. ``score`` is ROUGE-L's F1 unless told.
+    The order of the rows of a reconstructed batch is unknown. A reference without a reconstruction
+    gets an empty one. ``score`` defaults to the F1 of ROUGE-L.
 
     >>> assign_best(["a dog ran"], ["it rained", "the dog ran"])
     ['', 'a dog ran']
     """
     if len(reconstructions) > len(references):
         raise BadInput(
-            f"{len(reconstructions)} reconstructions are more than the {len(references)} "
-            "references: a batch has as many rows as it has"
+            f"there are {len(reconstructions)} reconstructions for {len(references)} references; "
+            "there must not be more"
         )
     extra("scipy", needed_for="putting a batch in order", extra="attack")
     from scipy.optimize import linear_sum_assignment
@@ -163,7 +164,7 @@ def require_wordnet() -> Any:
     try:
         wordnet.ensure_loaded()
     except LookupError:
-        # The library's own message is a page long.
+        # The library's message is a page long.
         pass
     else:
         return wordnet

@@ -1,18 +1,18 @@
-"""How near two texts are in meaning, as a sentence encoder sees it, and how near strangers are.
+"""How similar two texts are in meaning, and how far replaced words are from their originals.
 
-The cosine of two sentence vectors is rarely near 0: encoders give even unrelated texts of one kind
-a cosine of a half and more. So it is given together with its *floor*, the mean over random pairs
-of a reconstruction and a reference that do not belong together. At the floor nothing was found.
+``sentence_similarity`` is the cosine of two sentence vectors. It is rarely near 0: encoders give
+even unrelated texts of one kind a cosine of 0.5 and more. So it comes with a *floor*, the mean over
+random pairs of a reconstruction and a reference that do not belong together. A figure at the floor
+means that nothing was found.
+
+``semantic_distance`` is the mean Euclidean distance between the vectors of a word and of its
+replacement, where a word that stayed counts as 0. It is also given as a share of the distance
+between two random words, so that 1 means "no nearer than any word".
 
 Care
-    A figure holds for its encoder. Vectors averaged from a language model that was never trained
-    for it are a poor encoder, and say so by a high floor.
-
-How far replacements are from their originals, in the public space that gave them.
-
-The mean Euclidean distance between the vectors of a word and of its replacement, a word that stayed
-counting as 0; and the same as a share of the distance between two words drawn at random, so that 1
-means "no nearer than any word". It speaks of these vectors, not of meaning itself.
+    A cosine holds for its encoder only. Vectors averaged from a language model that was never
+    trained for this make a poor encoder, which shows in a high floor. A distance is about the
+    public vectors, not about meaning itself.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from sfumato.statistics.shares import bootstrap_mean
 from sfumato.vectors.space import Space
 
 Encoder = Callable[[Sequence[str]], Floats]
-"""Texts to vectors, one row each."""
+"""A function from texts to vectors, one row each."""
 
 AT_ONCE = 32
+PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,15 @@ def sentence_similarity(
     encoder: Encoder,
     randomness: Randomness,
 ) -> Similarity:
-    """The mean cosine and its floor; an empty text is near to nothing (0)."""
+    """The mean cosine and its floor; the cosine with an empty text is 0."""
     if len(reconstructions) != len(references):
         raise BadInput(
             f"{len(reconstructions)} reconstructions do not belong to {len(references)} references"
         )
     if len(references) < 2:
-        raise BadInput("at least two texts are needed, to see how near strangers are")
+        raise BadInput(
+            "at least two texts are needed, to compare texts that do not belong together"
+        )
     first = _unit(encoder(reconstructions), reconstructions)
     second = _unit(encoder(references), references)
     strangers = _strangers(len(references), randomness.stream(0))
@@ -103,7 +106,7 @@ def _pool(network: Any, rows: list[list[int]], padding: int) -> Floats:
         for place, row in enumerate(some):
             ids[place, : len(row)] = torch.tensor(row, dtype=torch.long)
             real[place, : len(row)] = 1
-        # A row without a token needs one to be looked at; its mean is taken over none.
+        # The network needs at least one token in each row; the mean of such a row is 0.
         looked = real.clone()
         looked[real.sum(1) == 0, 0] = 1
         with torch.no_grad():
@@ -126,19 +129,16 @@ def _unit(vectors: Floats, texts: Sequence[str]) -> Floats:
 
 
 def _strangers(count: int, randomness: Randomness) -> NDArray[np.intp]:
-    """For each text another one, at random."""
+    """For each text another one: a random permutation without fixed points."""
     order = np.argsort(randomness.uniform(count), kind="stable")
     moved = np.empty(count, dtype=np.intp)
     moved[order] = np.roll(order, 1)
     return moved
 
 
-PAIRS = 20_000
-
-
 @dataclass(frozen=True, slots=True)
 class SemanticDistance:
-    """A mean distance, alone and relative to random pairs of words."""
+    """A mean distance, absolute and relative to random pairs of words."""
 
     mean: float
     relative: float
@@ -147,13 +147,13 @@ class SemanticDistance:
 def semantic_distance(
     originals: NDArray[np.intp], replacements: NDArray[np.intp], space: Space, typical: float
 ) -> SemanticDistance:
-    """From known originals to their replacements; ``typical`` is ``random_pairs_distance``."""
+    """The distance of known originals to their replacements; see ``random_pairs_distance``."""
     mean = _mean_distance(space, originals, replacements)
     return SemanticDistance(mean, mean / typical if typical else 0.0)
 
 
 def random_pairs_distance(space: Space, randomness: Randomness) -> float:
-    """The mean distance between two words, each drawn from the whole public vocabulary."""
+    """The mean distance between two random words of the public vocabulary."""
     first = randomness.integers(len(space), PAIRS).astype(np.intp)
     second = randomness.integers(len(space), PAIRS).astype(np.intp)
     return _mean_distance(space, first, second)

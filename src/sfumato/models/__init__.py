@@ -7,33 +7,30 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
-    from sfumato.models.architecture import Architecture as Architecture
     from sfumato.models.bpe import default_tokenizer as default_tokenizer
     from sfumato.models.bpe import train_bpe as train_bpe
+    from sfumato.models.bpe import train_on_public as train_on_public
     from sfumato.models.generate import TokenSampling as TokenSampling
     from sfumato.models.generate import continue_text as continue_text
     from sfumato.models.gpt_small import GptSmall as GptSmall
+    from sfumato.models.load import Architecture as Architecture
     from sfumato.models.load import LoadedModel as LoadedModel
     from sfumato.models.load import load_model as load_model
+    from sfumato.models.load import save_model as save_model
     from sfumato.models.lora import Lora as Lora
     from sfumato.models.lstm import Lstm as Lstm
-    from sfumato.models.public_text import train_on_public as train_on_public
-    from sfumato.models.save import save_model as save_model
     from sfumato.models.tokenizer import Tokenizer as Tokenizer
     from sfumato.models.tokenizer import load_tokenizer as load_tokenizer
 else:
     __getattr__, __dir__ = export(
         __name__,
         {
-            "sfumato.models.architecture": "Architecture",
-            "sfumato.models.bpe": "default_tokenizer train_bpe",
+            "sfumato.models.bpe": "default_tokenizer train_bpe train_on_public",
             "sfumato.models.generate": "TokenSampling continue_text",
             "sfumato.models.gpt_small": "GptSmall",
-            "sfumato.models.load": "LoadedModel load_model",
+            "sfumato.models.load": "Architecture LoadedModel load_model save_model",
             "sfumato.models.lora": "Lora",
             "sfumato.models.lstm": "Lstm",
-            "sfumato.models.public_text": "train_on_public",
-            "sfumato.models.save": "save_model",
             "sfumato.models.tokenizer": "Tokenizer load_tokenizer",
         },
     )

@@ -1,40 +1,46 @@
 """Byte-level byte-pair encoding, learned from public text.
 
 Guarantee
-    None, and none is needed: the text is public. A vocabulary learned from private text would
-    show which strings are frequent there, and rare names are among the first things it shows, so
-    private text is refused (see ``sfumato.models.public_text``).
+    None, and none is needed: the text is public. A vocabulary learned from private text would show
+    which strings are frequent there, and rare names are among the first things it shows, so private
+    text is refused. Nobody can tell from a file whether it is public; the user is trusted for that.
+    What can be checked is whether it is the private corpus itself, or shares documents with it:
+    under another name, through a link, as a copy, compressed, or in another format. Then it is
+    refused.
 
 Why it is total
-    The alphabet is the 256 bytes. Whatever is not covered by a merge stays bytes, so every text
-    is encoded and comes back exactly, whatever its script.
+    The alphabet is the 256 bytes. Text that no merge covers stays bytes, so every text in every
+    script can be encoded and decoded exactly.
 
 Care
-    Every digit is a token of its own. Otherwise whether a number costs one token or four would
-    depend on the text the tokenizer was made of, and the chance that a model gives to a number
-    could not be compared with that of another number of the same length.
+    Every digit is a token of its own. Otherwise the number of tokens of a number would depend on
+    the text the tokenizer was learned from, and the probabilities that a model gives to two numbers
+    of the same length could not be compared.
 
 Reference
     Sennrich, Haddow and Birch 2016, "Neural machine translation of rare words with subword
     units"; Radford et al. 2019 for bytes as the alphabet (GPT-2).
 
-The tokenizer that comes with the package: 8,192 tokens learned from GloVe's list of words.
+``default_tokenizer`` comes with the package: 8,192 tokens learned from GloVe's list of words.
 
-Built by ``scripts/build_default_tokenizer.py``; attribution and terms stand beside the data. It
-is English and knows nothing of any text a user has, so a model trained with it from scratch
-carries no private vocabulary. Other scripts are spelled in bytes: longer, but exact.
+It was built by ``scripts/build_default_tokenizer.py``; attribution and terms are beside the data.
+It is English and independent of the user's texts, so a model trained with it from scratch has no
+private vocabulary. Other scripts are encoded as bytes: longer, but exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
+from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.models.tokenizer import Tokenizer
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -56,7 +62,7 @@ Merge = tuple[str, str]
 
 
 def train_bpe(texts: Iterable[str], *, public: bool, size: int = SIZE) -> Tokenizer:
-    """Learn a vocabulary of at most ``size`` tokens from texts that everybody may know."""
+    """Learn a vocabulary of at most ``size`` tokens from public texts."""
     if not public:
         raise InvalidArgument(
             f"public=False: a tokenizer cannot be trained on private text; {WHY_REFUSED}"
@@ -65,7 +71,7 @@ def train_bpe(texts: Iterable[str], *, public: bool, size: int = SIZE) -> Tokeni
 
 
 def learn_merges(texts: Iterable[str], *, size: int) -> Backend:
-    """The tokenizer as the library sees it, learned from scratch."""
+    """A tokenizer of the library, learned from scratch."""
     at_least("size", size, SMALLEST)
     extra("tokenizers", needed_for="a tokenizer", extra="train")
     from tokenizers import models, pre_tokenizers, trainers
@@ -100,7 +106,7 @@ def assemble_tokenizer(merges: Sequence[Merge]) -> Backend:
 
 
 def as_tokenizer(backend: Backend, *, name: str) -> Tokenizer:
-    """Wrapped so that it can be saved beside a model in Hugging Face's format."""
+    """Wrap a tokenizer of the library so that it can be saved with a model."""
     extra("transformers", needed_for="a tokenizer", extra="train")
     from transformers import PreTrainedTokenizerFast
 
@@ -131,7 +137,7 @@ def _with_digits_apart(model: Model) -> Backend:
 
 
 class _Counted:
-    """Texts, and how many characters of them went by."""
+    """Texts, and how many characters of them have been read."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = iter(texts)
@@ -164,5 +170,41 @@ def read_merges(path: Path) -> list[Merge]:
 
 
 def write_merges(merges: list[Merge], path: Path) -> None:
-    """The form that ``read_merges`` reads."""
+    """Write merges in the format that ``read_merges`` reads."""
     path.write_text("".join(f"{left} {right}\n" for left, right in merges), encoding="utf-8")
+
+
+# Short texts ("Thank you.") occur in unrelated corpora.
+LONG_ENOUGH = 40
+
+
+def refuse_same_file(public: Path, private: Path) -> None:
+    """Refuse two paths of the same file."""
+    if public.exists() and private.exists() and public.samefile(private):
+        raise InvalidArgument(
+            f"{public} is the private corpus itself; a tokenizer cannot be trained on it: "
+            f"{WHY_REFUSED}"
+        )
+
+
+def train_on_public(
+    public: Iterable[Document], *, private: Iterable[Document], size: int = SIZE
+) -> Tokenizer:
+    """Learn a vocabulary from ``public``, unless one of its longer documents is in ``private``."""
+    salt = token_bytes(16)  # so that digests kept anywhere would be useless
+    marks = {_mark(one.text, salt) for one in private if len(one.text.strip()) >= LONG_ENOUGH}
+
+    def unshared() -> Iterable[str]:
+        for number, one in enumerate(public, start=1):
+            if marks and _mark(one.text, salt) in marks:
+                raise InvalidArgument(
+                    f"document {number} of the text for the tokenizer is also a document of the "
+                    f"private corpus; {WHY_REFUSED}"
+                )
+            yield one.text
+
+    return train_bpe(unshared(), public=True, size=size)
+
+
+def _mark(text: str, salt: bytes) -> bytes:
+    return blake2b(text.strip().encode("utf-8"), key=salt, digest_size=16).digest()

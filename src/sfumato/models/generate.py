@@ -1,11 +1,11 @@
-"""Text from a model, one token after the other.
+"""Text generation, one token after the other.
 
-What a private model says is post-processing of its weights: it costs nothing more. The randomness
-decides what is said and protects nothing.
+Text from a private model is post-processing of its weights and costs no privacy. The randomness
+decides which text is drawn and protects nothing.
 
-For many prompts of one length there are the likeliest continuations, read once and then a token at
-a time. What was read is kept: the state of a recurrent layer, the keys and values of a transformer.
-So a continuation of n tokens costs n single steps, not n readings of everything before.
+``greedy_tokens`` gives the most likely continuations of many prompts of one length. It keeps what
+was computed for the tokens so far (the state of a recurrent layer, the keys and values of a
+transformer), so a continuation of n tokens costs n single steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenSampling:
-    """How the next token is drawn: temperature 0 takes the likeliest."""
+    """How the next token is drawn; temperature 0 takes the most likely one."""
 
     tokens: int = 50
     temperature: float = 1.0
@@ -41,7 +41,7 @@ class TokenSampling:
 def continue_text(
     model: LoadedModel, prompt: str, sampling: TokenSampling, randomness: Randomness
 ) -> str:
-    """The prompt and what the model says next, up to the end of the document."""
+    """The prompt and its continuation, up to the end of the document."""
     import torch
 
     if model.classes:
@@ -56,13 +56,13 @@ def continue_text(
     with torch.no_grad():
         for chance in randomness.uniform(sampling.tokens).tolist():
             seen = torch.tensor([(tokens + said)[-model.context :]])
-            # A model may have more outputs than there are tokens; the rest stands for nothing.
+            # A model may have more outputs than there are tokens; the others have no meaning.
             scores = model.network(input_ids=seen).logits[0, -1, : tokenizer.size].double()
             following = _draw(scores, sampling, chance)
             if following == tokenizer.end:
                 break
             said.append(following)
-    # Some tokenizers drop a space at the start, so what was said is not spelled by itself.
+    # Some tokenizers drop a space at the start, so the new tokens are not decoded alone.
     before, whole = tokenizer.decode(tokens), tokenizer.decode(tokens + said)
     return prompt + whole[len(before) :]
 
@@ -78,15 +78,14 @@ def _draw(scores: Tensor, sampling: TokenSampling, chance: float) -> int:
     chances = ((scores - scores.max()) / sampling.temperature).softmax(0)
     reached = chances.cumsum(0)
     place = int(torch.searchsorted(reached, chance * reached[-1], right=True))
-    # Rounding must not lead to a token that has no chance.
+    # Rounding must not select a token of probability zero.
     return min(place, int(chances.nonzero()[-1]))
 
 
 def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
-    """For each row of ``prompts`` (rows × length, no padding) its ``count`` likeliest next tokens.
+    """The ``count`` most likely next tokens of each row of ``prompts`` (rows × length, no padding).
 
-    The end of a document is a token like others here: what follows it means nothing, and is
-    compared as it is.
+    The end of a document is treated like any other token; tokens after it have no meaning.
     """
     import torch
 
@@ -100,7 +99,7 @@ def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
     with torch.no_grad():
         scores, state = _read(model.network, prompts, None)
         while True:
-            # A model may have more outputs than there are tokens; the rest stands for nothing.
+            # A model may have more outputs than there are tokens; the others have no meaning.
             said.append(scores[:, : model.tokenizer.size].argmax(1))
             if len(said) == count:
                 return torch.stack(said, 1)
@@ -108,7 +107,7 @@ def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
 
 
 def _read(network: Any, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-    """Scores after the last of the tokens, and what to remember of all read so far."""
+    """Scores after the last token, and the state to continue from."""
     if hasattr(network, "step"):
         logits, after = network.step(tokens, state)
         return logits[:, -1], after

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class GptSmall:
     """GPT-2's network in another size, for language modeling or classification.
 
-    Nothing is pretrained: what such a model can do it learned from the text at hand. ``width``
+    Nothing is pretrained: all that such a model can do is learned from the training text. ``width``
     must be a multiple of ``heads``; rows are at most ``context`` tokens long.
     """
 

@@ -1,4 +1,4 @@
-"""A model and its tokenizer from what a user typed.
+"""A model and its tokenizer: loaded or built from what a user typed, and saved again.
 
 ==================  ==============================================================
 ``lstm``            one recurrent layer, fresh weights
@@ -10,25 +10,36 @@ a name on the hub   the same, fetched first
 Weights are float32 whatever the type they are stored in: sums of clipped gradients are compared
 with a bound, and noise is added to them, so they must not be rounded to half precision.
 
-A hub name becomes a folder first (fetched, or found in the local cache), and everything after
-that works on the folder alone. Only the name of the model leaves the machine; no code that comes
-with a model is ever run.
+A name on the hub becomes a folder first (fetched, or found in the local cache); everything after
+that works on the folder alone. Only the name of the model leaves the machine, and no code that
+comes with a model is ever run.
+
+Initial weights are drawn from a stream that is passed in, not from torch's global one. A model is
+saved in Hugging Face's format: safetensors, configuration and tokenizer in one folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.catalog import entries
 from sfumato.core.checks import extra, one_of
-from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, suggestion
+from sfumato.core.errors import (
+    BadInput,
+    InvalidArgument,
+    MissingModel,
+    OutputExists,
+    StorageFailed,
+    suggestion,
+)
 from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
-from sfumato.models.architecture import Architecture, draw_weights_from
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.name import check_model, is_built_in, local_folder
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
@@ -36,107 +47,37 @@ from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-
+KINDS = ("causal", "classifier")
 SECONDS = 10.0
-# Weights in no other format are fetched, for no other is read.
+# Weights in other formats are never read, so they are not fetched.
 _WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
-
-
-def folder_of(spec: str) -> Path:
-    """The folder that a path or a name on the hub stands for."""
-    here = local_folder(spec)
-    return _from_hub(spec) if here is None else here
-
-
-def _from_hub(name: str) -> Path:
-    extra("huggingface_hub", needed_for="a model from the hub", extra="train")
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
-
-    try:
-        # Asked first, and once: the loader's own requests are repeated for most of a minute.
-        HfApi().model_info(name, timeout=SECONDS)
-        return _snapshot(name, offline=False)
-    except RepositoryNotFoundError:
-        problem = "the hub has no such model that is open to you"
-    except HfHubHTTPError as error:
-        problem = f"the hub answered with an error ({type(error).__name__})"
-    except Exception as error:  # the transport has errors of its own, and they change
-        problem = f"the hub cannot be reached ({type(error).__name__})"
-    cached = _from_cache(name)
-    if cached is None:
-        raise MissingModel(
-            f"no model {name!r}: it is no folder here, and {problem}; "
-            f"{suggestion(name, entries('models'))}"
-        )
-    return cached
-
-
-def _from_cache(name: str) -> Path | None:
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        # The same files as were fetched: the cache calls any others missing.
-        return _snapshot(name, offline=True)
-    except LocalEntryNotFoundError:
-        return None
-
-
-def _snapshot(name: str, *, offline: bool) -> Path:
-    from huggingface_hub import snapshot_download
-
-    # What lies in folders inside the model's own are the same weights for other programs.
-    return Path(
-        snapshot_download(
-            name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
-        )
-    )
-
-
-# For a network that names no limit of its own.
+# The context of a network that states none.
 CONTEXT = 256
 _PROBE = 8
 
 
-def context_of(model: PreTrainedModel, tokenizer: Tokenizer) -> int:
-    """The most tokens a row may have."""
-    config: Any = model.config
-    named = getattr(config, "context", None) or getattr(config, "max_position_embeddings", None)
-    if named is None:
-        return CONTEXT
-    # RoBERTa and its kin number positions from behind the padding index.
-    skipped = (
-        module.padding_idx + 1
-        for name, module in model.named_modules()
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
-    )
-    return int(min(named - next(skipped, 0), tokenizer.backend.model_max_length))
+class Architecture(Protocol):
+    """Settings of a network; the vocabulary comes from the tokenizer."""
+
+    def build(self, tokenizer: Tokenizer, classes: int | None) -> PreTrainedModel:
+        """A network with fresh weights: a causal one, or a classifier if ``classes`` is given."""
+        ...
 
 
-def is_causal(model: PreTrainedModel) -> bool:
-    """Whether a later token leaves the prediction at earlier places as it was.
+@contextmanager
+def draw_weights_from(randomness: Randomness) -> Iterator[None]:
+    """Within this block, torch draws from ``randomness``; afterwards its own stream continues.
 
-    Tried, not looked up: an encoder can be loaded under a causal head, and then it sees the very
-    token it is to predict.
+    Initial weights are public: they hold nothing of the data, and no guarantee depends on them.
     """
     import torch
 
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            tokens = torch.arange(_PROBE).remainder(model.config.vocab_size)[None]
-            changed = tokens.clone()
-            changed[0, -1] = (changed[0, -1] + 1) % model.config.vocab_size
-            before, after = (model(input_ids=one).logits[0, :-1] for one in (tokens, changed))
-    finally:
-        model.train(was_training)
-    if before.isnan().any():
-        raise BadInput("the model gives no finite numbers; its training may have diverged")
-    return bool((before - after).abs().max() <= 1e-6 * before.abs().max())
-
-
-KINDS = ("causal", "classifier")
+    seed = int(randomness.integers(2**62, 1)[0])
+    with torch.random.fork_rng(devices=[]):
+        # Of this stream alone: ``torch.manual_seed`` also notes a seed for every kind of device,
+        # with the stack of its caller, and keeps those notes for as long as the process lives.
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +145,8 @@ def _from_folder(
     if tokenizer is None or has_tokenizer(folder):
         if tokenizer is not None:
             raise InvalidArgument(
-                f"the model in {folder} has a tokenizer of its own; its weights mean nothing "
-                "under another one"
+                f"the model in {folder} has a tokenizer of its own; its weights are useless "
+                "with another one"
             )
         tokenizer = load_tokenizer(folder)
     if kind == "causal":
@@ -223,7 +164,7 @@ def _from_folder(
 
 
 def register_own() -> None:
-    """Make our own kind of network known to Hugging Face's automatic classes."""
+    """Register our LSTM network with Hugging Face's Auto classes."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
@@ -236,7 +177,7 @@ def _causal(folder: Path) -> PreTrainedModel:
     network, missing = read_network("AutoModelForCausalLM", folder, "a causal language model")
     if missing:
         raise BadInput(
-            f"{folder} is not a whole language model: it has no weights for {', '.join(missing)}"
+            f"{folder} is not a complete language model: it has no weights for {', '.join(missing)}"
         )
     if not is_causal(network):
         raise InvalidArgument(
@@ -265,14 +206,14 @@ def _classifier(
 def _check_agreement(
     given: tuple[str, ...], trained: tuple[str, ...], folder: Path
 ) -> tuple[str, ...]:
-    """The classes of a head that is already trained, under the names that were given."""
+    """The classes of a trained head, under the given names if they fit."""
     unnamed = all(name == f"LABEL_{place}" for place, name in enumerate(trained))
     if not given or set(given) == set(trained):
         return trained
     if unnamed and len(given) == len(trained):
         return given
     raise InvalidArgument(
-        f"the classifier in {folder} tells {len(trained)} classes apart ({', '.join(trained)}), "
+        f"the classifier in {folder} has {len(trained)} classes ({', '.join(trained)}), "
         f"not {', '.join(given)}"
     )
 
@@ -289,3 +230,121 @@ def _name_classes(network: PreTrainedModel, classes: tuple[str, ...]) -> None:
     if classes:
         network.config.id2label = dict(enumerate(classes))
         network.config.label2id = {name: place for place, name in enumerate(classes)}
+
+
+def save_model(model: LoadedModel, folder: Path) -> None:
+    """Write the model; low-rank factors are merged, so the folder needs no other model.
+
+    The folder appears only when it is complete.
+    """
+    if folder.exists():
+        raise OutputExists(f"{folder} exists already")
+    if not folder.parent.is_dir():
+        raise StorageFailed(f"cannot write {folder}: there is no folder {folder.parent}")
+    from sfumato.models.lora import is_adapted, merge_adapter
+
+    network: Any = model.network
+    if is_adapted(network):
+        network = merge_adapter(network)
+    beside = folder.with_name(folder.name + ".unfinished")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        with quiet():
+            network.save_pretrained(beside)
+            model.tokenizer.backend.save_pretrained(beside)
+        beside.replace(folder)
+    except OSError as error:
+        problem = error.strerror or "writing failed"
+        raise StorageFailed(f"cannot write {folder}: {problem}") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def context_of(model: PreTrainedModel, tokenizer: Tokenizer) -> int:
+    """The most tokens a row may have."""
+    config: Any = model.config
+    named = getattr(config, "context", None) or getattr(config, "max_position_embeddings", None)
+    if named is None:
+        return CONTEXT
+    # RoBERTa and similar models number positions from after the padding index.
+    skipped = (
+        module.padding_idx + 1
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
+    )
+    return int(min(named - next(skipped, 0), tokenizer.backend.model_max_length))
+
+
+def is_causal(model: PreTrainedModel) -> bool:
+    """Whether predictions do not depend on later tokens.
+
+    This is tested, not looked up: an encoder can be loaded with a causal head, and then it sees the
+    token that it should predict.
+    """
+    import torch
+
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            tokens = torch.arange(_PROBE).remainder(model.config.vocab_size)[None]
+            changed = tokens.clone()
+            changed[0, -1] = (changed[0, -1] + 1) % model.config.vocab_size
+            before, after = (model(input_ids=one).logits[0, :-1] for one in (tokens, changed))
+    finally:
+        model.train(was_training)
+    if before.isnan().any():
+        raise BadInput("the model gives no finite numbers; its training may have diverged")
+    return bool((before - after).abs().max() <= 1e-6 * before.abs().max())
+
+
+def folder_of(spec: str) -> Path:
+    """The folder of a path, or of a name on the hub."""
+    here = local_folder(spec)
+    return _from_hub(spec) if here is None else here
+
+
+def _from_hub(name: str) -> Path:
+    extra("huggingface_hub", needed_for="a model from the hub", extra="train")
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+    try:
+        # One request first: the loader's own requests are retried for most of a minute.
+        HfApi().model_info(name, timeout=SECONDS)
+        return _snapshot(name, offline=False)
+    except RepositoryNotFoundError:
+        problem = "the hub has no such model that is open to you"
+    except HfHubHTTPError as error:
+        problem = f"the hub answered with an error ({type(error).__name__})"
+    except Exception as error:  # the HTTP library has its own errors, which change between versions
+        problem = f"the hub cannot be reached ({type(error).__name__})"
+    cached = _from_cache(name)
+    if cached is None:
+        raise MissingModel(
+            f"no model {name!r}: it is no folder here, and {problem}; "
+            f"{suggestion(name, entries('models'))}"
+        )
+    return cached
+
+
+def _from_cache(name: str) -> Path | None:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        # The same patterns as for fetching: with others, the cache reports files as missing.
+        return _snapshot(name, offline=True)
+    except LocalEntryNotFoundError:
+        return None
+
+
+def _snapshot(name: str, *, offline: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    # Subfolders hold the same weights in formats for other programs.
+    return Path(
+        snapshot_download(
+            name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
+        )
+    )

@@ -1,8 +1,8 @@
-"""Low-rank adaptation: train two thin matrices beside each chosen one, leave the rest alone.
+"""Low-rank adaptation: train two thin matrices beside each chosen one, and freeze the rest.
 
 Guarantee
-    None of its own: fewer weights are trained, so less noise is added in all; what is promised
-    comes from the training.
+    None of its own; the guarantee is that of the training. Fewer weights are trained, so less noise
+    is added in total.
 
 Care
     The base model is published as it is. If it was trained on the same private text, that is not
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import at_least, between, extra, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.architecture import draw_weights_from
+from sfumato.models.load import draw_weights_from
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 class Lora:
     """Settings: ``rank`` of the factors, ``alpha`` their scale (the product counts alpha/rank).
 
-    ``targets`` are the ends of the names of the layers to adapt; without them it is what is usual
-    for the architecture (the attention's queries and values, for GPT-2 its joint projection).
-    ``head`` trains the output layer of a language model too; a classifier's always is.
+    ``targets`` are the ends of the names of the layers to adapt. By default these are the usual
+    ones of the architecture (the attention's queries and values, for GPT-2 its joint projection).
+    ``head`` also trains the output layer of a language model; that of a classifier is always
+    trained.
     """
 
     rank: int = 8
@@ -76,7 +77,7 @@ def is_adapted(network: Any) -> bool:
 
 
 def merge_adapter(network: PeftModel) -> PreTrainedModel:
-    """A plain network with the factors multiplied out; the one given stays as it is."""
+    """A plain network with the factors merged into the weights; the given one is not changed."""
     plain: PreTrainedModel = deepcopy(network).merge_and_unload()
     return plain
 
@@ -110,7 +111,7 @@ def _usual(network: PreTrainedModel) -> tuple[str, ...]:
 
 
 def _adaptable(network: PreTrainedModel) -> dict[str, Any]:
-    """Linear layers, but for the head."""
+    """All linear layers except the head."""
     from torch.nn import Linear
     from transformers.pytorch_utils import Conv1D
 
@@ -123,7 +124,7 @@ def _adaptable(network: PreTrainedModel) -> dict[str, Any]:
 
 
 def _are_transposed(network: PreTrainedModel, chosen: list[str]) -> bool:
-    """GPT-2 keeps its matrices transposed; peft has to be told."""
+    """Whether the matrices are stored transposed, as in GPT-2; peft needs to know."""
     from transformers.pytorch_utils import Conv1D
 
     return all(isinstance(network.get_submodule(name), Conv1D) for name in chosen)

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 class Lstm:
     """An embedding, one LSTM layer and a linear map to the vocabulary.
 
-    The sizes are those of Shi et al. 2022. ``tied`` uses the embedding as the linear map too,
-    which takes as much off the number of weights as the vocabulary is large; both sizes must
-    then be equal. ``context`` is the length at which documents are split in training; the
-    network itself has no limit.
+    The sizes are those of Shi et al. 2022. ``tied`` uses the embedding as the linear map, too,
+    which saves a matrix as large as the vocabulary; both sizes must then be equal. ``context`` is
+    the length at which documents are split in training; the network itself has no limit.
     """
 
     embedding: int = 200

@@ -1,10 +1,9 @@
-"""One LSTM layer, fused over time, that shows the gradients at its gates.
+"""One LSTM layer, fused over time, that exposes the gradients at its gates.
 
-It has the parameters, the names and the calls of a one-layer ``torch.nn.LSTM`` with rows first, so
-that weights pass from one to the other. Torch's own layer keeps the gradients at the gates to
-itself, and without them a gradient cannot be split by row. Here the projection of the whole input
-is one product, as are the gradients of both matrices; only what depends on the step before is done
-step by step.
+It has the parameters, names and signatures of a one-layer ``torch.nn.LSTM`` with ``batch_first``,
+so that weights can be exchanged. Torch's own layer does not expose the gradients at the gates, and
+without them a gradient cannot be split by row. Here the projection of the whole input is one matrix
+product, as are the gradients of both matrices; only the recurrence is computed step by step.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ State = tuple[Tensor, Tensor]
 
 
 class Weights(NamedTuple):
-    """The parameters: those of the input, forget, candidate and output gate below each other."""
+    """The parameters; those of the input, forget, candidate and output gate are stacked."""
 
     entered: Tensor
     hidden: Tensor
@@ -50,7 +49,7 @@ class LSTM(nn.Module):
     def __init__(self, input_size: int, hidden_size: int, *, batch_first: bool = True) -> None:
         super().__init__()
         if not batch_first:
-            raise InvalidArgument("batch_first=False is not supported; let the rows come first")
+            raise InvalidArgument("batch_first=False is not supported; the first axis is the rows")
         self.input_size = at_least("input_size", input_size, 1)
         self.hidden_size = at_least("hidden_size", hidden_size, 1)
         gates = 4 * hidden_size
@@ -69,7 +68,7 @@ class LSTM(nn.Module):
         if plain != (1, False, 0, True):
             raise InvalidArgument(
                 "only one layer in one direction, with biases and without projection, can be "
-                f"taken over; this one has num_layers={layer.num_layers}, "
+                f"converted; this one has num_layers={layer.num_layers}, "
                 f"bidirectional={layer.bidirectional}, proj_size={layer.proj_size}, "
                 f"bias={layer.bias}"
             )
@@ -86,7 +85,7 @@ class LSTM(nn.Module):
         return outputs, (last_hidden[None], last_cell[None])
 
     def weights(self) -> Weights:
-        """The parameters in the order of the calls below."""
+        """The parameters, in the order of the functions below."""
         return Weights(self.weight_ih_l0, self.weight_hh_l0, self.bias_ih_l0, self.bias_hh_l0)
 
     def start(self, entered: Tensor, state: State | None) -> State:
@@ -102,7 +101,7 @@ class LSTM(nn.Module):
 
 
 class ForwardPass(NamedTuple):
-    """What a forward pass leaves for the backward pass; steps come first everywhere."""
+    """What a forward pass keeps for the backward pass; the first axis is always the step."""
 
     entered: Tensor  # (steps, rows, width)
     gates: Tensor  # (steps, rows, 4·hidden): input, forget, candidate, output, after activation
@@ -121,7 +120,7 @@ class Gradients(NamedTuple):
 
 
 def run(weights: Weights, entered: Tensor, start: State) -> ForwardPass:
-    """The forward pass; to be called where torch does not watch."""
+    """The forward pass; to be called without autograd."""
     entered = entered.transpose(0, 1).contiguous()
     steps, rows, _ = entered.shape
     size = weights.hidden.shape[1]
@@ -149,8 +148,8 @@ def run_back(weights: Weights, course: ForwardPass, outputs: Tensor, after: Stat
     steps, rows, size = course.squashed.shape
     activations = course.gates.view(steps, rows, 4, size)
     enter, forget, candidate, leave = activations.unbind(2)
-    # What gradients at hidden state and cell are multiplied by on their way to each gate does not
-    # depend on them, so it is computed for all steps at once.
+    # The factors between the gradients at hidden state and cell and those at the gates do not
+    # depend on these gradients, so they are computed for all steps at once.
     factors = activations * (1 - activations)
     factors[:, :, 0].mul_(candidate)
     factors[:, :, 1].mul_(course.cells[:-1])

@@ -1,13 +1,13 @@
 """A language model with one recurrent layer, as a Hugging Face model.
 
 The network is that of Selective-DPSGD's experiments: an embedding, one LSTM layer, a linear map to
-the vocabulary. It is saved and loaded like any other model; its ``model_type`` is made known to
-Hugging Face's automatic classes by ``sfumato.models.load``, not on import.
+the vocabulary. It is saved and loaded like any other model; ``sfumato.models.load`` registers its
+``model_type`` with Hugging Face's Auto classes, not this module on import.
 
 Care
-    Rows are padded on the right: a recurrent layer has seen nothing of the padding when it comes
-    to the last real token. A mask with a gap before a real token is refused, because such a row
-    would be read wrongly without an error.
+    Rows are padded on the right, so a recurrent layer reads the padding after the last real token.
+    A mask with a gap before a real token is refused, because such a row would be read wrongly
+    without an error.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling".
@@ -45,7 +45,7 @@ class LstmConfig(PreTrainedConfig):
 
 
 class LstmForCausalLM(PreTrainedModel):
-    """Embedding, LSTM, linear: the chance of the next token after each token of a row."""
+    """Embedding, LSTM, linear: the logits of the next token after each token of a row."""
 
     config_class = LstmConfig
     base_model_prefix = "model"
@@ -74,9 +74,9 @@ class LstmForCausalLM(PreTrainedModel):
     ) -> CausalLMOutput:
         """Logits at every place of every row.
 
-        ``labels`` are the input once more, as everywhere in Hugging Face's library, and the loss
-        is the mean over all tokens of the batch. That mean couples the examples of a batch, so
-        private training does not use it. ``state`` is what was read before, zero if nothing was.
+        ``labels`` are the input again, as everywhere in Hugging Face's library, and the loss is the
+        mean over all tokens of the batch. That mean couples the examples of a batch, so private
+        training does not use it. ``state`` is the recurrent state to start from, by default zero.
         """
         if attention_mask is not None and (attention_mask[:, 1:] > attention_mask[:, :-1]).any():
             raise InvalidArgument("attention_mask must have its padding on the right")
@@ -90,8 +90,8 @@ class LstmForCausalLM(PreTrainedModel):
     def step(self, tokens: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Logits after each of the tokens (rows × length), and the state after the last.
 
-        What rows have in common at their start need be read only once: give the state that
-        follows it to each of the continuations.
+        A common beginning of several rows need be read only once: give the state after it to each
+        of the continuations.
         """
         embedded = self.dropout(self.embedding(tokens))
         outputs, after = self.lstm(embedded, state)

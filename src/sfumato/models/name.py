@@ -1,4 +1,4 @@
-"""What can be wrong with the name of a model, checked without reading weights or asking a hub."""
+"""Checks of the name of a model, without reading weights or asking the hub."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
 
 
 def is_built_in(spec: str) -> bool:
-    """Whether a model is made here; a folder of the same name goes before."""
+    """Whether a name is that of a built-in model; a folder of the same name takes precedence."""
     return spec in entries("models") and not Path(spec).is_dir()
 
 
 def local_folder(spec: str) -> Path | None:
-    """The folder of this machine that is meant, or nothing if only the hub could know the name."""
+    """The local folder that is meant, or None if the name can only be one on the hub."""
     path = from_home(spec)
     if path.is_dir():
         return path
@@ -33,7 +33,7 @@ def local_folder(spec: str) -> Path | None:
 
 
 def check_model(spec: str, settings: Mapping[str, object]) -> None:
-    """Refuse settings that the model does not have, and paths at which there is none."""
+    """Refuse settings that the model does not have, and paths without a model."""
     if is_built_in(spec):
         configure(entries("models")[spec].load(), settings)
         return

@@ -1,9 +1,9 @@
 """Text to token numbers and back, with the few special tokens that training needs.
 
 Care
-    A document that spells out ``<|endoftext|>`` is text about a token, not the token: special
-    tokens are only ever added by number, never read from a document. Nothing about a document is
-    kept; a tokenizer has no cache of what it was shown.
+    If a document contains the text ``<|endoftext|>``, it is encoded as ordinary text: special
+    tokens are added by number only, never read from a document. A tokenizer keeps nothing of a
+    document; it has no cache of texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Tokens = NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """A Hugging Face tokenizer, seen as a map between text and numbers."""
+    """A Hugging Face tokenizer as a map between text and token numbers."""
 
     backend: PreTrainedTokenizerBase = field(repr=False)
     name: str = "tokenizer"
@@ -47,17 +47,17 @@ class Tokenizer:
 
     @property
     def begin(self) -> int | None:
-        """What stands before a document; the token for its end where there is no other."""
+        """The token before a document; the one for its end if there is no other."""
         return _first(self.backend.bos_token_id, self.end)
 
     @property
     def end(self) -> int | None:
-        """What stands after a document."""
+        """The token after a document."""
         return _first(self.backend.eos_token_id)
 
     @property
     def padding(self) -> int:
-        """What fills up a row; it is masked, so any number will do."""
+        """The token that fills up a row; it is masked, so any number will do."""
         number = _first(self.backend.pad_token_id, self.end)
         return 0 if number is None else number
 
@@ -121,7 +121,7 @@ def _first(*numbers: Any) -> int | None:
 
 
 def _refuse_half_characters(text: str, place: int) -> None:
-    # The library's own complaint would quote the text.
+    # The library's own error would quote the text.
     try:
         if not text.isascii():
             text.encode("utf-8")
@@ -132,7 +132,7 @@ def _refuse_half_characters(text: str, place: int) -> None:
     raise UndecodableText(f"text {place} is not Unicode: lone surrogate at character {character}")
 
 
-# Any of these makes a tokenizer.
+# A folder with any of these files holds a tokenizer.
 FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 
 

@@ -1,12 +1,13 @@
-"""Markup that cannot be injected into: whatever is not ``Html`` is escaped on its way in.
+"""Markup that is safe from injection: every text that is not ``Html`` is escaped.
 
-Documents, names of methods, groups and messages may hold anything, also what looks like markup. It
-is shown as it stands, and never becomes an element or runs. Tables are written here as well: each
-has a header for every column and every row, and a box that scrolls where they are wide.
+Documents, groups, messages and names of methods may contain anything, including what looks like
+markup. It is shown as text; it never becomes an element and never runs. Tables are written here as
+well. Each has a header for every column and every row, and scrolls in a box if it is wide.
 
 Care
-    Tags and the names of attributes are ours and checked to be plain names; no attribute that runs
-    or fetches something (``on…``, ``src``) can be written, and ``href`` leads inside the page only.
+    Tags and the names of attributes come from sfumato's own code and are checked to be plain names.
+    Attributes that run or fetch something (``on…``, ``src``) cannot be written, and ``href`` can
+    only link inside the page.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NEVER = re.compile(r"on.*|src|srcset|srcdoc|style|action|formaction")
 
 
 class Html(str):
-    """Markup; the only text that goes into a page as it is. ``tag`` and ``escape`` make it."""
+    """Markup: the only text that enters a page unescaped. ``tag`` and ``escape`` make it."""
 
     __slots__ = ()
 
@@ -37,7 +38,7 @@ NOTHING = Html("")
 
 
 def escape(text: str) -> Html:
-    """Text as it is meant to be read; control characters become symbols.
+    """Markup that shows a text; control characters become symbols.
 
     >>> escape("<b>" + chr(0) + "&")
     '&lt;b&gt;␀&amp;'
@@ -67,12 +68,12 @@ def tag(name: str, attributes: Mapping[str, str], *children: str) -> Html:
 
 
 def join(parts: Iterable[str]) -> Html:
-    """Several pieces, one after the other."""
+    """Several pieces as one; those that are text are escaped."""
     return Html("".join(escape(part) for part in parts))
 
 
 def printable(text: str) -> str:
-    """Text without what cannot be printed, on one line unless it has plain line breaks.
+    """Text without unprintable characters; of line breaks only plain ones remain.
 
     >>> printable("a" + chr(0x2028) + chr(7))
     'a ␇'
@@ -81,14 +82,14 @@ def printable(text: str) -> str:
 
 
 def data_block(name: str, value: Any) -> Html:
-    r"""A value for the page's own script, as JSON that cannot end the element it stands in.
+    r"""A value for the page's own script, as JSON that cannot close its element.
 
     >>> data_block("x", {"a": "</script>", "b": math.inf})
     '<script type="application/json" id="x">{"a": "\\u003c/script\\u003e", "b": null}</script>'
     """
     if not _NAME.fullmatch(name):
         raise ValueError("not a name")
-    # ASCII only: what lies beyond, and what HTML could take for its own, is written as \uXXXX.
+    # ASCII only: other characters, and those with a meaning in HTML, are written as \uXXXX.
     text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -96,7 +97,7 @@ def data_block(name: str, value: Any) -> Html:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity; a chart draws nothing there."""
+    """Replace infinities, which JSON lacks, by null; a chart draws nothing there."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -108,10 +109,10 @@ def _finite(value: Any) -> Any:
 
 @cache
 def _unprintable() -> dict[int, str]:
-    """What is shown in place of characters that steer, or cannot be written at all."""
+    """Replacements for control characters and for characters that cannot be encoded."""
     kept = {ord("\n"), ord("\t")}
     low = {code: chr(0x2400 + code) for code in range(32) if code not in kept}
-    # Signs that turn the direction would turn what stands beside them, our own figures included.
+    # Characters that change the direction of text would also affect the text beside them.
     turning = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
     high = dict.fromkeys((*range(0x7F, 0xA0), *range(0xD800, 0xE000), *turning), "\ufffd")
     # Separators of lines and paragraphs end a string in scripts, and look like a space.
@@ -123,14 +124,14 @@ CellValue = str | float | int | None
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Rows under a caption; the first cell of a row names it. Numbers stand to the right."""
+    """Rows under a caption; the first cell of a row names it. Numbers are aligned right."""
 
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[CellValue]]
 
     def html(self) -> Html:
-        """The table in a box that scrolls by itself, also with the keyboard."""
+        """The table in a box that scrolls, also by keyboard."""
         numeric = [self._numeric(place) for place in range(len(self.head))]
         head = join(
             tag("th", {"scope": "col", "class": "number" if right else "words"}, title)
@@ -169,10 +170,10 @@ def _say(cell: CellValue) -> str:
 
 
 def properties(caption: str, values: Sequence[tuple[str, CellValue]]) -> Html:
-    """Two columns: what, and what it is."""
+    """A table of two columns: names and values."""
     return Table(caption=caption, head=("what", "value"), rows=values).html()
 
 
 def fold_table(summary: str, *content: Html, kind: str = "more") -> Html:
-    """Content behind a line that opens it."""
+    """Content that is hidden until its summary line is clicked."""
     return tag("details", {"class": kind}, tag("summary", {}, summary), *content)

@@ -1,16 +1,21 @@
-"""The frame of a page: one file that asks nobody for anything, to be read in light and in dark.
+"""A page and its parts: one HTML file that fetches nothing, for light and dark screens.
 
-Style, scripts and data stand in the file. A policy in its head forbids every request, and lets
-only those scripts run whose digests it names: text that slipped through as markup would still be
-dead. The same input gives the same bytes; a page does not say when it was made. Charts are
-described for white paper; on a dark page the same description is drawn with each color exchanged
-for one that is seen there. Hues stay, so that a legend read in one look is right in the other.
+Style, scripts and data are in the file. A content security policy in its head forbids every
+request, and allows only the scripts whose digests it names: even text that slipped through as
+markup could not run. The same input gives the same bytes; a page does not say when it was made.
+Charts are described for a light page. On a dark page the same description is drawn with other
+shades of the same hues, so that a legend means the same on both.
+
+A page has notices at its top, then sections with text and figures. Notices say what a reader must
+know before passing a page on: that it contains private text, that its figures were measured on
+private text, or that what it describes must not be released. A figure always comes with its data as
+a table, which is open if the drawing libraries are not installed.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -19,12 +24,13 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from sfumato.charts.chart import FAINT_INK, GRID, INK, PAPER
-from sfumato.reports.markup import Html, data_block, join, tag
-from sfumato.reports.parts import Figure, Notice, Section
+from sfumato.charts.chart import FAINT_INK, GRID, INK, PAPER, Chart, needs_charts
+from sfumato.core.errors import MissingExtra
+from sfumato.reports.markup import Html, Table, data_block, fold_table, join, printable, tag
 
 DARK_PAPER = "#16191d"
 
+# What each color of a chart becomes on a dark page.
 OTHER_COLORS: MappingProxyType[str, str] = MappingProxyType(
     {
         PAPER: DARK_PAPER,
@@ -40,11 +46,136 @@ OTHER_COLORS: MappingProxyType[str, str] = MappingProxyType(
         "#000000": "#ffffff",
     }
 )
+HOW = "Charts need an extra: pip install 'sfumato[charts]', then make the page again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A chart and its data. ``description`` is for readers who cannot see the chart.
+
+    Without a chart, because the extra is not installed, the table is open.
+    """
+
+    title: str
+    description: str
+    table: Table
+    chart: Chart | None
+
+    def html(self, place: int) -> Html:
+        """The figure as number ``place`` of the page."""
+        name = f"figure-{place}"
+        said = tag(
+            "figcaption",
+            {},
+            tag("strong", {}, f"Figure {place}. {self.title[:1].upper()}{self.title[1:]}"),
+            f" {self.description}",
+        )
+        if self.chart is None:
+            note = tag("p", {"class": "quiet"}, HOW)
+            return tag("figure", {"id": name}, said, note, self.table.html())
+        holder = tag(
+            "div",
+            {"class": "chart", "role": "group", "aria-label": self.title, "data-chart": name},
+            tag("div", {"class": "light"}),
+            tag("div", {"class": "dark"}),
+        )
+        without = tag(
+            "noscript", {}, tag("p", {}, "The chart needs JavaScript; its data are below.")
+        )
+        data = fold_table(f"Data of figure {place}", self.table.html(), kind="data")
+        return tag("figure", {"id": name}, said, holder, without, data)
+
+    def spec(self) -> dict[str, Any] | None:
+        """The description that the page's script draws; None without a chart."""
+        if self.chart is None:
+            return None
+        described = self.chart.spec | {"description": f"{self.title} {self.description}"}
+        spec: dict[str, Any] = _printable(described)
+        return spec
+
+
+def _printable(value: Any) -> Any:
+    """The same value with every text and every key made printable.
+
+    Vega-Lite writes names of groups and methods into expressions as quoted strings, which a line
+    break would end.
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {printable(str(key)): _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the page under a heading of its own."""
+
+    name: str
+    title: str
+    parts: Sequence[Html | Figure]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice:
+    """What a reader must know before anything else; ``kind`` is private, missing or plain."""
+
+    kind: str
+    title: str
+    text: str
+
+    def html(self) -> Html:
+        """The notice as a box."""
+        said = tag("p", {}, tag("strong", {}, self.title), " ", self.text)
+        return tag("div", {"class": f"notice {self.kind}", "role": "note"}, said)
+
+
+def charts_missing() -> bool:
+    """Whether the drawing libraries are missing."""
+    try:
+        needs_charts()
+    except MissingExtra:
+        return True
+    return False
+
+
+def draw_figure(draw: Callable[[], Chart]) -> Chart | None:
+    """A chart, or None if the drawing libraries are missing."""
+    return None if charts_missing() else draw()
+
+
+def paragraph(*children: str, kind: str = "") -> Html:
+    """A paragraph."""
+    return tag("p", {"class": kind} if kind else {}, *children)
+
+
+def bullets(items: Sequence[str]) -> Html:
+    """A list."""
+    return tag("ul", {}, *(tag("li", {}, item) for item in items))
+
+
+PRIVATE_TEXT = Notice(
+    kind="private",
+    title="This page contains private text.",
+    text="Documents are shown as they were before they were privatized. Do not pass it on.",
+)
+MEASURED_ON_PRIVATE_TEXT = Notice(
+    kind="plain",
+    title="For the owner of the data.",
+    text="These figures were measured on private text, and no guarantee covers them. Groups have "
+    "the names that they have in the data, and the study's file is shown with its patterns and "
+    "paths.",
+)
+NOT_FOR_RELEASE = Notice(
+    kind="missing",
+    title="Not for release.",
+    text="What this page describes must not be given away; the guarantee says why.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Everything that is said, in order. ``kind`` stands above the title."""
+    """The content of a page, in order. ``kind`` is shown above the title."""
 
     kind: str
     title: str
@@ -59,7 +190,7 @@ class Page:
         return [part for part in parts if isinstance(part, Figure)]
 
     def content(self) -> bytes:
-        """The page as it stands in a file."""
+        """The page as the bytes of a file."""
         specs = [figure.spec() for figure in self.figures]
         charts = {f"figure-{place}": one for place, one in enumerate(specs, start=1) if one}
         scripts = [_asset("report.js")]

@@ -10,32 +10,29 @@ from typing import Any
 from sfumato.attacks.text_target import side_path
 from sfumato.charts.numbers import as_number, epsilon_of, number
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.core.json import read_json
-from sfumato.files.layout import Layout
-from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.releases.sidefile import SCHEMA
 from sfumato.reports.markup import CellValue, Html, Table, properties
-from sfumato.reports.originals import (
+from sfumato.reports.page import NOT_FOR_RELEASE, PRIVATE_TEXT, Page, Section, paragraph
+from sfumato.reports.samples import (
     FoundByType,
     Showing,
     find_all,
+    open_privatized,
     read_samples,
     read_stated_policy,
+    side_file_of,
 )
-from sfumato.reports.page import Page
-from sfumato.reports.parts import NOT_FOR_RELEASE, PRIVATE_TEXT, Section, paragraph
 from sfumato.reports.sections.limits import guarantee_section, release_limits
 from sfumato.reports.sections.texts import texts
 
 _WITHOUT_ORIGINALS = (
-    "The side file does not hold the originals, and neither does this page. To see documents "
-    "before and after, ask for a page with samples and give the originals; that one is private."
+    "The side file does not contain the originals, and neither does this page. To see documents "
+    "before and after, make a page with samples and name the originals; that page is private."
 )
 
 
 def release_page(path: Path, showing: Showing) -> Page:
-    """A page from the file and what stands beside it."""
+    """The page of a privatized file, made from its side file."""
     content = side_file_of(path)
     guarantee = _guarantee(content, path)
     settings: Mapping[str, Any] = content["settings"]
@@ -62,6 +59,7 @@ def release_page(path: Path, showing: Showing) -> Page:
             guarantee_section(guarantee, _statements(content)),
             _found(found, showing),
             _replace(content),
+            *_left(content),
             texts(samples, _WITHOUT_ORIGINALS),
             _made(settings, content),
             release_limits(guarantee),
@@ -69,38 +67,11 @@ def release_page(path: Path, showing: Showing) -> Page:
     )
 
 
-def side_file_of(privatized: Path) -> Mapping[str, Any]:
-    """What stands beside a privatized file, checked to be that."""
-    path = side_path(privatized)
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
-        raise BadInput(f"{path} is not the side file of a privatized text")
-    if content.get("schema") != SCHEMA:
-        raise BadInput(f"{path} was not written by this version; privatize again")
-    return content
-
-
 def _guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:
     try:
         return Guarantee.from_dict(content["guarantee"])
     except (SfumatoError, KeyError, TypeError, AttributeError):
         raise BadInput(f"{side_path(path)} holds no guarantee that can be read") from None
-
-
-def open_privatized(path: Path, settings: Mapping[str, Any]) -> Source:
-    """How to read a privatized file, as its side file says."""
-    field = settings.get("field", "text")
-    layout = Layout(
-        field=tuple(map(str, field)) if isinstance(field, list) else str(field),
-        several=True,
-        encoding=str(settings.get("encoding", "utf-8")),
-        whole_file=settings.get("whole_file") is True,
-    )
-    return Source.of(path, layout, file_format=_text(settings.get("format")))
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _lead(settings: Mapping[str, Any], counts: Mapping[str, Any]) -> str:
@@ -137,22 +108,21 @@ def _found(found: FoundByType | None, showing: Showing) -> Section:
         caption = f"Found in {found.documents:,} originals, by type"
         rows = ordered or [("nothing", 0)]
         parts.append(Table(caption=caption, head=("type", "found"), rows=rows).html())
-        parts.append(
-            paragraph("These are counts over private text, which nothing covers.", kind="quiet")
-        )
+        parts.append(paragraph("Counts of private text, which no guarantee covers.", kind="quiet"))
     elif showing.originals is not None:
         parts.append(
             paragraph(
-                "What was found cannot be counted by type here: the side file does not show the "
-                "policy in full, because patterns, word lists and settings may be private, or the "
-                "originals are not those of this file. A scan with the policy counts them."
+                "What was found cannot be counted by type here. Either the side file does not "
+                "contain the whole policy, because patterns, word lists and settings may be "
+                "private, or the originals are not those of this file. A scan with the policy "
+                "counts them."
             )
         )
     else:
         parts.append(
             paragraph(
-                "Types are not written beside a privatized file. With the originals they are "
-                "counted here, and no text is shown for that."
+                "The side file of a privatized text does not contain types. If the page is made "
+                "with the originals, types are counted here, and no text is shown."
             )
         )
     return Section(name="found", title="What was found", parts=parts)
@@ -170,8 +140,29 @@ def _replace(content: Mapping[str, Any]) -> Section:
     table: list[tuple[str, CellValue]] = [*lines]
     if words and privatized is not None:
         table.append(("share of words replaced", f"{privatized / words:.1%}"))
-    parts = [properties("Counts that the output shows anyway", table)]
+    parts = [properties("Counts, which the output reveals anyway", table)]
     return Section(name="replaced", title="What was replaced", parts=parts)
+
+
+def _left(content: Mapping[str, Any]) -> list[Section]:
+    """Every column that was left as it was, with what a policy finds in it."""
+    columns = content.get("columns")
+    if not isinstance(columns, dict) or not isinstance(columns.get("left"), list):
+        return []
+    rows: list[tuple[CellValue, ...]] = []
+    for one in columns["left"]:
+        cells, found = (as_number(one.get(key)) for key in ("cells", "found_in"))
+        share = "not told" if cells is None or found is None else f"{found / max(cells, 1):.0%}"
+        kept = (
+            "kept on purpose" if one.get("kept") is True else "nobody has decided: not for release"
+        )
+        rows.append((str(one.get("name")), share, kept))
+    head = ("column", "cells in which the policy finds something", "why it is there")
+    caption = "Columns that stand in the output as they stood in the input"
+    parts: list[Html] = [Table(caption=caption, head=head, rows=rows).html()] if rows else []
+    if dropped := columns.get("dropped"):
+        parts.append(paragraph(f"Dropped: {', '.join(map(str, dropped))}."))
+    return [Section(name="columns", title="What was left as it was", parts=parts)] if parts else []
 
 
 _COUNTS = (
@@ -179,16 +170,16 @@ _COUNTS = (
     ("words", "words"),
     ("privatized_words", "words that were replaced"),
     ("replaced_stretches", "stretches that were replaced"),
-    ("uncovered_words", "words selected and left as they are, for they are unknown"),
-    ("privatized_words_in_median_document", "replaced in the median document"),
-    ("privatized_words_in_largest_document", "replaced in the largest document"),
+    ("uncovered_words", "words that were selected and left unchanged, because they are unknown"),
+    ("privatized_words_in_median_document", "words replaced in the median document"),
+    ("privatized_words_in_largest_document", "words replaced in the largest document"),
 )
 
 
 def _made(settings: Mapping[str, Any], content: Mapping[str, Any]) -> Section:
     lines: list[tuple[str, CellValue]] = [("sfumato", str(content.get("sfumato", "unknown")))]
     for key, value in settings.items():
-        if value is not None and value != {}:
+        if value is not None and value not in ({}, ""):
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             lines.append((key.replace("_", " "), said))
     parts = [properties("Settings and versions, from the side file", lines)]

@@ -12,15 +12,14 @@ from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.markup import CellValue, Table, properties
-from sfumato.reports.originals import Showing
-from sfumato.reports.page import Page
-from sfumato.reports.parts import NOT_FOR_RELEASE, Section, paragraph
+from sfumato.reports.page import NOT_FOR_RELEASE, Page, Section, paragraph
+from sfumato.reports.samples import Showing
 from sfumato.reports.sections.limits import guarantee_section, run_limits
 from sfumato.training.folder import SCHEMA, RunFolder, open_run
 
 
 def run_page(path: Path, showing: Showing) -> Page:
-    """A page from the folder; no text was kept there, so none can be shown."""
+    """The page of a run; its folder contains no text, so none can be shown."""
     if showing.samples or showing.originals is not None:
         raise InvalidArgument(
             "a training run keeps no text, so there are no samples to show; leave out "
@@ -82,7 +81,7 @@ def _covered(settings: Mapping[str, Any]) -> Section:
     said = (
         f"What the policy {policy} finds in a document is protected; all other text is public here."
         if policy
-        else "Every token of a record is protected alike: no policy chose some of them."
+        else "Every token of a record is protected: no policy selected some of them."
     )
     return Section(name="found", title="What is protected", parts=[paragraph(said)])
 
@@ -99,10 +98,10 @@ def _results(folder: RunFolder) -> Section:
         for row in folder.measured()
     ]
     head = ("figure", "value", "95 % interval", "n", "measured on")
-    table = Table(caption="What the run wrote down", head=head, rows=rows)
+    table = Table(caption="What the run recorded", head=head, rows=rows)
     said = paragraph(
-        "Losses on the training text, time and memory are not here: they follow from private "
-        "text, and a run writes them nowhere."
+        "Losses on the training text, time and memory are not here: they depend on private "
+        "text, and a run never records them."
     )
     return Section(name="results", title="Results", parts=[table.html(), said])
 

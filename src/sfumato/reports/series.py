@@ -1,4 +1,4 @@
-"""Figures over seeds: one value for each method and level, with what is known about it."""
+"""Figures over seeds: one mean for each method and level, with its interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfumato.results.row import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Quantity:
-    """What was measured, by what."""
+    """A kind of figure, and the attack or measure that gives it."""
 
     role: str
     by: str
@@ -23,13 +23,13 @@ class Quantity:
 
     @property
     def said(self) -> str:
-        """For a heading."""
+        """The name for a heading."""
         return self.metric if self.by in self.metric else f"{self.metric} ({self.by})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesPoint:
-    """A mean over seeds with its interval; a single figure keeps the interval it came with."""
+    """A mean over seeds with its interval; a single figure keeps its own interval."""
 
     method: str
     parameter: str | None
@@ -50,17 +50,17 @@ class SeriesPoint:
 
 
 def quantity_of(row: Row) -> Quantity:
-    """What a row is about."""
+    """The quantity of a row."""
     return Quantity(role=row.role, by=row.by, metric=row.metric, better=row.better)
 
 
 def quantities(rows: Iterable[Row]) -> list[Quantity]:
-    """All that were measured, in the order in which they first occur."""
+    """All quantities that were measured, in the order in which they first occur."""
     return list(dict.fromkeys(quantity_of(row) for row in rows))
 
 
 def points(rows: Iterable[Row], quantity: Quantity) -> list[SeriesPoint]:
-    """One point for each corpus, method, level and group; rows without a value say nothing."""
+    """One point for each corpus, method, level and group; rows without a value are ignored."""
     collected: dict[tuple[str | float | None, ...], list[Row]] = {}
     for row in rows:
         if quantity_of(row) == quantity and row.value is not None:
@@ -85,7 +85,7 @@ def _point(rows: Sequence[Row]) -> SeriesPoint:
         value=value,
         low=low,
         high=high,
-        # Seeds look at the same texts: together they are no more of them.
+        # Seeds look at the same texts, so their numbers do not add up.
         n=max(row.n for row in rows),
         seeds=len(rows),
         chance=fmean(chances) if chances else None,
@@ -93,10 +93,11 @@ def _point(rows: Sequence[Row]) -> SeriesPoint:
 
 
 def telling(rows: Iterable[Row]) -> list[Quantity]:
-    """One quantity for each attack or measure: the figure that tells most.
+    """One quantity for each attack or measure: its most informative figure.
 
-    That is what speaks of most methods and levels; of several the one that is furthest from random
-    output without privacy (an attack's figures have the same unit), else the earliest.
+    That is the figure that covers most methods and levels. Among several such figures of an attack,
+    which have the same unit, it is the one with the largest difference between no privacy and
+    random output; otherwise it is the first one.
     """
     found = [row for row in rows if row.value is not None and math.isfinite(row.value)]
     best: dict[str, tuple[int, float, Quantity]] = {}
@@ -111,23 +112,23 @@ def telling(rows: Iterable[Row]) -> list[Quantity]:
 
 
 def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:
-    """How much worse no privacy is than random output; less than nothing tells nothing."""
+    """How much worse no privacy is than random output, and at least zero."""
     most = next((point for point in some if point.method == NO_PRIVACY), None)
     least = next((point for point in some if point.method == RANDOM_OUTPUT), None)
     if most is None or least is None:
         return 0.0
     if quantity.better == HIGHER:
         most, least = least, most
-    # At least so much, if intervals are known: a figure that varies widely tells little.
+    # The smallest difference within the intervals: a figure that varies widely says little.
     low = most.value if most.low is None else most.low
     high = least.value if least.high is None else least.high
     return max(0.0, low - high)
 
 
 def headline(rows: Sequence[Row], role: str, on_models: Container[str] = ()) -> Quantity | None:
-    """The quantity to show first: of all that tell most, what speaks of most methods and levels.
+    """The quantity to show first: the informative one that covers most methods and levels.
 
-    Of equals that which looks at models: a text is privatized for what is made of it.
+    Among equals one that looks at models is preferred to one that looks at texts.
     """
     mine = [row for row in whole(rows) if row.role == role]
     reach = {one: (len(points(mine, one)), one.by in on_models) for one in telling(mine)}
@@ -140,11 +141,11 @@ def whole(rows: Iterable[Row]) -> list[Row]:
 
 
 def end(found: Sequence[SeriesPoint], method: str) -> float | None:
-    """The value at one of the two ends between which every method lies."""
+    """The value at one of the two anchors between which every method lies."""
     return next((point.value for point in found if point.method == method), None)
 
 
 def ends(found: Sequence[SeriesPoint]) -> list[tuple[str, float]]:
-    """What the two ends give, to say beside a figure."""
+    """The values at the two anchors, as far as they are known."""
     known = {"no privacy": end(found, NO_PRIVACY), "random output": end(found, RANDOM_OUTPUT)}
     return [(name, value) for name, value in known.items() if value is not None]

@@ -1,4 +1,4 @@
-"""A study as its report sees it: read once, checked to be one, and asked by every section."""
+"""A study as its report sees it: read once, checked, and used by every section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sfumato.studies.measures.measure import Measurement, Taken
 
 @dataclass(frozen=True)
 class Studied:
-    """What is known about a study; ``about`` is its description."""
+    """A study and its results; ``about`` is its description."""
 
     folder: StudyFolder
     about: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Studied:
 
     @classmethod
     def of(cls, folder: StudyFolder) -> Studied:
-        """Read the whole of it."""
+        """Read a study completely."""
         about = folder.study()
         if not isinstance(about.get("cells"), list):
             raise BadInput(f"{folder.description} has no grid of cells")
@@ -42,21 +42,21 @@ class Studied:
 
     @property
     def title(self) -> str:
-        """What the study is called."""
+        """The title of the study."""
         return self.said("title") or self.said("name") or "Untitled study"
 
     @property
     def public(self) -> bool:
-        """Whether the corpus is made up, or declared public."""
+        """Whether the corpus is generated or declared public."""
         return self.about.get("public") is True
 
     def said(self, key: str) -> str:
-        """A text of the description, if it has it."""
+        """A text of the description; empty if there is none."""
         value = self.about.get(key)
         return value if isinstance(value, str) else ""
 
     def listed(self, key: str) -> Mapping[str, Any]:
-        """A table of the description, if it has it."""
+        """A table of the description; empty if there is none."""
         value = self.about.get(key)
         return value if isinstance(value, dict) else {}
 
@@ -66,17 +66,17 @@ class Studied:
 
     @property
     def done(self) -> list[CellRecord]:
-        """What there is to show."""
+        """The finished cells."""
         return self.in_state(DONE)
 
     @property
     def failed(self) -> list[CellRecord]:
-        """What stopped with an error."""
+        """The cells that stopped with an error."""
         return self.in_state(FAILED)
 
     @property
     def missing(self) -> list[CellRecord]:
-        """What was not computed yet, or waits for something that failed."""
+        """The cells that were not computed yet, or depend on one that failed."""
         return self.in_state(MISSING)
 
     @property
@@ -85,7 +85,7 @@ class Studied:
         return list(dict.fromkeys(cell.corpus for cell in self.cells if cell.corpus))
 
     def of_corpus(self, name: str) -> Studied:
-        """What is known about one of several corpora; it is not named again in each line."""
+        """The study on one of several corpora, whose name is not repeated in each line."""
         own = (replace(cell, corpus=None) for cell in self.cells if cell.corpus == name)
         return Studied(self.folder, self.about, tuple(own))
 
@@ -96,7 +96,7 @@ class Studied:
 
     @cached_property
     def methods(self) -> list[str]:
-        """The methods in the order of the grid, without the two ends."""
+        """The methods in the order of the grid, without the two anchors."""
         named = dict.fromkeys(cell.method for cell in self.cells if cell.method)
         return [one for one in named if one not in ANCHORS]
 
@@ -133,8 +133,8 @@ class Studied:
         found: dict[tuple[str | None, float | None], Guarantee] = {}
         for cell in self.done:
             if cell.method == method and cell.guarantee is not None:
-                # A model that was trained on a privatized text is as private as that text: what
-                # comes first in the grid is what the others are made of.
+                # A model that was trained on a privatized text is as private as that text, which
+                # comes first in the grid.
                 found.setdefault((cell.parameter, cell.level), _guarantee(cell))
         return found
 
@@ -162,6 +162,6 @@ def _place(cell: CellRecord) -> dict[str, Any]:
 
 
 def _scores(cell: CellRecord) -> Iterator[Scores]:
-    """The scores, if they are of this version."""
+    """The scores, if this version can read them."""
     with suppress(SfumatoError):
         yield Scores.from_dict(cell.scores or {})

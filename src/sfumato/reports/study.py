@@ -1,4 +1,4 @@
-"""The page of a study: the trade, the attacks, the groups, the cost, and what is missing."""
+"""The page of a study: the trade-off, the attacks, the groups, the cost, and what is missing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from pathlib import Path
 
 from sfumato.charts.numbers import count_things
 from sfumato.core.errors import InvalidArgument
-from sfumato.reports.originals import Showing
-from sfumato.reports.page import Page
-from sfumato.reports.parts import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT, Section
-from sfumato.reports.sections.attacks import attackers, chapters
-from sfumato.reports.sections.claims import claims
+from sfumato.reports.page import MEASURED_ON_PRIVATE_TEXT, PRIVATE_TEXT, Page, Section
+from sfumato.reports.samples import Showing, study_samples
+from sfumato.reports.sections.findings import attackers, chapters, claims
 from sfumato.reports.sections.groups import groups
 from sfumato.reports.sections.limits import study_limits
 from sfumato.reports.sections.record import all_figures, cost, missing, missing_notice, provenance
@@ -20,7 +18,6 @@ from sfumato.reports.sections.summary import summary
 from sfumato.reports.sections.texts import texts
 from sfumato.reports.sections.tradeoff import tradeoff
 from sfumato.reports.studied import Studied
-from sfumato.reports.study_samples import study_samples
 from sfumato.studies.folder import CellRecord, StudyFolder
 
 _FIRST: tuple[Callable[[Studied], Section | None], ...] = (summary, missing, tradeoff)
@@ -38,7 +35,7 @@ _LAST: tuple[Callable[[Studied], Section | None], ...] = (
 
 
 def study_page(path: Path, showing: Showing) -> Page:
-    """A page from whatever is finished; an empty study has one too."""
+    """The page of a study, from its finished cells; an empty study has one too."""
     study = Studied.of(StudyFolder(path))
     if study.public and showing.originals is not None:
         raise InvalidArgument(
@@ -46,7 +43,7 @@ def study_page(path: Path, showing: Showing) -> Page:
             "`originals=...`"
         )
     if len(study.corpora) > 1 and showing.originals is not None:
-        raise InvalidArgument("the study has several corpora, and originals are of one of them")
+        raise InvalidArgument("the study has several corpora, but originals belong to one of them")
     samples, why_none = study_samples(study, showing)
     notices = []
     if samples and not study.public:
@@ -70,7 +67,7 @@ def study_page(path: Path, showing: Showing) -> Page:
 
 
 def _called(cell: CellRecord) -> str:
-    """A method as samples of its texts are called."""
+    """The name of a method beside samples of its texts."""
     return f"{cell.method} on {cell.corpus}" if cell.corpus else cell.method
 
 
@@ -92,7 +89,7 @@ def _of_each_corpus(study: Studied) -> list[Section | None]:
 def _measured(
     study: Studied, without: Callable[[Studied], Section | None] | None = None
 ) -> list[Section | None]:
-    """The sections about figures: those of every study, and what its components have to show."""
+    """The sections about figures: those of every study, and those of its components."""
     first = [section(study) for section in _FIRST if section is not without]
     return [*first, *chapters(study), *(section(study) for section in _THEN)]
 

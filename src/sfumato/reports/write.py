@@ -1,4 +1,4 @@
-"""One function for all pages: it looks what a path holds, and writes the page beside it."""
+"""Writing a report: find out what a path contains, and write the page about it."""
 
 from __future__ import annotations
 
@@ -58,21 +58,25 @@ def write_report(
     *,
     samples: int | None = None,
     originals: str | Path | None = None,
-    field: str = "text",
+    field: str | None = None,
     overwrite: bool = False,
 ) -> Written:
     """Write the page of a study, a privatized file or a training run.
 
-    Private text is in it only with ``samples`` and ``originals``. The page of a study stands in its
-    folder and is replaced without asking; any other stands beside what it is about, never inside a
-    run's folder, which is given away.
+    The page contains private text only with ``samples`` and ``originals``. The page of a study is
+    written into its folder and replaces an earlier one. Any other page is written beside what it is
+    about, never into the folder of a run, because that folder is meant to be given away.
     """
-    from sfumato.reports.originals import Showing
+    from sfumato.releases.recorded import recorded_settings
+    from sfumato.reports.samples import Showing
 
-    showing = Showing(
-        samples=samples, originals=None if originals is None else Path(originals), field=field
-    )
     given = Path(path)
+    showing = Showing(
+        samples=samples,
+        originals=None if originals is None else Path(originals),
+        field=field,
+        recorded=recorded_settings(given),
+    )
     kind = kind_of(given)
     target = default_output(given, kind) if output is None else Path(output)
     _refuse_inside(target, given, kind)
@@ -98,7 +102,7 @@ def write_report(
 
 
 def kind_of(path: Path) -> str:
-    """What stands there: a study, a run or a privatized file."""
+    """What a path contains: a study, a run or a privatized file."""
     from sfumato.attacks.text_target import side_path
 
     if path.is_dir():
@@ -115,7 +119,7 @@ def kind_of(path: Path) -> str:
 
 
 def default_output(path: Path, kind: str) -> Path:
-    """Inside a study; beside anything else."""
+    """The usual file of a page: inside a study, beside anything else."""
     if kind == STUDY:
         return path / "report.html"
     whole = path.resolve() if path.name in ("", "..") else path
@@ -125,7 +129,7 @@ def default_output(path: Path, kind: str) -> Path:
 def _refuse_inside(target: Path, given: Path, kind: str) -> None:
     if kind == RUN and given.resolve() in target.resolve().parents:
         raise InvalidArgument(
-            f"{target} is inside the run, which is given away as it is; choose another place"
+            f"{target} is inside the run, which is meant to be given away; choose another place"
         )
 
 

@@ -1,4 +1,4 @@
-"""Figures as they are handed on: rows of a study, measured predictions, scores of an attack."""
+"""Figures: rows of a study, measured predictions, scores of an attack."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How well a model predicts text: perplexity and top-1 accuracy, with intervals over documents.
 
 Tokens of one document are not independent, so the intervals resample whole documents (a cluster
-bootstrap). With few documents they are rough and rather too short; with a single one nothing is
-known of others, and there is no interval.
+bootstrap). With few documents they are rough and rather too short. A single document says nothing
+about others, so there is no interval.
 
 Care
     Measured on private text, these figures are a release of their own that no guarantee of the
@@ -33,7 +33,7 @@ class Predicted:
     right: NDArray[np.bool_]
 
     def only(self, chosen: NDArray[np.bool_]) -> Predicted:
-        """The same for some of the tokens."""
+        """The same for the chosen tokens."""
         return Predicted(self.losses[chosen], self.right[chosen])
 
 
@@ -72,7 +72,7 @@ def _share(
     counts = np.array([len(one.losses) for one in documents], dtype=np.float64)
     if not counts.sum():
         raise BadInput(f"there is no token to measure {what} on")
-    # Documents without a token say nothing about how much documents differ.
+    # Documents without a token say nothing about the variation between documents.
     sums, counts = sums[counts > 0], counts[counts > 0]
     return (
         float(sums.sum() / counts.sum()),
@@ -95,4 +95,4 @@ def _interval(
 
 
 def _exponential(mean: float) -> float:
-    return math.exp(min(mean, 700.0))  # beyond that a number overflows
+    return math.exp(min(mean, 700.0))  # larger exponents overflow

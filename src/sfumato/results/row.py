@@ -1,8 +1,8 @@
-"""One figure of a study as a flat row: what was measured, of what, how sure, at what price.
+"""One figure of a study as a flat row: what was measured, its interval, and what it cost.
 
-Rows are what studies write (``results.jsonl``), what calibration fits curves to and what reports
-draw. A row says of itself whether it is about leakage, use or cost, and which way is better, so
-that nobody downstream has to know every metric by name.
+Studies write rows (``results.jsonl``), calibration fits curves to them and reports draw them. A row
+says whether it is about leakage, utility or cost, and which direction is better, so that no reader
+has to know every metric by name.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ROLES = (LEAKAGE, UTILITY, COST)
 LOWER, HIGHER = "lower", "higher"
 NO_PRIVACY, RANDOM_OUTPUT = "no privacy", "random output"
 ANCHORS = (NO_PRIVACY, RANDOM_OUTPUT)
+_NUMBERS = ("level", "value", "low", "high", "chance")  # a group may be called "nan"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ class Row:
 
     @property
     def anchor(self) -> bool:
-        """Whether this is one of the two ends between which every method lies."""
+        """Whether this is one of the two anchors between which every method lies."""
         return self.method in ANCHORS
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,25 +78,22 @@ class Row:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """Read back what ``as_dict`` wrote."""
+        """Read what ``as_dict`` wrote."""
         known = {field.name for field in fields(cls)}
         if set(values) - known:
             raise BadInput(f"a row of results has unknown keys: {sorted(set(values) - known)}")
         read = {key: _read(key, value) for key, value in values.items()}
         for key, kind in get_type_hints(cls).items():
             if key in read and not _fits(read[key], get_args(kind) or (kind,)):
-                raise BadInput(f"{key} of a row of results is of another type than it should be")
+                raise BadInput(f"{key} of a row of results has the wrong type")
         try:
             return cls(**read)
         except TypeError:
-            raise BadInput("a row of results lacks something; it was not written here") from None
-
-
-_NUMBERS = ("level", "value", "low", "high", "chance")  # a group may well be called "nan"
+            raise BadInput("a row of results is incomplete; sfumato did not write it") from None
 
 
 def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
-    """Whether a value is of one of the types; a whole number of 64 bits counts as a number."""
+    """Whether a value has one of the types; a 64-bit integer also counts as a float."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int):

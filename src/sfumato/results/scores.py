@@ -1,7 +1,7 @@
-"""What an attack found: figures with intervals, beside the same figures where nothing can leak.
+"""What an attack found: figures with intervals, and the same figures where nothing can leak.
 
-A figure alone proves little. An attack may score well because members and others differ by their
-dates, or badly because it is weak. So every result carries what the attacker was assumed to know,
+A figure alone proves little. An attack may score well because members and others have different
+dates, or badly because it is weak. So every result states what the attacker is assumed to know,
 what chance would score, and a *null control*: the same attack on something that cannot leak.
 """
 
@@ -110,7 +110,7 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Read back what ``as_dict`` wrote."""
+        """Read what ``as_dict`` wrote."""
         try:
             control, every = values["control"], [*values["figures"], *values["control"]["figures"]]
             chances = {str(one["metric"]): _float(one["chance"]) for one in every}
@@ -158,13 +158,13 @@ class Stopwatch:
     seconds = 0.0
 
     def stamp(self, scores: Scores) -> Scores:
-        """The scores with the time in them."""
+        """The scores with the measured time."""
         return replace(scores, seconds=self.seconds)
 
 
 @contextmanager
 def time_block() -> Iterator[Stopwatch]:
-    """Measure a block."""
+    """Measure the time of a block."""
     watch, start = Stopwatch(), perf_counter()
     yield watch
     watch.seconds = perf_counter() - start
@@ -189,7 +189,7 @@ def _figure(written: Mapping[str, Any]) -> Measured:
 
 
 def _float(written: object) -> float | None:
-    """A number as JSON has it, in which the infinite ones are words."""
+    """A number from JSON, where infinite numbers are words."""
     if written is None or isinstance(written, bool) or not isinstance(written, int | float | str):
         return None
     return float(written)

@@ -1,11 +1,9 @@
-"""Confidence intervals for shares.
+"""Confidence intervals for shares, from the incomplete beta function and its inverse.
 
-The incomplete beta function and its inverse, for exact limits on a share.
-
-I_x(a, b) is the chance that a Beta(a, b) number is below x. Binomial tails are values of it:
+I_x(a, b) is the probability that a Beta(a, b) variable is below x. Binomial tails are values of it:
 P[Bin(n, p) >= k] = I_p(k, n − k + 1). The continued fraction is evaluated on the side where it
-converges in about √(a + b) steps, and there a small value has all its digits, which is what limits
-at a very high confidence need.
+converges in about √(a + b) steps. There a small value keeps all its digits, which limits at a very
+high confidence need.
 
 Reference
     DiDonato and Morris 1992, "Algorithm 708"; Lentz 1976 for the evaluation.
@@ -19,7 +17,7 @@ from statistics import NormalDist
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
 
-# A value at which the fraction would divide by zero is moved by this much, as Lentz proposed.
+# A divisor of zero in the fraction is replaced by this value, as Lentz proposed.
 TINY = 1e-300
 CLOSE_ENOUGH = 1e-16
 SMALL_STEP = 1e-8
@@ -54,8 +52,8 @@ def beta_quantile(share: float, a: float, b: float) -> float:
     for _ in range(MOST_ROUNDS):
         reached = log_beta_tail(x, a, b)
         low, high = (x, high) if reached < wanted else (low, x)
-        # Newton's step on the logarithm, whose slope is density / I_x; a step out of the bracket
-        # is replaced by halving it.
+        # Newton's step on the logarithm, whose slope is density / I_x. A step out of the bracket is
+        # replaced by bisection.
         slope = exp(min(700.0, _log_power(x, a, b) - log(x) - log1p(-x) - reached))
         following = x + (wanted - reached) / slope if slope > 0 else inf
         if low < following < high and abs(following - x) <= SMALL_STEP * min(x, 1 - x):
@@ -69,7 +67,7 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 
 def _guess(share: float, a: float, b: float) -> float:
-    """About where the quantile lies: Wilson's limit, kept inside (0, 1)."""
+    """An approximation of the quantile: Wilson's limit, kept inside (0, 1)."""
     total = a + b
     z = NormalDist().inv_cdf(min(max(share, 1e-300), 1 - 1e-16))
     middle = a / total + z * z / (2 * total)
@@ -104,9 +102,9 @@ def _off_zero(value: float) -> float:
 
 
 def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a share: it behaves near 0 and 1, where the simple one does not.
+    """Wilson's interval for a share, reliable near 0 and 1, unlike the normal approximation.
 
-    Without trials nothing is known, and the interval says so.
+    Without trials the interval is (0, 1).
 
     >>> low, high = wilson(95, 100)
     >>> f"{low:.3f} to {high:.3f}"
@@ -123,17 +121,16 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
     weight = 1 + z * z / trials
     middle = (share + z * z / (2 * trials)) / weight
     half = z / weight * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    # At the ends the bound is exact; rounding must not push the share out of its interval.
+    # At the ends the limit is exact; rounding must not exclude the share from its interval.
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     high = 1.0 if successes == trials else min(1.0, middle + half)
     return low, high
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact interval for a share: each end errs with chance (1 − confidence)/2 at most.
+    """The exact interval for a share: each end errs with probability at most (1 − confidence)/2.
 
-    It holds for every number of trials and every share, whatever the sample size, at the price of
-    being wider than Wilson's.
+    It holds for every number of trials and every share, but is wider than Wilson's.
 
     >>> low, high = clopper_pearson(95, 100)
     >>> f"{low:.3f} to {high:.3f}"
@@ -144,7 +141,7 @@ def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tu
 
 
 def lower_limit(successes: int, trials: int, alpha: float) -> float:
-    """Clopper and Pearson's one-sided limit: the share is smaller with a chance of alpha at most.
+    """Clopper and Pearson's lower limit; it exceeds the share with probability at most alpha.
 
     >>> lower_limit(0, 10, 0.05)
     0.0
@@ -155,12 +152,12 @@ def lower_limit(successes: int, trials: int, alpha: float) -> float:
     _check_inside("alpha", alpha)
     if successes == 0:
         return 0.0
-    # The share at which this many successes, or more, have a chance of alpha.
+    # The share at which this many successes, or more, have probability alpha.
     return beta_quantile(alpha, successes, trials - successes + 1)
 
 
 def upper_limit(successes: int, trials: int, alpha: float) -> float:
-    """Clopper and Pearson's one-sided limit: the share is larger with a chance of alpha at most.
+    """Clopper and Pearson's upper limit; it is below the share with probability at most alpha.
 
     >>> round(upper_limit(0, 10, 0.05), 4)  # 1 minus 0.05 to the power 1/10
     0.2589

@@ -1,8 +1,7 @@
 """Weighted isotonic regression: the nearest sequence that never decreases.
 
-Whatever the leakage of a mechanism is, more noise cannot mean more of it. That is all the shape
-that a curve of leakage is given here: no parameters, no formula, and where the figures go back and
-forth they are averaged.
+The fit assumes nothing but monotonicity: it has no parameters and no formula, and where the values
+go up and down they are averaged. Curves of leakage use it, because more noise cannot leak more.
 
 Reference
     Ayer et al. 1955, "An empirical distribution function for sampling with incomplete information"
@@ -39,7 +38,7 @@ def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> Floats:
         while len(means) > 1 and means[-2] >= means[-1]:
             mean, mass, size = means.pop(), masses.pop(), sizes.pop()
             both = masses[-1] + mass
-            # As a step from one mean towards the other: equal means stay exactly what they are.
+            # As a step from one mean towards the other, so that equal means stay exactly equal.
             means[-1] += (mean - means[-1]) * (mass / both)
             masses[-1], sizes[-1] = both, sizes[-1] + size
     return np.repeat(np.array(means, dtype=np.float64), np.array(sizes, dtype=np.intp))
@@ -48,8 +47,8 @@ def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> Floats:
 def isotonic_rows(rows: Floats, weights: ArrayLike) -> Floats:
     """The same for every row of a matrix at once.
 
-    The fit at a place is the largest, over all starts up to it, of the smallest mean from that
-    start to any end from the place on.
+    The fit at position i is the maximum over all starts a <= i of the minimum over all ends b >= i
+    of the mean from a to b.
     """
     heavy = np.asarray(weights, dtype=np.float64)
     places = rows.shape[1]

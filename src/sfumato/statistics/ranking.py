@@ -1,14 +1,15 @@
 """How well scores tell two groups apart: ROC, AUC, advantage, hits at few false alarms.
 
-``members`` and ``others`` are scores, higher for what is taken for a member. Ties count one half
-in the AUC and never help at a threshold.
+``members`` and ``others`` are scores; a higher score means member. Ties count one half in the AUC
+and never help at a threshold.
 
 Intervals
-    AUC: a bootstrap that draws members and others separately. Where every member stands above every
-    other it would give a point; then the limit is Clopper and Pearson's for min(n, m) independent
-    pairs, all in the right order. Shares at a threshold: Clopper and Pearson, where the threshold
-    was fixed before looking. Hits at few false alarms: the threshold is uncertain too, so its own
-    interval (order statistics, any continuous law) is put together with that of the share.
+    AUC: a bootstrap that draws members and others separately. If every member scores above every
+    other, the bootstrap gives a single point; then the limit is Clopper and Pearson's for min(n, m)
+    independent pairs, all in the right order. Shares at a threshold: Clopper and Pearson, with a
+    threshold that was fixed in advance. Hits at few false alarms: the threshold is uncertain too,
+    so its own interval (order statistics, any continuous distribution) is combined with that of the
+    share.
 
 Reference
     Fawcett 2006, "An introduction to ROC analysis"; Carlini et al. 2022, "Membership inference
@@ -31,12 +32,12 @@ from sfumato.statistics.intervals import clopper_pearson, log_beta_tail, lower_l
 
 # Numbers held at once while resampling.
 CELLS = 1 << 22
-# Each end of an interval may err so often; half of that where two limits are put together.
+# The error probability of each end of an interval; half of it where two limits are combined.
 TAIL = (1 - CONFIDENCE) / 2
 
 
 def auc(members: Floats, others: Floats) -> float:
-    """The chance that a member scores above an other, a tie counting one half.
+    """The probability that a member scores above an other; a tie counts one half.
 
     >>> auc(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
     0.875
@@ -54,7 +55,7 @@ def measure_auc(metric: str, members: Floats, others: Floats, randomness: Random
 
 
 def group_auc(metric: str, groups: list[tuple[Floats, Floats]], randomness: Randomness) -> Measured:
-    """The mean AUC of groups whose scores cannot be compared with each other, such as folds."""
+    """The mean AUC over groups whose scores are not comparable with each other, such as folds."""
     if not groups:
         raise InvalidArgument("an AUC needs at least one group of scores")
     value = float(np.mean([auc(*group) for group in groups]))
@@ -72,8 +73,8 @@ def group_auc(metric: str, groups: list[tuple[Floats, Floats]], randomness: Rand
 def advantage(metric: str, members: Floats, others: Floats, randomness: Randomness) -> Measured:
     """TPR − FPR at the threshold that is best on one half, measured on the other half.
 
-    Chosen and measured on the same scores it would be positive even for scores that carry no
-    information.
+    If the threshold were chosen and measured on the same scores, the result would be positive even
+    for scores without information.
     """
     high, low = _check(members, others)
     if min(len(high), len(low)) < 2:
@@ -102,7 +103,7 @@ def best_threshold(members: Floats, others: Floats) -> float:
     high, low = np.sort(members), np.sort(others)
     steps = np.unique(np.concatenate([high, low]))
     between = steps[:-1] / 2 + steps[1:] / 2
-    # Rounding must not carry the middle of two neighboring numbers up to the upper one.
+    # Rounding must not move the middle of two neighboring numbers up to the upper one.
     middles = np.where(between < steps[1:], between, steps[:-1])
     cuts = np.concatenate([[-np.inf], middles, [np.inf]])
     gained = (len(high) - np.searchsorted(high, cuts, side="right")) / len(high)
@@ -111,11 +112,11 @@ def best_threshold(members: Floats, others: Floats) -> float:
 
 
 def accuracy_at_median(metric: str, members: Floats, others: Floats) -> Measured:
-    """The mean of TPR and 1 − FPR if the upper half of all scores are taken for members.
+    """The mean of TPR and 1 − FPR if the upper half of all scores are called members.
 
-    Both sides weigh the same, however many they are; with as many members as others the threshold
-    is the median, and the figure is the share of right decisions. Scores that tie there go to the
-    side that leaves the halves more equal.
+    Both sides have the same weight, whatever their sizes. With as many members as others the
+    threshold is the median, and the figure is the share of right decisions. Scores that tie with
+    the threshold go to the side that makes the halves more equal.
 
     >>> found = accuracy_at_median("accuracy", np.array([1.0, 1.0, 0.5]), np.array([0.5, 0.0, 0.1]))
     >>> round(found.value, 3)
@@ -134,7 +135,7 @@ def accuracy_at_median(metric: str, members: Floats, others: Floats) -> Measured
 
 
 def smallest_rate(others: int) -> float:
-    """The smallest false-alarm rate that so many others can show: one of them.
+    """The smallest false-alarm rate that can be measured with so many others: 1 / others.
 
     >>> smallest_rate(200)
     0.005
@@ -175,7 +176,7 @@ def roc_points(members: Floats, others: Floats, most: int = 200) -> list[tuple[f
     points += zip((alarms / len(low)).tolist(), (hits / len(high)).tolist(), strict=True)
     if len(points) <= most:
         return points
-    # The strict end is what a logarithmic axis shows, so points are dense there.
+    # A logarithmic axis shows the strict end, so points are dense there.
     kept = np.unique(np.geomspace(1, len(points), most).astype(int)) - 1
     return [points[place] for place in kept.tolist()]
 
@@ -183,7 +184,9 @@ def roc_points(members: Floats, others: Floats, most: int = 200) -> list[tuple[f
 def _check(members: Floats, others: Floats) -> tuple[Floats, Floats]:
     high, low = np.asarray(members, np.float64), np.asarray(others, np.float64)
     if not len(high) or not len(low):
-        raise BadInput(f"{len(high)} members and {len(low)} others cannot be told apart; need both")
+        raise BadInput(
+            f"{len(high)} members and {len(low)} others: both are needed to compare them"
+        )
     if np.isnan(high).any() or np.isnan(low).any():
         raise BadInput("a score is not a number; give such a text a neutral score")
     return high, low
@@ -196,7 +199,7 @@ def _halves(values: Floats, randomness: Randomness) -> tuple[Floats, Floats]:
 
 
 def _resample(members: Floats, others: Floats, randomness: Randomness) -> Floats:
-    """The AUC of many samples drawn with replacement, by counting how often each value came."""
+    """The AUC of many bootstrap samples, from the counts of each value."""
     values, places = np.unique(np.concatenate([members, others]), return_inverse=True)
     high, low = places[: len(members)], places[len(members) :]
     found, together = [], max(1, CELLS // max(len(values), len(members), len(others)))
@@ -204,7 +207,7 @@ def _resample(members: Floats, others: Floats, randomness: Randomness) -> Floats
         rounds = min(together, RESAMPLES - start)
         above = _counts(high, rounds, len(values), randomness)
         below = _counts(low, rounds, len(values), randomness)
-        # For each value the others below it, and half of those at it.
+        # For each value the number of others below it, plus half of those equal to it.
         credit = np.cumsum(below, axis=1) - below / 2
         found.append((above * credit).sum(axis=1) / (len(members) * len(others)))
     return np.concatenate(found)
@@ -219,7 +222,7 @@ def _counts(
 
 
 def _difference(hits: NDArray[np.bool_], false_alarms: NDArray[np.bool_]) -> tuple[float, float]:
-    """Two intervals, each wide enough that both hold together."""
+    """The interval of a difference, from two intervals that hold simultaneously."""
     confidence = 1 - (1 - CONFIDENCE) / 2
     most, least = clopper_pearson(int(hits.sum()), len(hits), confidence)[::-1]
     up, down = clopper_pearson(int(false_alarms.sum()), len(false_alarms), confidence)[::-1]
@@ -227,10 +230,10 @@ def _difference(hits: NDArray[np.bool_], false_alarms: NDArray[np.bool_]) -> tup
 
 
 def _exceeding(others: int, rate: float) -> tuple[int, int]:
-    """How many others surely exceed the threshold of that rate, and how many surely do not.
+    """Bounds on how many others exceed the true threshold of that rate.
 
-    Their number is binomial. The first count is reached, and the second is not, each with a
-    chance of 1 − TAIL / 2 at least.
+    Their number is binomial. The first count is reached, and the second is not, each with
+    probability at least 1 − TAIL / 2.
     """
 
     def reached(count: int) -> float:

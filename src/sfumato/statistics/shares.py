@@ -1,20 +1,18 @@
-"""A share over the words of several documents, with an interval that takes documents into account.
+"""Shares and means over documents or words, and quantiles, each with its interval.
 
-Words of one document may succeed and fail together, so that n of them say less than n independent
-ones. How much less is measured by how the documents differ (the design effect, taken to be 1 at
-least), and the exact interval is computed for that smaller number. Where all words agree, or where
-there is one document only, nothing can be measured and the words count as they are.
+Words of one document may succeed and fail together, so n words carry less information than n
+independent ones. How much less is estimated from how the documents differ (the design effect, at
+least 1), and the exact interval is computed for that smaller number. If all words agree, or if
+there is only one document, nothing can be estimated and the words count as independent.
+
+Why intervals of quantiles hold for every distribution
+    The number of n independent values below the true q-quantile is binomial with probability at
+    most q. So an order statistic whose rank is a quantile of that binomial distribution lies below,
+    or above, the true quantile with the corresponding probability.
 
 Reference
     Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data".
-
-Also quantiles with their intervals, without assuming a distribution.
-
-Why they hold
-    How many of n independent values lie below the true q-quantile is binomial with chance q
-    (at most), whatever the law. So an order statistic whose rank is a quantile of that binomial
-    lies below, or above, the true one with the chance the binomial says.
 """
 
 from __future__ import annotations
@@ -47,8 +45,8 @@ def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
 def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
     """The mean of independent numbers between 0 and 1, with its 95 % interval.
 
-    Each number is taken for the chance of a hit, and the exact interval is that of as many hits.
-    Resampling would promise too much where all numbers are equal: that may be by luck.
+    Each number is treated as the probability of a hit, and the exact interval is that of as many
+    hits. A bootstrap interval would be too short where all numbers are equal by luck.
 
     >>> low = mean_share("met", np.array([0.0] * 8))
     >>> low.value, low.low, round(low.high or 0, 3)
@@ -62,10 +60,10 @@ def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
 
 
 def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Measured:
-    """By how much the share of hits is larger in the first of two trials of the same cases.
+    """The difference of the shares of hits in two trials of the same cases, first minus second.
 
-    Only cases where the two differ count; the shares of those that were won and lost are both
-    within their limits with 95 %, and so is the difference.
+    Only cases where the two differ count. The shares of cases won and lost lie both within their
+    limits with 95 %, and so does the difference.
 
     >>> paired_difference("more", np.array([True] * 5), np.array([False] * 5)).value
     1.0
@@ -106,7 +104,7 @@ def _limits(share: float, count: float) -> tuple[float, float]:
 
 
 def _worth(hits: NDArray[np.bool_], clusters: NDArray[np.int64], share: float) -> float:
-    """How many independent words these are worth."""
+    """The effective number of independent words."""
     total = len(hits)
     _, which, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     if len(sizes) < 2 or share in (0.0, 1.0):
@@ -131,8 +129,8 @@ def bootstrap_sums(
 ) -> Measured:
     """A figure of sums over documents, with a 95 % interval by resampling documents.
 
-    ``sums`` has a row for each document, ``figure`` makes a number of each row of totals. A single
-    document says nothing about others, and there is no interval.
+    ``sums`` has a row for each document; ``figure`` computes a number from each row of totals. A
+    single document says nothing about others, so there is no interval.
 
     >>> share = lambda totals: totals[:, 0] / totals[:, 1]
     >>> bootstrap_sums("share", np.array([[1.0, 4.0]]), share, Randomness.reproducible(1)).value
@@ -162,14 +160,14 @@ def binomial_below(trials: int, chance: float, alpha: float) -> int:
     ratios = np.log((trials - steps) / (steps + 1)) + math.log(chance / (1 - chance))
     logs = trials * math.log1p(-chance) + np.concatenate([[0.0], np.cumsum(ratios)])
     at_most = np.logaddexp.accumulate(logs)
-    # at_most[k] is the log-probability of k successes at most, that is of fewer than k + 1.
+    # at_most[k] is the log-probability of at most k successes, that is of fewer than k + 1.
     return int(np.searchsorted(at_most, math.log(alpha), side="right"))
 
 
 def median_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
-    """An interval for the median of whatever the values were drawn from.
+    """An interval for the median of the distribution of the values, which must be shares.
 
-    With too few values for that confidence it runs from 0 to 1, as shares do.
+    With too few values for that confidence it is (0, 1).
     """
     ordered = np.sort(values)
     rank = binomial_below(len(ordered), 0.5, (1 - confidence) / 2)

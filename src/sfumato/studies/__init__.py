@@ -1,4 +1,4 @@
-"""Studies: a grid of methods, attacks and measures from one file."""
+"""Studies: methods, attacks and measures over a grid of settings, described by one file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from sfumato.studies.measures.measure import Measure as Measure
     from sfumato.studies.measures.measure import MeasureReading as MeasureReading
     from sfumato.studies.measures.measure import Specimen as Specimen
+    from sfumato.studies.parsing import parse_spec as parse_spec
+    from sfumato.studies.parsing import read_spec as read_spec
     from sfumato.studies.spec import StudySpec as StudySpec
-    from sfumato.studies.spec import parse_spec as parse_spec
-    from sfumato.studies.spec import read_spec as read_spec
     from sfumato.studies.study import Study as Study
 else:
     __getattr__, __dir__ = export(
@@ -24,7 +24,8 @@ else:
             "sfumato.studies.doors": "Doors",
             "sfumato.studies.folder": "CellRecord StudyFolder",
             "sfumato.studies.measures.measure": "Measure MeasureReading Specimen",
-            "sfumato.studies.spec": "StudySpec parse_spec read_spec",
+            "sfumato.studies.parsing": "parse_spec read_spec",
+            "sfumato.studies.spec": "StudySpec",
             "sfumato.studies.study": "Study",
         },
     )

@@ -1,14 +1,14 @@
-"""A cell: one computation of a study, named by everything that decides what it gives.
+"""A cell: one computation of a study, identified by everything that determines its result.
 
-Its key is a digest of its settings, its seed, the keys of the cells it is computed from, and the
-version of sfumato. So two methods that share a computation share the cell, a changed setting makes
-a new one and leaves the others alone, and a name is only a name: renaming a method or a corpus
-computes nothing again.
+The key of a cell is a digest of its settings, its seed, the keys of its inputs, and the version of
+sfumato. So two methods that share a computation share the cell, and a changed setting makes a new
+cell and leaves the others alone. The names of methods and corpora are not part of the key: renaming
+one computes nothing again.
 
-An input file is told from another by its name and its last change. A digest of its content would
-let whoever finds a study's folder test guesses about a private text, and a key is such a digest; so
-content never goes into one. A file that was written again counts as another file, even with the
-same content.
+An input file is identified by its name and the time of its last change. Its content is never part
+of a key: a digest of the content would let anyone who finds the study's folder test guesses about a
+private text. So a file that was written again counts as a new file, even if its content is the
+same.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from sfumato.core.own_code import OwnClass
 from sfumato.core.settings import NAMES_POLICY, READS, RUNS, purposes
 from sfumato.studies.spec import CorpusSettings, StudySpec
 
-# The setting of a cell that says which version of somebody's own code it is computed with.
+# The setting of a cell that identifies the file of a component of the study's own.
 CODE = "code"
-# Raised when a computation here changes what it gives for the same settings.
+# Raised when the same settings give another result than before.
 SCHEMA = 3
 CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
     "corpus",
@@ -45,10 +45,10 @@ CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
-    """One computation; ``method``, ``parameter`` and ``level`` are its place in the picture.
+    """One computation; ``method``, ``parameter`` and ``level`` say where charts show it.
 
-    ``corpus`` names one of several corpora. It is a name, too: what decides is the corpus itself,
-    which is among the inputs.
+    ``corpus`` is the name of one of several corpora. It is not part of the key; the corpus itself
+    is, as an input.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """The name of its folder."""
+        """The digest that identifies the cell and names its folder."""
         decides = {
             "schema": SCHEMA,
             "sfumato": version("sfumato"),
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """For people: which method at which level, and what is done.
+        """For people: the method, its level, the seed, and what is computed.
 
         >>> Cell(kind=ATTACK, method="SMDP", parameter="epsilon", level=8.0, seed=1,
         ...      name="exposure").title
@@ -91,7 +91,7 @@ class Cell:
         return f"{self.method}{on}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
 
     def entry(self) -> dict[str, Any]:
-        """For the description of the study."""
+        """The cell as ``study.json`` lists it."""
         return {
             "key": self.key,
             "kind": self.kind,
@@ -109,7 +109,7 @@ _DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
 
 
 def file_identity(study: StudySpec, written: str, purpose: str = READS) -> dict[str, Any]:
-    """A file, or a folder with a model in it, as it stands now."""
+    """What identifies a file, or a folder with a model: its path and its last change."""
     path = study.path(written, purpose)
     if not path.exists():
         raise StorageFailed(f"there is no file {path}, which the study names")
@@ -119,7 +119,7 @@ def file_identity(study: StudySpec, written: str, purpose: str = READS) -> dict[
 
 
 def code_identity(study: StudySpec, name: str) -> dict[str, Any]:
-    """The file of a component that is the study's own; nothing for one of the catalog."""
+    """What identifies a component of the study's own; empty for one of the catalog."""
     own = OwnClass.read(name)
     return {} if own is None else {CODE: file_identity(study, str(own.path), RUNS)}
 
@@ -127,7 +127,7 @@ def code_identity(study: StudySpec, name: str) -> dict[str, Any]:
 def place_files(
     study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Settings of a component, with everything that they name where the study may use it."""
+    """The settings of a component, with each path located and checked to be allowed."""
     known = purposes(component)
     found = dict(settings)
     for key, value in settings.items():
@@ -144,7 +144,7 @@ def place_files(
 def find_named_files(
     study: StudySpec, component: Callable[..., Any], settings: Mapping[str, object]
 ) -> dict[str, dict[str, Any]]:
-    """The settings of a component that name a file; others are names of something else."""
+    """The settings of a component that name an existing file, and what identifies that file."""
     there = place_files(study, component, settings)
     return {
         key: file_identity(study, str(settings[key]))
@@ -154,7 +154,7 @@ def find_named_files(
 
 
 def corpus_settings(study: StudySpec) -> dict[str, Any]:
-    """Everything that decides what the cells read."""
+    """Everything that determines the texts that cells read."""
     return {
         "corpus": _corpus(study, study.corpus),
         "test": None if study.test is None else _corpus(study, study.test),

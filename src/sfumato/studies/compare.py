@@ -1,8 +1,8 @@
-"""Two studies side by side: the same figures of the same methods, and by how much they differ.
+"""Two studies side by side: the same figures of the same methods, and how they differ.
 
-Figures belong together that have the same corpus, method, level, attack or measure, metric and
-group; over seeds the mean is taken. A difference counts as clear when the intervals do not meet,
-where both studies have one: an interval over seeds if there are several, else the figure's own.
+Two figures are compared if they have the same corpus, method, level, attack or measure, metric and
+group. Each is a mean over seeds. A difference is clear if both figures have intervals and these do
+not overlap. The interval is that over seeds if there are several, else the figure's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sfumato.results.row import COST, Row
 
 
 class ComparedFigure(NamedTuple):
-    """What is compared."""
+    """What two figures must have in common to be compared."""
 
     method: str
     parameter: str | None
@@ -34,7 +34,7 @@ class ComparedFigure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A mean over seeds with an interval, if there is one."""
+    """A mean over seeds, with its interval if one is known."""
 
     value: float
     low: float | None
@@ -52,7 +52,7 @@ class Difference:
 
     @property
     def clear(self) -> bool | None:
-        """Whether the intervals lie apart; None where that cannot be said."""
+        """Whether the intervals do not overlap; None if one of them is unknown."""
         if self.first is None or self.second is None:
             return None
         ends = (self.first.low, self.first.high, self.second.low, self.second.high)
@@ -84,7 +84,7 @@ class StudyComparison:
         return len(self.differences)
 
     def counts(self) -> dict[str, int]:
-        """How many figures differ clearly, do not, cannot be told, or are in one study only."""
+        """How many figures differ clearly, do not, have no intervals, or are in one study only."""
         both = [one for one in self if one.first is not None and one.second is not None]
         return {
             "clearly different": sum(one.clear is True for one in both),
@@ -116,7 +116,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare_studies(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
-    """All figures of either study, in the order in which they come."""
+    """Compare all figures of both studies, in the order of their rows."""
     values = [_values(rows) for rows in (first, second)]
     figures = dict.fromkeys([*values[0], *values[1]])
     return [

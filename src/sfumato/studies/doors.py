@@ -1,23 +1,24 @@
-"""Where a study may read and write: its own folder, and what whoever runs it has allowed.
+"""Which files a study may use: those in its own folder, and those that its user allowed.
 
 Guarantee
-    A study that somebody else wrote uses no file outside the folder that it stands in, and the
-    folder that its results go to, unless its user has named that file or a folder around it. A link
-    inside the folder that leads out of it leads outside.
+    A study that somebody else wrote uses no file outside its own folder and the folder of its
+    results, unless its user has named that file or a folder that contains it. A link inside the
+    folder that points out of it counts as outside.
 
-    Code is no data: a class of the study's own (``file.py:Class``) is loaded only if its user has
-    named that very file, also where it stands in the study's folder. A folder around it does not
-    do, and neither running the study nor checking it runs a line of it before.
+    For code the rule is stricter. A class of the study's own (``file.py:Class``) is loaded only if
+    its user has named exactly that file, even if the file is in the study's folder. Naming a folder
+    that contains it is not enough. Until then neither running nor checking the study executes a
+    line of it.
 
 Why it holds
-    Every path of a study is asked for by one function, which looks where the path ends after all
-    links. Settings that are paths say so by their type (``sfumato.core.settings``), and a test
-    holds every component of the catalog to that. A name that could be a file where the command is
-    run is asked for like a path.
+    Every path of a study passes through one function, which resolves all links before it decides.
+    Settings that are paths say so by their type (``sfumato.core.settings``), and a test checks this
+    for every component of the catalog. A name that is also a file in the working folder is treated
+    as a path.
 
 What weakens it
-    What a link leads to may be changed between the look and the reading, by somebody who can write
-    to the folder while the study runs. A model's name that is no folder is fetched from the hub.
+    Somebody who can write to the folder while the study runs can change a link between the check
+    and the reading. A model's name that is not a folder is fetched from the hub.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sfumato.core.settings import RUNS
 
 @dataclass(frozen=True)
 class Passage:
-    """A file or folder that a study asks for: ``purpose`` is what is done to it."""
+    """A file or folder that a study asks for; ``purpose`` says what it is used for."""
 
     path: Path
     purpose: str
@@ -48,19 +49,19 @@ CODE = "code that is not allowed"
 
 
 class CodeNotAllowed(InvalidArgument):
-    """A study asks for code to be run that its user has not named."""
+    """A study asks to run code that its user has not named."""
 
 
 @dataclass(frozen=True, eq=False)
 class Doors:
-    """What is allowed; ``listing`` notes what is asked for, and refuses nothing but code."""
+    """What a study may use. With ``listing`` requests are noted, and only code is refused."""
 
     allowed: tuple[Path, ...] = ()
     listing: bool = False
     asked: dict[tuple[Path, str], Passage] = field(default_factory=dict, repr=False)
 
     def pass_through(self, folder: Path, path: Path, purpose: str) -> None:
-        """Refuse a path outside ``folder`` that is not allowed, and code wherever it stands."""
+        """Refuse a path outside ``folder``, or code in any folder, that is not allowed."""
         end = path.resolve()
         where = self._where_code(end) if purpose == RUNS else self._where(folder, end)
         if self.listing:
@@ -68,16 +69,16 @@ class Doors:
         if where == CODE:
             raise CodeNotAllowed(
                 f"the study runs the code in {end}, which can do whatever you can; read it, and if "
-                f"it may, name the file itself: `allow_path=[{str(end)!r}]` (a folder around it "
-                "does not do)"
+                f"you trust it, name the file itself: `allow_path=[{str(end)!r}]` (naming a folder "
+                "that contains it is not enough)"
             )
         if self.listing:
             return
         if where == OUTSIDE:
             raise InvalidArgument(
-                f"the study {purpose} {end}, which is outside its folder {folder.resolve()}; if it "
-                f"may, say so: `allow_path=[{str(end)!r}]` (or a folder around it). Checking the "
-                "study lists everything that it asks for"
+                f"the study {purpose} {end}, which is outside its folder {folder.resolve()}; to "
+                f"allow it, name it: `allow_path=[{str(end)!r}]` (or a folder that contains it). "
+                "Checking the study lists everything that it asks for"
             )
 
     def _where_code(self, end: Path) -> str:

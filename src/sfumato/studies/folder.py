@@ -1,23 +1,23 @@
-"""The folder of a study: the grid, what is finished of it, and the figures.
+"""The folder of a study: the grid, the finished cells, and the figures.
 
 ::
 
     OUT/
-      study.json             the file it was made from, versions, and every cell of the grid
-      cells/KEY/cell.json    what a cell found, written last; without it the cell is not finished
-      cells/KEY/…            what it made: a privatized text, the folder of a training run
-      locks/KEY              held by whoever computes the cell, and freed by the system if they die
-      results.jsonl          the figures of all finished cells, one flat row each
+      study.json             the study's file, versions, and every cell of the grid
+      cells/KEY/cell.json    the result of a cell, written last; without it the cell is unfinished
+      cells/KEY/…            what the cell made: a privatized text, the folder of a training run
+      locks/KEY              held by the process that computes the cell, freed when that ends
+      results.jsonl          the figures of all finished cells, one row each
       results.parquet        the same, if pyarrow is installed
-      report.html            the page
+      report.html            the report
 
 Care
-    A corpus that is neither generated nor declared public is read where it stands and never copied;
-    what stands for no privacy is a link to it. Privatized texts hold what their policy did not find
-    and their level let through, and models that were trained without noise may know it by heart.
-    Rows name groups as the data do, which may be names of people. The figures were measured on
-    private text, no guarantee covers them, and neither does one cover how long a cell took. So a
-    study's folder is for its owner, and as private as the corpus.
+    A corpus that is neither generated nor declared public is read from its own file and never
+    copied; the anchor "no privacy" is a link to it. Privatized texts contain what their policy did
+    not find and what their level let through. Models that were trained without noise may have
+    memorized the text. Rows name groups as the data do, and these may be names of people. The
+    figures were measured on private text. No guarantee covers them, or how long a cell took. So the
+    folder of a study is as private as the corpus, and is for its owner.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from sfumato.studies.locks import hold_lock
 
 SCHEMA = 1
 DONE, FAILED, MISSING = "done", "failed", "missing"
-# Kinds of cells that make something rather than measure it; what they took is their figure.
+# Kinds of cells that make something and measure nothing. Their figure is the time they took.
 _MADE = ("release", "run")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRecord:
-    """A cell of the grid with what is known of it so far.
+    """A cell of the grid, with its result if it is finished.
 
     ``inputs`` are the keys of the cells it is computed from. ``scores`` are an attack's, as it
     writes them; ``error`` has a type and a message that quotes no text.
@@ -73,7 +73,7 @@ class CellRecord:
 
     @property
     def title(self) -> str:
-        """For people, as the cell of the grid is called."""
+        """The title of the cell, for people."""
         return Cell(
             kind=self.kind,
             corpus=self.corpus or "",
@@ -93,18 +93,18 @@ class CellRecord:
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """Reads what a study left behind; what is not there yet is called missing."""
+    """Reads the results of a study; a cell without a record is missing."""
 
     path: Path
 
     @property
     def description(self) -> Path:
-        """The grid and where it came from."""
+        """The file with the grid and its provenance."""
         return self.path / "study.json"
 
     @property
     def results(self) -> Path:
-        """All figures."""
+        """The file with all figures."""
         return self.path / "results.jsonl"
 
     def cell(self, key: str) -> Path:
@@ -112,15 +112,15 @@ class StudyFolder:
         return self.path / "cells" / key
 
     def record(self, key: str) -> Path:
-        """What says that a cell is finished."""
+        """The file that marks a cell as finished."""
         return self.cell(key) / "cell.json"
 
     def lock(self, key: str) -> Path:
-        """Held while a cell is computed."""
+        """The lock that is held while a cell is computed."""
         return self.path / "locks" / key
 
     def study(self) -> dict[str, Any]:
-        """The description, checked to be one."""
+        """The content of ``study.json``, checked."""
         if not self.description.is_file():
             raise StorageFailed(
                 f"{self.path} is not the folder of a study: it has no {self.description.name}"
@@ -155,19 +155,19 @@ class StudyFolder:
         return read_object(path, "the record of a cell") if path.is_file() else {}
 
     def _cell(self, entry: Mapping[str, Any], found: Mapping[str, dict[str, Any]]) -> CellRecord:
-        # What a cell is called in this grid counts: another method may share the computation.
+        # The names in this grid take precedence: another method may share the computation.
         known = found[str(entry["key"])] | dict(entry)
-        # What is proven of a text or a model is what holds for everything measured on it.
+        # The guarantee of a text or a model is stated with everything measured on it.
         of_target = [found.get(str(one), {}).get("sentence") for one in entry["inputs"][1:]]
         with reading(self.record(str(entry["key"])), "the record of a cell, or of another version"):
             try:
                 return _cell_record(known, known.get("sentence") or next(iter(of_target), None))
             except SfumatoError:
-                raise ValueError from None  # as any other damage, with the name of the file
+                raise ValueError from None  # reported like any other damage, with the file's name
 
 
 def _is_name(key: object) -> bool:
-    """Whether a key names a folder here, and none elsewhere."""
+    """Whether a key is a plain name, which cannot lead to another folder."""
     return isinstance(key, str) and Path(key).name == key
 
 
@@ -228,7 +228,7 @@ def _parquet(rows: list[Row]) -> bytes:
     import pyarrow.parquet
 
     hints = get_type_hints(Row)
-    # The types are fixed, so that a column of nothing yet is not taken for another type.
+    # The types are fixed, so that an empty column does not get another type.
     kinds = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
     schema = pyarrow.schema(
         [(field.name, kinds[_type(hints[field.name])]) for field in fields(Row)]

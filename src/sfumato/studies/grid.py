@@ -1,11 +1,11 @@
-"""From a study to its cells: what is computed, from what, and in which order.
+"""The cells of a study: what is computed, from what, and in which order.
 
-Everything is computed on each corpus, and nothing of one corpus from another.
+Everything is computed on each corpus, and nothing on two corpora together.
 
-A text method gives a privatized text; with a model, a plain training run on it; then everything
-that attacks or measures either. A training method gives a run on the originals. The two anchors
-between which every method lies come first. A cell that two methods share is in the grid twice and
-is computed once.
+A text method makes a privatized text and, if the study has a model, a training run on that text. A
+training method makes a training run on the originals. Attacks and measures follow on each text and
+each model. The two anchors, between which every method lies, come first. A cell that two methods
+share is listed twice and computed once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell, code_identity, corpus_settings, find_named_files
 from sfumato.studies.measures.measure import MODEL, TEXT
+from sfumato.studies.points import MOST_POINTS, GridPoint, points_of
 from sfumato.studies.resolve import (
     LINKED,
-    MOST_POINTS,
     TEXT_ANCHORS,
-    GridPoint,
     anchor_settings,
     meaning_of,
     model_settings,
-    points_of,
     resolve_measure,
     resolve_policy,
     text_settings,
@@ -41,30 +39,30 @@ from sfumato.training.settings import Training
 
 @dataclass(frozen=True)
 class Grid:
-    """All cells in the order in which they are wanted; inputs stand before what needs them."""
+    """All cells in order; the inputs of a cell come before it."""
 
     cells: tuple[Cell, ...]
 
     @property
     def distinct(self) -> list[Cell]:
-        """Every computation once."""
+        """The cells without repetitions."""
         return list({cell.key: cell for cell in self.cells}.values())
 
 
 def list_cells(study: StudySpec) -> Grid:
-    """The grid of a study; what is wrong with a setting is said here."""
+    """The grid of a study; a wrong setting is an error here."""
     points = points_of(study)
     _refuse_too_many(study, [point for some in points.values() for point in some])
     each = study.each
     builders = [_Builder(each[name], name, some) for name, some in points.items()]
     found = tuple(cell for builder in builders for cell in builder.all())
     if all(cell.kind == cells.CORPUS for cell in found):
-        raise InvalidArgument("the study has nothing to compute: it has no [[methods]], no [model]")
+        raise InvalidArgument("nothing to compute: the study has no [[methods]] and no [model]")
     return Grid(found)
 
 
 class _Builder:
-    """The cells of a study on one corpus, which is ``called`` something if there are several."""
+    """The cells of a study on one corpus; ``called`` is its name if there are several."""
 
     def __init__(self, study: StudySpec, called: str, points: list[GridPoint]) -> None:
         self.study = study
@@ -82,7 +80,7 @@ class _Builder:
         }
         for name in study.policies:
             resolve_policy(study, {"policy": name})
-        # Methods are looked at before the anchors, which are made of them.
+        # Methods are checked before the anchors, which take settings from them.
         for point, is_text in self.points:
             if is_text:
                 text_settings(study, point.settings, point.method)
@@ -165,8 +163,8 @@ class _Builder:
         return {"files": found} if found else {}
 
     def _anchors(self, seed: int) -> Iterator[Cell]:
-        """A text without noise and one that is nothing but noise; a model on the originals and one
-        that was never trained.
+        """A text without noise and one of noise only; a model trained on the originals and one that
+        was never trained.
         """
         looked_at = any(attack.target == TEXT for attack, _ in self.attacks.values()) or any(
             measure.of == TEXT for measure, _ in self.measures.values()
@@ -177,7 +175,7 @@ class _Builder:
                 point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = text_settings(self.study, own | chosen, name)
                 if name == NO_PRIVACY and not self.study.corpus.copied:
-                    # Without noise it is the private text itself, of which no copy is made.
+                    # Without noise it is the private text itself, which is never copied.
                     settings |= {LINKED: True}
                 release = self._cell(
                     cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,)
@@ -220,12 +218,12 @@ def _refuse_too_many(study: StudySpec, found: list[GridPoint]) -> None:
     if wanted > MOST_POINTS:
         raise InvalidArgument(
             f"the study has {wanted:,} points over all methods and seeds, and at most "
-            f"{MOST_POINTS:,} are computed: cut it into several"
+            f"{MOST_POINTS:,} are allowed: split it into several studies"
         )
 
 
 def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
-    """Methods may share a name, and are one curve; but not at the same level and seed."""
+    """Methods that share a name are one curve, so they must differ in level or seed."""
     places: set[tuple[str, float | None, int]] = set()
     for point in found:
         for seed in point.seeds or study.seeds:
@@ -233,7 +231,7 @@ def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
             if place in places:
                 at = "" if point.level is None else f" at {point.level:g}"
                 raise InvalidArgument(
-                    f"the method {point.method!r} is there twice{at}: give it two names"
+                    f"the method {point.method!r} is there twice{at}: give one of them another name"
                 )
             places.add(place)
 
@@ -244,7 +242,7 @@ def _is_text(point: GridPoint) -> bool:
         raise InvalidArgument(f"the training of {point.method} must be a name or a table")
     if ("mechanism" in point.settings) == (isinstance(point.settings.get("training"), str)):
         if "mechanism" in point.settings:
-            return True  # trained on the privatized text by the method that is named
+            return True  # ``training`` names the method that trains on the privatized text
         raise InvalidArgument(
             f"{point.method} needs a mechanism, which privatizes text, or training = METHOD"
         )
@@ -254,7 +252,7 @@ def _is_text(point: GridPoint) -> bool:
 def _run_settings(
     study: StudySpec, training: Mapping[str, Any] | None, name: str
 ) -> dict[str, Any]:
-    """What training is told: the study's model and its usual settings, then the method's own."""
+    """The settings of a training run: the study's model and defaults, then the method's own."""
     model = model_settings(study)
     if training is None:
         return {"model": model, "training": None, "policy": None}

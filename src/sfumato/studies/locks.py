@@ -1,6 +1,7 @@
-"""Locks that the operating system frees when their holder dies, however it dies.
+"""Locks that the operating system frees when their holder ends, for whatever reason.
 
-A lock file says who holds it, for people who look; whether it is held is known to the system alone.
+A lock file names its holder, for people who look. Only the operating system knows whether the lock
+is held.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from pathlib import Path
 
 @contextmanager
 def hold_lock(path: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Whether the lock could be had; it is freed at the end of the block."""
+    """Try to take a lock and yield whether it was taken; the end of the block frees it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Never through a link: a lock file is emptied.
+    # Never follow a link: a lock file is emptied.
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
@@ -38,18 +39,18 @@ def hold_lock(path: Path, *, wait: bool = False) -> Iterator[bool]:
 
 
 def holder_since(path: Path) -> float | None:
-    """Since when somebody holds the lock; None if nobody does, or it is not known yet."""
+    """When the lock was taken; None if it is free, or if its holder has not noted the time yet."""
     try:
         with path.open("rb") as stream:
             if _is_free(stream.fileno()):
-                return None  # its note was left by a process that died
+                return None  # the note was left by a process that ended
             return float(json.loads(stream.read())["since"])
     except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _is_free(descriptor: int) -> bool:
-    """Ask for a share of the lock, which nobody has while one holds it, and give it back."""
+    """Try to take a shared lock, which fails while another process holds the lock; free it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

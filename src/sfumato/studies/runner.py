@@ -1,10 +1,9 @@
-"""Running a study: describe it, start workers, watch them, collect what they found.
+"""Running a study: describe it, start workers, watch them, collect the results.
 
-``describe_study`` is what the study's folder says of it: the file, the grid, the versions, the
-machine. ``passages`` is what the study will read and write, told before it does: the whole grid is
-looked through with doors that note what is asked for in place of refusing it. Whatever a cell uses
-is asked for by the same function when it is computed, so a path that is not in the list is one that
-the study cannot use.
+``describe_study`` gives the content of ``study.json``: the file, the grid, the versions, the
+machine. ``passages`` lists the files that a study will use, and computes nothing. It builds the
+whole grid with doors that note each request and do not refuse it. Computing a cell asks for its
+files by the same function, so a study cannot use a path that is not in the list.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from sfumato.studies.doors import CodeNotAllowed, Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, list_cells
 from sfumato.studies.locks import hold_lock
-from sfumato.studies.resolve import points
+from sfumato.studies.points import points
 from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.studies.worker import Work, forget_failures, work_on
 from sfumato.training.folder import versions
 
 
 def describe_study(study: StudySpec, wanted: Grid, command: list[str]) -> dict[str, Any]:
-    """For ``study.json``; figures and texts are not in it."""
+    """The content of ``study.json``, without figures and texts."""
     return {
         "schema": SCHEMA,
         "name": study.name,
@@ -109,7 +108,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """How many cells there are, and what became of them; ``lost`` workers were killed."""
+    """The number of cells in all, done and failed; ``lost`` is how many workers were killed."""
 
     cells: int
     done: int
@@ -123,7 +122,7 @@ class StudyOutcome:
 
 
 WatchWork = Callable[[Work], None]
-"""Told now and then to look how far the study is."""
+"""Called now and then to look at the progress of a study."""
 
 
 def run_study(
@@ -135,7 +134,7 @@ def run_study(
     command: Sequence[str] = (),
     watch: WatchWork | None = None,
 ) -> StudyOutcome:
-    """Compute what is missing of a study, in processes of their own (0: in this one)."""
+    """Compute the missing cells of a study in worker processes (0: in this process)."""
     at_least("workers", workers, 0, MOST_WORKERS)
     work = open_study(study, output, resume=resume, command=command)
     forget_failures(work)
@@ -151,16 +150,16 @@ def run_study(
 
 
 def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
-    """The folder of a study, described; everything that can be wrong in the file is said here."""
+    """Make and describe the folder of a study; every error in the study's file is found here."""
     wanted: Grid = list_cells(study)
     folder = StudyFolder(output)
     refuse_links(folder)
     if folder.description.exists() and not resume:
-        raise OutputExists(f"{output} holds a study already; `resume=True` goes on with it")
+        raise OutputExists(f"{output} holds a study already; `resume=True` continues it")
     if not folder.description.exists() and output.exists() and not _is_empty(output):
-        raise OutputExists(f"{output} exists already and is no study; choose another folder")
+        raise OutputExists(f"{output} exists already and is not a study; choose another folder")
     try:
-        # What a study holds is its owner's, and so is the folder before anything is in it.
+        # Only the owner may read a study, so the folder is private before anything is in it.
         output.parent.mkdir(parents=True, exist_ok=True)
         output.mkdir(mode=0o700, exist_ok=True)
         output.chmod(0o700)
@@ -174,7 +173,7 @@ def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequenc
 
 
 def refuse_links(folder: StudyFolder) -> None:
-    """Refuse a folder that somebody else has prepared, to have something written elsewhere."""
+    """Refuse links in the folder, by which somebody could redirect what is written."""
     cells = folder.path / "cells"
     inside = [one for one in cells.iterdir() if one.is_dir()] if cells.is_dir() else []
     for one in (cells, folder.path / "locks", *inside):
@@ -183,19 +182,19 @@ def refuse_links(folder: StudyFolder) -> None:
 
 
 def outcome(work: Work, lost: int = 0) -> StudyOutcome:
-    """What became of the cells."""
+    """Count the cells by state."""
     states = [work.state(cell) for cell in work.grid.distinct]
     return StudyOutcome(len(states), states.count(DONE), states.count(FAILED), lost)
 
 
 def _is_empty(folder: Path) -> bool:
-    # A lock is left behind by a process that was killed at the very start.
+    # A process that is killed at the very start leaves a lock behind.
     return folder.is_dir() and all(one.name == "locks" for one in folder.iterdir())
 
 
 def _watch(work: Work, workers: int, watch: WatchWork | None) -> int:
-    """Start the workers and wait for them; how many of them were killed."""
-    # More workers than cells would only wait.
+    """Start the workers, wait for them, and count those that were killed."""
+    # More workers than cells would be idle.
     workers = min(workers, max(1, sum(work.state(cell) is None for cell in work.grid.distinct)))
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -209,7 +208,7 @@ def _watch(work: Work, workers: int, watch: WatchWork | None) -> int:
     except BaseException:
         for one in started:
             one.terminate()
-        for one in started:  # what they were computing is not written any more
+        for one in started:  # afterwards they write nothing
             one.wait()
         raise
     finally:
@@ -219,10 +218,10 @@ def _watch(work: Work, workers: int, watch: WatchWork | None) -> int:
 
 
 def _threads(workers: int) -> dict[str, str]:
-    """How many threads a worker's libraries take.
+    """The number of threads for the libraries of a worker.
 
-    Workers share the processors: more threads than those would keep each other waiting. Who set
-    one library's number means all of them.
+    Workers share the processors, and more threads than processors slow each other down. A number
+    that the user has set for one library is used for all.
     """
     chosen = [os.environ[name] for name in THREADS if name in os.environ]
     each = chosen[0] if chosen else str(max(1, (os.cpu_count() or 1) // workers))
@@ -230,20 +229,20 @@ def _threads(workers: int) -> dict[str, str]:
 
 
 def _start(work: Work, workers: int) -> subprocess.Popen[bytes]:
-    """A worker; what it has to do comes through a pipe, and it says nothing.
+    """Start a worker, which reads its work from a pipe and prints nothing.
 
-    The pipe stays open: that it is closed is how a worker learns that this process has died.
+    The pipe stays open: when it closes, the worker knows that this process has ended.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "sfumato.studies.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # A module of the user's, in the folder where the command is run, is none of ours.
+        # Modules in the working folder must not be imported in place of installed ones.
         env=_threads(workers) | os.environ | {"PYTHONSAFEPATH": "1"},
     )
     pipe = cast("IO[bytes]", process.stdin)  # there is one, see above
-    with suppress(BrokenPipeError):  # it was killed before it began, and is counted as lost
+    with suppress(BrokenPipeError):  # killed before it began; counted as lost
         pipe.write(pickle.dumps((work, os.getpid())))
         pipe.flush()
     return process
@@ -255,8 +254,8 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 def passages(study: StudySpec, output: Path) -> list[Passage]:
-    """Everything that a study with listing doors asks for, what it reads first."""
-    # Code that is not allowed ends the list: what it would ask for is known once it may run.
+    """Everything that a study with listing doors asks for; what it reads comes first."""
+    # Code that is not allowed ends the list: what it asks for is unknown until it may run.
     with suppress(CodeNotAllowed):
         list_cells(study)
     study.doors.pass_through(output.resolve().parent, output, WRITES)

@@ -1,30 +1,24 @@
-"""A study as a TOML file describes it: corpora, methods with grids, attacks, measures, seeds.
+"""What a study's file says: corpora, methods with grids, attacks, measures, seeds.
 
-Every key is checked before anything is computed: an unknown one is an error with the nearest one
-named, and what cannot go together is said with what to do. Paths are relative to the file;
-``${NAME}`` in one is an environment variable. ``template`` is a file to begin with, which explains
-every table and is ready to run.
+Settings that exclude each other are an error that says what to do. Paths are relative to the file;
+``${NAME}`` in a path is an environment variable.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, time
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
 from sfumato.catalog import find
 from sfumato.core.checks import MOST_DOCUMENTS, at_least, one_of
-from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed, UnknownName
-from sfumato.core.files import from_home, refuse_existing, write_whole
+from sfumato.core.errors import InvalidArgument
+from sfumato.core.files import from_home
 from sfumato.core.own_code import OwnClass
-from sfumato.core.settings import READS, RUNS, WRITES, read_table
+from sfumato.core.settings import READS, RUNS, WRITES
 from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
 from sfumato.models.name import HUB_NAME
@@ -34,18 +28,18 @@ from sfumato.studies.doors import Doors
 GENERATED, WIKITEXT, FILE = "customersim", "wikitext", "file"
 CORPORA = (GENERATED, WIKITEXT, FILE)
 GENERATED_GROUPS = "label"
-# Figures are written as columns of fixed types, and numbers of 64 bits end here.
+# Seeds are written to a column of signed 64-bit integers, whose largest value this is.
 LARGEST_SEED = 2**63 - 1
-DEEPEST = 32
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusSettings:
-    """Where documents come from; ``count`` is how many, the first ones of a file.
+    """The source of documents; ``count`` is how many, the first ones of a file.
 
-    ``public`` declares that the text may be copied into the study's folder, shown in its report and
-    chosen by. What is generated is public, and so is WikiText.
+    ``public`` declares that the text may be copied into the study's folder and shown in its report,
+    and that settings may be chosen by figures measured on it. Generated text and WikiText are
+    public.
     """
 
     kind: str = FILE
@@ -66,13 +60,13 @@ class CorpusSettings:
         if self.count is not None:
             at_least("count", self.count, 1, MOST_DOCUMENTS)
         if self.kind == GENERATED and (self.path is not None or self.count is None):
-            raise InvalidArgument("a corpus of kind customersim has a count, and no path")
+            raise InvalidArgument("a corpus of kind customersim needs a count, and has no path")
         if self.kind != GENERATED and self.path is None:
             raise InvalidArgument(f"a corpus of kind {self.kind} needs a path")
         if self.kind == FILE and self.count is not None and not self.public:
             raise InvalidArgument(
-                "count takes a part of a file, which is a copy of it; declare public = true, or "
-                "name a smaller file"
+                "count would copy a part of the file, and this one is private; declare "
+                "public = true, or name a smaller file"
             )
 
     @property
@@ -101,7 +95,7 @@ class CanarySettings:
         if self.manifest is None:
             at_least("digits", self.digits, 1, MOST_DIGITS)
             for secret in self.secrets or ("0",):
-                Canary(self.template, secret)  # says what is wrong with it
+                Canary(self.template, secret)  # an error if it is wrong
         counts = {len(self.secrets), len(self.repetitions)} - {0, 1}
         if self.secrets and (len(counts) > 1 or len(self.secrets) < len(self.repetitions)):
             raise InvalidArgument(
@@ -112,7 +106,7 @@ class CanarySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CoinSettings:
-    """Made-up documents for an audit, in the corpus by fair coins."""
+    """Made-up documents for an audit; a fair coin decides whether each is in the corpus."""
 
     count: int = 200
     guesses: int | None = None
@@ -125,7 +119,7 @@ class CoinSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodSettings:
-    """One way to protect: ``settings`` as given, of which lists are grids."""
+    """One method of protection; ``settings`` are as given, and a list in them is an axis."""
 
     name: str
     settings: Mapping[str, object]
@@ -133,7 +127,7 @@ class MethodSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class OneOfSeveral:
-    """One of several corpora, and what it has of its own; what it lacks is the study's."""
+    """One of several corpora with its own settings; those that it lacks are the study's."""
 
     corpus: CorpusSettings
     test: CorpusSettings | None = None
@@ -147,8 +141,8 @@ class OneOfSeveral:
 class StudySpec:
     """What a study's file says.
 
-    With several ``corpora`` everything is computed on each of them: ``of_corpus`` is the study of
-    one, and ``corpus`` is the first.
+    With several ``corpora`` everything is computed on each of them: ``of_corpus`` gives the study
+    on one, and ``corpus`` is the first.
     """
 
     name: str
@@ -186,12 +180,12 @@ class StudySpec:
         names = [method.name for method in self.methods]
         for name in ANCHORS:
             if name in names:
-                raise InvalidArgument(f"{name!r} is an anchor, not a name for a method")
+                raise InvalidArgument(f"{name!r} is the name of an anchor, not of a method")
         for name in self.attacks:
             find("attacks", name)
         for name in self.measures:
             entry = find("measures", name)
-            # Code of the study's own is not run by reading a file: it has to pass the doors first.
+            # Reading a file does not run the study's own code: that must be allowed first.
             if OwnClass.read(name) is None:
                 self.check_measure(name, entry.load())
         if self.coins is not None and self.model is None:
@@ -200,20 +194,20 @@ class StudySpec:
         if (planted or self.coins is not None) and not self.corpus.copied:
             raise InvalidArgument(
                 "planting makes a copy of the corpus, and this one is private; plant with "
-                "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, give that file as the "
-                "corpus and canaries.manifest, or declare public = true"
+                "`sfumato.plant_canaries(CORPUS, PLANTED, ...)` and name PLANTED as the corpus and "
+                "its manifest as canaries.manifest, or declare public = true"
             )
 
     def check_measure(self, name: str, measure: Any) -> None:
-        """Refuse a measure of a model where there is none to look at."""
+        """Refuse a measure of a model if the study has no model or no text to test it on."""
         if getattr(measure, "of", None) == "model" and (self.test is None or self.model is None):
             raise InvalidArgument(f"the measure {name} needs [test] and [model]")
 
     def _check_test(self) -> None:
-        """Both are read in one way; a generated or public one is written in the usual way first."""
+        """Check that the corpus and the test text are read alike; copied ones have usual fields."""
         if self.test is not None and self._read(self.test) != self._read(self.corpus):
             raise InvalidArgument(
-                "[corpus] and [test] must have the same fields and format, where one of them is a "
+                "[corpus] and [test] must have the same fields and format if one of them is a "
                 "private file: field, author_field, label_field, groups and format are compared"
             )
 
@@ -229,15 +223,15 @@ class StudySpec:
         if self.groups is None or self.corpus.kind == FILE:
             return
         if self.corpus.kind == WIKITEXT:
-            raise InvalidArgument("WikiText has no field to tell groups by: leave groups out")
+            raise InvalidArgument("WikiText has no field that defines groups: leave groups out")
         if self.groups != GENERATED_GROUPS:
             raise InvalidArgument(
-                f"generated dialogues have one field to tell groups by, {GENERATED_GROUPS!r} (the "
+                f"generated dialogues have one field for groups, {GENERATED_GROUPS!r} (the "
                 f"customer's country): groups={self.groups!r} is not there"
             )
 
     def of_corpus(self, name: str) -> StudySpec:
-        """The study on one of its corpora alone; the one that has no name is all of it."""
+        """The study on one of its corpora; the empty name gives the whole study."""
         if not name:
             return self
         one = self.corpora[name]
@@ -254,52 +248,53 @@ class StudySpec:
 
     @property
     def each(self) -> dict[str, StudySpec]:
-        """The study on each corpus, by its name; "" is the name of a single one."""
+        """The study on each corpus, by name; a single corpus has the empty name."""
         return {name: self.of_corpus(name) for name in self.corpora or ("",)}
 
     def path(self, written: str, purpose: str = READS) -> Path:
-        """A path of the file, from where the file stands, if the study may go there."""
+        """A path that the study's file names, relative to that file; refused if not allowed."""
         found = self._place(written)
         self.doors.pass_through(self.folder, found, purpose)
         return found
 
     def place(self, written: str, purpose: str = READS) -> str:
-        """A setting that may be a path as one, and any other as it is.
+        """A setting that may be a path: located if it is one, else unchanged.
 
-        What is not there is a name (of an installed pipeline, say), unless it is written as a path.
+        A text that is not an existing file counts as a name (of an installed pipeline, for
+        example), unless it is written as a path.
         """
         written_as_path = written.startswith((".", "~", "$")) or "/" in written
         if purpose in (WRITES, RUNS) or written_as_path or self._place(written).exists():
             return str(self.path(written, purpose))
-        if Path(written).exists():  # whoever gets the name would find this
+        if Path(written).exists():  # the component would open this file
             self.doors.pass_through(self.folder, Path(written).absolute(), purpose)
         return written
 
     def component(self, kind: str, name: str) -> Any:
-        """A component by the name that the study gives it; code of its own passes the doors."""
+        """A component by its name in the study; code of the study's own must be allowed."""
         return find(kind, self.component_name(name)).load()
 
     def component_name(self, name: str) -> str:
-        """A name as it is found whatever folder the process works in, if the study may use it."""
+        """The name of a component that is valid in any working folder; code must be allowed."""
         own = OwnClass.read(name)
         return name if own is None else own.at(self.path(str(own.path), RUNS))
 
     def model_folder(self, written: str) -> str | None:
-        """The folder that a model's name stands for, or nothing if only the hub could know it."""
+        """The folder that a model's name stands for; None if it can only be a name on the hub."""
         if self._place(written).exists() or not HUB_NAME.fullmatch(written):
             return str(self.path(written))
-        if Path(written).exists():  # whoever gets the name would find this
+        if Path(written).exists():  # the component would open this file
             self.doors.pass_through(self.folder, Path(written).absolute(), READS)
         return None
 
     def _place(self, written: str) -> Path:
         if "\0" in written:
-            raise InvalidArgument("a path in the study has a character that no path has")
+            raise InvalidArgument("a path in the study has a null character, which none may have")
         return self.folder / from_home(_VARIABLE.sub(_value, written))
 
 
 def check_seeds(name: str, seeds: tuple[int, ...]) -> tuple[int, ...]:
-    """Different whole numbers, none of them too large to be written down."""
+    """Check that seeds are different whole numbers of at most 63 bits."""
     if not seeds or len(set(seeds)) != len(seeds):
         raise InvalidArgument(f"{name} must be a list of different whole numbers")
     for seed in seeds:
@@ -308,127 +303,8 @@ def check_seeds(name: str, seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-# What a study has without its file saying so.
-_NOT_WRITTEN = ("folder", "text", "doors")
-_TABLES = {
-    "corpus": CorpusSettings,
-    "test": CorpusSettings,
-    "canaries": CanarySettings,
-    "coins": CoinSettings,
-}
-# What one of several corpora has beside the keys of a corpus.
-_OWN = ("test", "canaries", "coins", "policies", "groups")
-
-
-def read_spec(path: Path, doors: Doors | None = None) -> StudySpec:
-    """The study that a file describes; without ``doors`` it keeps to the folder of the file."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark before the text
-    except OSError as error:
-        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not in utf-8") from None
-    return parse_spec(text, path.resolve().parent, path.stem, doors)
-
-
-def parse_spec(text: str, folder: Path, name: str, doors: Doors | None = None) -> StudySpec:
-    """The study that a text describes; its paths are relative to ``folder``."""
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"the study is no TOML: {error}") from None
-    except (ValueError, RecursionError):
-        raise BadInput(
-            "the study is no TOML: a number is too long, or it is nested too deep"
-        ) from None
-    _refuse_dates(given, "the study")
-    for reserved in _NOT_WRITTEN:
-        if reserved in given:
-            raise UnknownName("key in the study", reserved, _keys())
-    own = {"folder": folder, "text": text, "doors": doors or Doors()}
-    read: dict[str, Any] = {"name": name, **given, **own}
-    for key, kind in _TABLES.items():
-        if key in given:
-            read[key] = read_table(kind, given[key], f"[{key}]")
-    if "corpora" in given:
-        if "corpus" in given:
-            raise InvalidArgument("a study has [corpus], or several as [corpora.NAME], not both")
-        read["corpora"] = _corpora(given["corpora"])
-        read["corpus"] = next(iter(read["corpora"].values())).corpus
-    methods = given.get("methods", [])
-    if not isinstance(methods, list):
-        raise InvalidArgument("methods must be a list of tables: [[methods]], with two brackets")
-    read["methods"] = tuple(_method(one, number) for number, one in enumerate(methods, start=1))
-    return read_table(StudySpec, read, "the study")
-
-
-def _keys() -> list[str]:
-    return sorted(set(StudySpec.__dataclass_fields__) - set(_NOT_WRITTEN))
-
-
-def _refuse_dates(given: object, where: str, depth: int = 0) -> None:
-    """TOML has dates and times, and nothing in a study is one; nor is it a well without bottom."""
-    if depth > DEEPEST:
-        raise BadInput(f"the study is nested too deep: at most {DEEPEST} tables in each other")
-    if isinstance(given, date | time):
-        raise InvalidArgument(f"{where} is a date or a time; a text stands in quotes")
-    inside = given.items() if isinstance(given, Mapping) else ()
-    for key, value in inside:
-        _refuse_dates(value, f"{where}.{key}", depth + 1)
-    for one in given if isinstance(given, list) else ():
-        _refuse_dates(one, where, depth + 1)
-
-
-def _corpora(given: object) -> dict[str, OneOfSeveral]:
-    if not isinstance(given, Mapping) or not given:
-        raise InvalidArgument("corpora is a table of tables: [corpora.NAME] for each corpus")
-    found = {}
-    for name, own in given.items():
-        where = f"[corpora.{name}]"
-        if not is_line(name):
-            raise InvalidArgument("the name of a corpus is empty or has more than one line")
-        if not isinstance(own, Mapping):
-            raise InvalidArgument(f"{where} must be a table")
-        values = {key: own[key] for key in _OWN if key in own}
-        of_corpus = {key: value for key, value in own.items() if key not in _OWN}
-        for key in values.keys() & _TABLES.keys():
-            values[key] = read_table(_TABLES[key], values[key], f"[corpora.{name}.{key}]")
-        values["corpus"] = read_table(CorpusSettings, of_corpus, where)
-        found[name] = read_table(OneOfSeveral, values, where)
-    return found
-
-
-def is_line(name: str) -> bool:
-    """Whether a name can stand in a table: it has something to read, on one line."""
-    return bool(name.strip()) and not any(category(one) == "Cc" for one in name)
-
-
-def _method(given: object, number: int) -> MethodSettings:
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise InvalidArgument(f"method {number} needs a name: [[methods]] with name = …")
-    if not is_line(given["name"]):
-        raise InvalidArgument(f"the name of method {number} is empty or has more than one line")
-    return MethodSettings(
-        name=given["name"], settings={key: given[key] for key in given if key != "name"}
-    )
-
-
 def _value(match: re.Match[str]) -> str:
     found = os.environ.get(match[1])
     if found is None:
         raise InvalidArgument(f"the study needs the environment variable {match[1]}")
-    return str(Path(found).absolute())  # as the shell means it, wherever the file stands
-
-
-def template() -> str:
-    """The commented file."""
-    return files("sfumato.studies").joinpath("data", "template.toml").read_text("utf-8")
-
-
-def write_template(path: Path, *, overwrite: bool = False) -> None:
-    """Write the commented file somewhere."""
-    refuse_existing(path, overwrite=overwrite)
-    try:
-        write_whole(path, template().encode())
-    except OSError as error:
-        raise StorageFailed(f"cannot write {path}: {error.strerror or 'it failed'}") from None
+    return str(Path(found).absolute())  # relative to the working folder, as in a shell

@@ -1,4 +1,4 @@
-"""A study to hold in the hand: read from its file, run, and asked for what it found.
+"""A study as an object: read from its file, run, and asked for its results.
 
 >>> study = Study.parse('''
 ... [corpus]
@@ -32,17 +32,18 @@ from sfumato.studies.compare import StudyComparison, compare_studies
 from sfumato.studies.doors import Doors, Passage
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import list_cells
+from sfumato.studies.parsing import parse_spec, read_spec, write_template
 from sfumato.studies.runner import StudyOutcome, WatchWork, passages, run_study
-from sfumato.studies.spec import StudySpec, parse_spec, read_spec, write_template
+from sfumato.studies.spec import StudySpec
 from sfumato.studies.watch import Board, StudyStatus, look_at
 from sfumato.studies.worker import Work
 
 
 class Study:
-    """A grid of methods, attacks and measures: what is asked, and the folder with the answers.
+    """A grid of methods, attacks and measures, and the folder with its results.
 
-    Made by :meth:`read` (a file), :meth:`parse` (a text) or :meth:`open` (a folder that a study
-    was run into). ``spec`` is what the file says, None of a study that was opened.
+    Made by :meth:`read` (a file), :meth:`parse` (a text) or :meth:`open` (the folder of a study
+    that was run). ``spec`` is what the file says; it is None for a study that was opened.
     """
 
     def __init__(
@@ -66,25 +67,25 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
-        """The study that a TOML file describes; its folder is called like it, without .toml."""
+        """The study that a TOML file describes; its folder has the file's name without .toml."""
         return cls(read_spec(Path(path)), file=Path(path))
 
     @classmethod
     def parse(cls, text: str, *, folder: str | Path = ".", name: str = "study") -> Study:
-        """The study that a text describes, as if it stood in ``folder`` as ``name``.toml."""
+        """The study that a text describes, as if it were the file ``name``.toml in ``folder``."""
         there = Path(folder)
         return cls(parse_spec(text, there.resolve(), name), folder=there / name)
 
     @classmethod
     def open(cls, folder: str | Path) -> Study:
-        """A study by the folder that it was run into, finished or not."""
+        """The study whose results are in a folder, finished or not."""
         found = StudyFolder(Path(folder))
-        found.study()  # says if it is none
+        found.study()  # an error if it is not the folder of a study
         return cls(None, folder=found.path)
 
     @property
     def folder(self) -> Path:
-        """Where everything is that the study makes and finds."""
+        """The folder for everything that the study makes and finds."""
         if self._folder is not None:
             return self._folder
         if self._file is None:
@@ -93,7 +94,7 @@ class Study:
 
     @property
     def outcome(self) -> StudyOutcome:
-        """What became of the cells, in the run that gave this object or so far."""
+        """How many cells are done and failed: in the run that returned this object, or so far."""
         if self._outcome is not None:
             return self._outcome
         found = self.status()
@@ -101,18 +102,18 @@ class Study:
 
     @property
     def name(self) -> str:
-        """What it is called: like its file, if the file does not say."""
+        """The name of the study: that of its file, unless the file gives another."""
         return self.spec.name if self.spec is not None else str(self._described("name"))
 
     @property
     def title(self) -> str:
-        """A line for people."""
+        """The title of the study, for people."""
         if self.spec is not None:
             return self.spec.title or self.spec.name
         return str(self._described("title") or self.name)
 
     def check(self, *, allow_path: Sequence[str | Path] = ()) -> list[Passage]:
-        """What the study will read and write, each inside its folder, allowed or outside.
+        """The files that the study will use, each inside its folder, allowed or outside.
 
         Nothing is computed. Look at this before you run a study that somebody else wrote.
         """
@@ -128,13 +129,13 @@ class Study:
         allow_path: Sequence[str | Path] = (),
         watch: WatchWork | None = None,
     ) -> Study:
-        """Compute every cell that is not computed yet, and give the study with its outcome.
+        """Compute every cell that is missing, and return the study with its outcome.
 
-        ``workers`` are processes (0: this one does it all). A cell that fails is recorded with its
-        error and the rest goes on; with ``resume`` it is tried again, and finished cells are not
-        computed again. The study keeps to the folder of its file and to ``allow_path``. ``watch``
-        is told now and then to look how far it is; without it there is a bar where somebody sits
-        at a terminal.
+        ``workers`` is the number of processes (0: compute in this process). If a cell fails, its
+        error is recorded and the others are computed. ``resume`` tries failed cells again and keeps
+        finished ones. The study may use the folder of its file and ``allow_path``, and nothing
+        else. ``watch`` is called now and then to look at the progress; without it a terminal shows
+        a progress bar.
         """
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
@@ -155,13 +156,13 @@ class Study:
         return StudyFolder(self.folder).rows()
 
     def frame(self) -> Any:
-        """The same as a pandas data frame, one column for each field of a row."""
+        """The rows as a pandas data frame, with one column for each field."""
         pandas = extra("pandas", needed_for="a data frame of rows", extra="pandas")
         columns = [field.name for field in fields(Row)]
         return pandas.DataFrame([asdict(row) for row in self.rows()], columns=columns)
 
     def status(self) -> StudyStatus:
-        """How far it is, and what failed."""
+        """The progress of the study, and what failed."""
         return look_at(StudyFolder(self.folder))
 
     def compare(self, other: Study | str | Path) -> StudyComparison:
@@ -177,7 +178,7 @@ class Study:
     def _asked(self) -> StudySpec:
         if self.spec is None:
             raise InvalidArgument(
-                f"{self.folder} holds what a study found; to run it, read its file (Study.read)"
+                f"{self.folder} holds the results of a study; to run it, read its file (Study.read)"
             )
         return self.spec
 
@@ -185,7 +186,7 @@ class Study:
         return StudyFolder(self.folder).study().get(key, "")
 
     def _reached(self) -> tuple[str, StudyStatus | None]:
-        """The folder as it is written, and how far the study is, as far as that is known."""
+        """The folder, and the progress of the study if it is known."""
         try:
             folder = self.folder
             begun = StudyFolder(folder).description.is_file()
@@ -219,7 +220,7 @@ class Study:
 
 @contextmanager
 def _watching(spec: StudySpec) -> Iterator[WatchWork]:
-    """A bar that moves to the number of cells that are finished."""
+    """A progress bar over the finished cells."""
     boards: list[Board] = []
     with progress("cells", len(list_cells(spec).distinct), unit_is_bytes=False) as advance:
 
@@ -235,8 +236,8 @@ def _watching(spec: StudySpec) -> Iterator[WatchWork]:
 def _default_folder(file: Path) -> Path:
     if file.suffix != ".toml" or not file.stem:
         raise InvalidArgument(
-            f"the folder of the study is called like its file, without .toml, and {file} does not "
-            "end in that: name a folder for it"
+            f"the folder of a study has the name of its file without .toml, but {file} does not "
+            "end in .toml: name a folder for it"
         )
     folder = file.with_suffix("")
     if folder.is_symlink():

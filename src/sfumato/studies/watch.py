@@ -1,7 +1,6 @@
-"""How far a study is: cells done, failed, running and left, and the time to go.
+"""The progress of a study: cells done, failed, running and left, and the remaining time.
 
-A ``Board`` is for whoever runs a study and looks again and again; ``look_at`` is for whoever finds
-its folder.
+A ``Board`` follows a study that is being run; ``look_at`` reads a folder once.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from sfumato.studies.worker import Work
 
 @dataclass(frozen=True)
 class Reached:
-    """Counts of cells; ``seconds_left`` is a guess, None as long as nothing was finished.
+    """Counts of cells; ``seconds_left`` is an estimate, None until a cell is finished.
 
-    ``blocked`` cells wait for one that has failed.
+    ``blocked`` cells depend on one that failed.
     """
 
     done: int
@@ -34,7 +33,7 @@ class Reached:
 
     @property
     def total(self) -> int:
-        """All cells."""
+        """The number of cells."""
         return self.done + self.failed + len(self.running) + self.blocked + self.left
 
 
@@ -43,7 +42,7 @@ STATES = (DONE, FAILED, "running", "left")
 
 @dataclass(frozen=True, kw_only=True)
 class StudyStatus:
-    """The cells of a study's folder by what became of them."""
+    """The cells of a study's folder, by state."""
 
     done: tuple[CellRecord, ...]
     failed: tuple[CellRecord, ...]
@@ -52,7 +51,7 @@ class StudyStatus:
 
     @property
     def cells(self) -> int:
-        """All of them."""
+        """The number of cells."""
         return sum(self.counts().values())
 
     def counts(self) -> dict[str, int]:
@@ -78,10 +77,10 @@ class StudyStatus:
 
 
 def look_at(folder: StudyFolder) -> StudyStatus:
-    """How far the study in a folder is, whoever is computing it."""
+    """The status of the study in a folder, whichever process computes it."""
     found: dict[str, list[CellRecord]] = {name: [] for name in STATES}
     for cell in {cell.key: cell for cell in folder.cells()}.values():
-        # What is not known is computed again, as what failed is.
+        # An unknown state counts as failed: the cell is computed again.
         state = DONE if cell.state == DONE else FAILED
         if cell.state == MISSING:
             state = "left" if holder_since(folder.lock(cell.key)) is None else "running"
@@ -90,7 +89,7 @@ def look_at(folder: StudyFolder) -> StudyStatus:
 
 
 class Board:
-    """Looks at a study's folder again and again, and reads each finished cell once."""
+    """Follows a study's folder, and reads each finished cell once."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -98,7 +97,7 @@ class Board:
         self._took: dict[str, float] = {}
 
     def look(self, workers: int = 1) -> Reached:
-        """Where the study is now."""
+        """The progress now."""
         cells = self._work.grid.distinct
         for cell in cells:
             if cell.key not in self._states:
@@ -131,7 +130,7 @@ class Board:
     def _seconds_left(
         self, others: list[Cell], since: dict[str, float], workers: int
     ) -> float | None:
-        """What is left, each cell at the mean of its kind, shared by the workers."""
+        """The remaining time: the mean of its kind for each cell, divided among the workers."""
         if not self._took:
             return None
         seen: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -152,20 +151,20 @@ def seconds_of(folder: StudyFolder, key: str) -> float:
     try:
         return float(read_object(folder.record(key), "the record of a cell")["seconds"] or 0.0)
     except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
-        return 0.0  # damaged, or forgotten by another command at this moment
+        return 0.0  # damaged, or deleted by another command at this moment
 
 
 def _blocked(cells: list[Cell], failed: set[str]) -> set[str]:
-    """Cells that wait, at one or more removes, for one that has failed."""
+    """Cells that depend, directly or not, on one that failed."""
     found: set[str] = set()
-    for cell in cells:  # inputs stand before what needs them
+    for cell in cells:  # the inputs of a cell come before it
         if any(one.key in failed or one.key in found for one in cell.inputs):
             found.add(cell.key)
     return found - failed
 
 
 def spoken(seconds: float) -> str:
-    """A time as people say it.
+    """A duration for people.
 
     >>> spoken(42), spoken(3700), spoken(130)
     ('42 s', '1 h 2 min', '2 min')

@@ -1,13 +1,13 @@
-"""A worker: take a cell that nobody has, compute it, write it down, until none is left.
+"""A worker: take a cell that no other worker holds, compute it, record it, until none is left.
 
-Any number of workers do this on one folder at once, in one command or in several. Who holds a
-cell's lock computes it, and looks again whether it is finished before beginning; a worker that is
-killed loses its locks, and the next one computes the cell anew. The record of a cell is written
-last and whole, so a cell is either finished or not begun; it says what computing took: time,
-processor time, and memory at its highest.
+Any number of workers may do this in one folder at once, started by one command or by several. The
+worker that holds a cell's lock computes the cell, after checking again that it is not finished. A
+worker that is killed loses its locks, and another one computes the cell again. The record of a cell
+is written last and in one step, so a cell is either finished or not begun. The record includes the
+time, the processor time and the peak memory.
 
 As a process (``python -m sfumato.studies.worker``) it is started by the command that runs a study,
-is told what to do by a pipe, and ends with that command.
+reads its work from a pipe, and ends with that command.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class Cost:
-    """Filled in when the block ends."""
+    """The cost of a block, filled in when the block ends."""
 
     seconds = 0.0
     cpu_seconds = 0.0
@@ -59,7 +59,7 @@ class Cost:
 
 @contextmanager
 def measure_cost() -> Iterator[Cost]:
-    """Measure a block; memory is the whole process's, at its highest while the block ran."""
+    """Measure a block; memory is the peak of the whole process while the block ran."""
     cost = Cost()
     _forget_peak()
     began, worked = time.perf_counter(), time.process_time()
@@ -72,7 +72,7 @@ def measure_cost() -> Iterator[Cost]:
 
 
 def _forget_peak() -> None:
-    """Linux keeps the highest memory of a process until it is told to start again."""
+    """Reset the peak memory that Linux keeps for this process."""
     try:
         _RESET.write_text("5")
     except OSError:
@@ -91,17 +91,18 @@ def _peak() -> int:
 
 
 WAIT = 0.1
-_MODULES = {
-    cells.CORPUS: "corpus",
-    cells.RELEASE: "release",
-    cells.RUN: "run",
-    cells.ATTACK: "attack",
-    cells.AUDIT: "audit",
-    cells.MEASURE: "measure",
+# Where a kind of cell is computed. Modules are imported when they are needed.
+_COMPUTED_BY = {
+    cells.CORPUS: "corpus.compute_corpus",
+    cells.RELEASE: "target.compute_release",
+    cells.RUN: "target.compute_run",
+    cells.ATTACK: "assessment.compute_attack",
+    cells.MEASURE: "assessment.compute_measure",
+    cells.AUDIT: "assessment.compute_audit",
 }
 
 Told = Callable[[Cell, str, float], None]
-"""Told about a cell that was computed here: how it ended and how long it took."""
+"""Called for each cell that was computed here, with its state and its seconds."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Work:
 
 
 def _state(content: bytes) -> str:
-    """What cannot be read is computed again, as what failed is."""
+    """The state in a record; an unreadable record counts as failed and is computed again."""
     try:
         found = json.loads(content)["state"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -131,7 +132,7 @@ def _state(content: bytes) -> str:
 
 
 def forget_failures(work: Work) -> None:
-    """What failed before is tried again."""
+    """Delete the records of failed cells, so that they are tried again."""
     for cell in work.grid.distinct:
         with hold_lock(work.folder.lock(cell.key)) as mine:
             if mine and work.state(cell) == FAILED:
@@ -139,9 +140,9 @@ def forget_failures(work: Work) -> None:
 
 
 def work_on(work: Work, told: Told = lambda *_: None, parent: int | None = None) -> None:
-    """Compute what can be computed, until everything is finished or waits for what has failed.
+    """Compute cells until each is finished, or depends on one that failed.
 
-    With ``parent`` it ends when that process is not its parent any more.
+    With ``parent`` it stops when that process is no longer its parent.
     """
     finished: dict[str, str] = {}
     while parent is None or os.getppid() == parent:
@@ -153,7 +154,7 @@ def work_on(work: Work, told: Told = lambda *_: None, parent: int | None = None)
 
 
 def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
-    """What is neither finished nor waiting in vain."""
+    """The cells that are neither finished nor depend on one that failed."""
     left = []
     for cell in work.grid.distinct:
         if cell.key not in finished:
@@ -172,7 +173,7 @@ def _ready(cell: Cell, finished: dict[str, str]) -> bool:
 
 
 def _compute(work: Work, cell: Cell, told: Told) -> bool:
-    """Whether the cell was computed here."""
+    """Compute a cell that is free and unfinished; whether it was computed here."""
     with hold_lock(work.folder.lock(cell.key)) as mine:
         if not mine or work.state(cell) is not None:
             return False
@@ -190,14 +191,14 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
 
 
 def compute(context: Context) -> CellResult:
-    """What the cell is about."""
-    module = _MODULES[context.cell.kind]
-    found: CellResult = import_module(f"sfumato.studies.kinds.{module}").compute(context)
+    """Compute a cell, by its kind."""
+    module, _, function = _COMPUTED_BY[context.cell.kind].partition(".")
+    found: CellResult = getattr(import_module(f"sfumato.studies.kinds.{module}"), function)(context)
     return found
 
 
 def _say(error: Exception) -> dict[str, str]:
-    """What may be written down of an error: our own messages quote no text, others' might."""
+    """What may be recorded of an error: sfumato's messages quote no text, others' might."""
     if isinstance(error, SfumatoError):
         return {"type": type(error).__name__, "message": str(error)}
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -223,7 +224,7 @@ def _write(
 
 
 def main() -> None:
-    """Work on what comes through standard input."""
+    """Do the work that comes through standard input."""
     work, parent = pickle.load(sys.stdin.buffer)  # noqa: S301  # from the process that started this
     Thread(target=_end_with_parent, daemon=True).start()
     try:
@@ -233,9 +234,9 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """A cell may take hours, and nobody waits for it when the command was killed."""
-    # There is nothing more to read until the other end is closed. (Past the buffer, whose lock the
-    # interpreter wants when it ends.)
+    """End with the command: a cell may take hours, and nobody waits for it any more."""
+    # Nothing arrives until the other end is closed. The read bypasses the buffer, because the
+    # interpreter needs the buffer's lock when it ends.
     os.read(sys.stdin.fileno(), 1)
     os._exit(1)
 

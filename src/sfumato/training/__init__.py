@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from sfumato.training.clipping.clippers import Automatic as Automatic
     from sfumato.training.clipping.clippers import Clipping as Clipping
     from sfumato.training.clipping.clippers import Flat as Flat
-    from sfumato.training.clipping.conformance import check_layer as check_layer
     from sfumato.training.clipping.layers.layer import Role as Role
     from sfumato.training.clipping.layers.linear import RecordedLinear as RecordedLinear
+    from sfumato.training.clipping.layers.rules import check_layer as check_layer
     from sfumato.training.clipping.layers.rules import register_layer as register_layer
     from sfumato.training.clipping.losses import next_tokens as next_tokens
     from sfumato.training.clipping.losses import record_losses as record_losses
     from sfumato.training.clipping.recording import Recording as Recording
-    from sfumato.training.clipping.records import Records as Records
     from sfumato.training.clipping.release import GaussianRelease as GaussianRelease
     from sfumato.training.clipping.release import GradientRelease as GradientRelease
+    from sfumato.training.clipping.slots import Records as Records
     from sfumato.training.evaluation import Evaluation as Evaluation
     from sfumato.training.evaluation import predict_labels as predict_labels
     from sfumato.training.evaluation import predict_tokens as predict_tokens
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from sfumato.training.methods.base import TrainingMethod as TrainingMethod
     from sfumato.training.methods.base import prepare_steps as prepare_steps
     from sfumato.training.methods.interleaved import Interleaved as Interleaved
-    from sfumato.training.methods.interleaved_plan import InterleavedPlan as InterleavedPlan
-    from sfumato.training.methods.interleaved_plan import Visits as Visits
+    from sfumato.training.methods.interleaved import InterleavedPlan as InterleavedPlan
+    from sfumato.training.methods.interleaved import Visits as Visits
     from sfumato.training.methods.plain import Plain as Plain
     from sfumato.training.methods.private import Private as Private
     from sfumato.training.methods.redacted import Redacted as Redacted
@@ -66,19 +66,17 @@ else:
         {
             "sfumato.training.batches": "PhysicalBatch physical_batches",
             "sfumato.training.clipping.clippers": "Adaptive Automatic Clipping Flat",
-            "sfumato.training.clipping.conformance": "check_layer",
             "sfumato.training.clipping.layers.layer": "Role",
             "sfumato.training.clipping.layers.linear": "RecordedLinear",
-            "sfumato.training.clipping.layers.rules": "register_layer",
+            "sfumato.training.clipping.layers.rules": "check_layer register_layer",
             "sfumato.training.clipping.losses": "next_tokens record_losses",
             "sfumato.training.clipping.recording": "Recording",
-            "sfumato.training.clipping.records": "Records",
             "sfumato.training.clipping.release": "GaussianRelease GradientRelease",
+            "sfumato.training.clipping.slots": "Records",
             "sfumato.training.evaluation": "Evaluation predict_labels predict_tokens",
             "sfumato.training.loop": "fit",
             "sfumato.training.methods.base": "Task TokenMaterial TrainingMethod prepare_steps",
-            "sfumato.training.methods.interleaved": "Interleaved",
-            "sfumato.training.methods.interleaved_plan": "InterleavedPlan Visits",
+            "sfumato.training.methods.interleaved": "Interleaved InterleavedPlan Visits",
             "sfumato.training.methods.plain": "Plain",
             "sfumato.training.methods.private": "Private",
             "sfumato.training.methods.redacted": "Redacted",

@@ -1,18 +1,18 @@
-"""Records as physical batches: tensors with a bounded number of places.
+"""Records as physical batches: tensors with a bounded number of token positions.
 
 Guarantee
-    All rows of a record come in one batch, or in several that hold nothing else; so they can be
-    clipped together. A row's weight follows from its own record alone.
+    All rows of a record are in one batch, or in several that hold nothing else, so they can be
+    clipped together. A row's weight depends on its own record alone.
 
 Why it holds
-    A record is only divided when it is too large for a batch, and then its batches come as one
-    group. A weight is one over the record's own number of tokens, or over a public constant. One
-    over the tokens of the *batch* would couple the records: leaving one out would scale the rest.
+    A record is split only if it is too large for a batch, and then its batches form one group. A
+    weight is one over the record's own number of tokens, or over a public constant. One over the
+    number of tokens of the *batch* would couple the records: removing one would rescale the others.
 
 Care
-    How many batches there are, and their shapes, follow from the lengths of private documents. Do
-    not log them. The order of records within a step means nothing, since they are summed; so they
-    are put in order of length, and little is wasted on padding.
+    The number of batches and their shapes depend on the lengths of private documents; do not log
+    them. The order of records within a step does not matter, since they are summed. They are sorted
+    by length, so that there is little padding.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 class PhysicalBatch:
     """Rows, padded on the right to one length.
 
-    ``labels`` stand where they are predicted (the next token for a language model, −100 at the
-    padding; one class per row for a classifier), so they are compared with the logits as they are
-    and not handed to the model. ``owner`` is the record of each row, ``weights`` what the sum of a
-    row's losses is multiplied by.
+    ``labels`` are aligned with the logits (the next token for a language model, −100 at the
+    padding; one class per row for a classifier), so they are compared with them directly and not
+    given to the model. ``owner`` is the record of each row, and the sum of a row's losses is
+    multiplied by its weight in ``weights``.
     """
 
     input_ids: Tensor = field(repr=False)
@@ -58,9 +58,9 @@ def physical_batches(
 ) -> Iterator[list[PhysicalBatch]]:
     """The chosen records in groups: one batch of many records, or several of a single one.
 
-    A batch has at most ``most_tokens`` places, padding included. A record's loss is the sum over
-    its tokens, divided by ``divisor`` or by how many there are. Empty records contribute nothing
-    and do not appear.
+    A batch has at most ``most_tokens`` positions, padding included. A record's loss is the sum over
+    its tokens, divided by ``divisor`` or by the number of its tokens. Empty records contribute
+    nothing and are left out.
     """
     at_least("most_tokens", most_tokens, records.context)
     if divisor is not None:
@@ -105,7 +105,7 @@ def _by_width(
 
 
 def _wanted(records: TokenRecords, row: int) -> NDArray[np.int64]:
-    """The tokens to predict in a row, and IGNORED where there is none."""
+    """The tokens to predict in a row, and IGNORED at all other positions."""
     labels, marked = records.labels(row).astype(np.int64), records.marked(row)
     return labels if marked is None else np.where(marked, labels, IGNORED)
 
@@ -123,7 +123,7 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
             labels[place, :length] = _wanted(records, row)
     mask = np.arange(shape[1]) < lengths[:, None]
     owner = np.searchsorted(records.first, rows, side="right") - 1
-    # A record of which nothing is to be predicted contributes nothing, whatever it is divided by.
+    # A record without tokens to predict contributes nothing, whatever it is divided by.
     own = np.maximum(records.predictions[owner], 1)
     weights = np.float32(1) / (own if divisor is None else np.full_like(own, divisor, np.float32))
     return PhysicalBatch(

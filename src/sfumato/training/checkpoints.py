@@ -1,36 +1,37 @@
-"""Where a run stands, so that it can go on after it was killed.
+"""Checkpoints of a run, when they are written, and how a killed run is resumed.
 
 Guarantee
     A checkpoint holds only what the guarantee of the run covers: weights, the state of the
-    optimizer and the clipping norm, all computed from private gradients, and the number of the
-    step. It is written after its steps were charged, whole or not at all. It comes back as it was
-    written, or not at all.
+    optimizer and the clipping norm, all computed from noisy gradients, and the number of the step.
+    It is written after its steps were charged, and atomically. A checkpoint that is loaded is
+    exactly what was written; a damaged one is refused. A run resumes with the step after the last
+    one charged, from weights that are not newer than that.
 
 Why it holds
-    A file begins with the length and the digest of what follows, and nothing of it is used before
-    both are checked: weights with other bits look like any weights. The digest is one of released
-    content, in the same file; it tells nothing that the content does not.
+    A file begins with the length and the digest of its content, and nothing is used before both are
+    checked, because damaged weights look like any others. The digest is one of released content, in
+    the same file, so it reveals nothing more. Steps are charged before their results are saved, so
+    a checkpoint is never ahead of its ledger unless somebody put it there; then it is refused, as
+    is a run whose ledger is missing. Steps that were charged and lost stay charged, because nobody
+    knows whether their results were seen.
 
 Care
-    A digest finds damage, not forgery: whoever can write the file can write a digest.
-    Weights that are not trained are in it as well. Fresh ones cannot be made again, and factors
-    that were trained beside some mean nothing beside others.
-
-A run and its ledger: what was paid for, what is left of it, what must be paid for.
-
-Guarantee
-    A run goes on with the step after the last one charged, from weights that are not newer than
-    that. What is not known to be paid for is not used.
-
-Why it holds
-    Steps are charged before their results are saved, so a checkpoint is never ahead of its ledger
-    unless somebody put it there; then it is refused, as is a run whose ledger is gone. Steps that
-    were charged and lost stay charged: whether their results were seen cannot be known.
+    A digest detects damage, not forgery: whoever can write the file can write a digest. Weights
+    that are not trained are saved as well: randomly initialized ones cannot be reproduced, and
+    trained low-rank factors are useless beside other weights.
+    How long a step takes depends on the lengths of private documents, so the times at which a run
+    is saved, every few minutes, reveal something about them. They are not written anywhere: the
+    ledger has one line for every step, whichever steps were saved together, and each checkpoint
+    replaces the one before. Which steps are saved does not affect the guarantee, because the plan
+    covers the state after every step.
+    A signal that would end the process waits for the current step, which is then saved. A second
+    signal does not wait.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,9 @@ from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from io import BufferedReader
 from pathlib import Path
+from threading import current_thread, main_thread
+from time import monotonic
+from types import FrameType
 from typing import Any, BinaryIO, cast
 
 import torch
@@ -54,8 +58,14 @@ from sfumato.training.plan import TrainingPlan
 
 SCHEMA = 3
 
-# Name and version of the format, the length of the rest in bytes, its digest.
+# Name and version of the format, length of the content in bytes, digest of the content.
 _HEAD = "sfumato checkpoint {schema} {length:020d} {digest}\n"
+
+# A killed process loses at most the work of this many minutes.
+MINUTES = 5.0
+
+# The signals that ask a process to end: Ctrl-C, and that of kill, a shutdown or a job queue.
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -76,12 +86,12 @@ class Checkpoint:
     def of(
         cls, steps: int, model: torch.nn.Module, optimizer: torch.optim.Optimizer, clip_norm: float
     ) -> Checkpoint:
-        """What has to be kept of a run under way."""
+        """The state of a run in progress."""
         state = optimizer.state_dict()
         return cls(steps, model.state_dict(), state, type(optimizer).__name__, clip_norm)
 
     def save(self, path: Path) -> None:
-        """Write it; whoever looks sees the old one or the new one."""
+        """Write it atomically: a reader sees the old file or the new one."""
         content = {
             "schema": SCHEMA,
             "steps": self.steps,
@@ -94,7 +104,7 @@ class Checkpoint:
         try:
             with replace_file(path) as stream:
                 write_sealed(content, stream)
-        except (OSError, RuntimeError) as error:  # torch has a name of its own for a full disk
+        except (OSError, RuntimeError) as error:  # torch raises RuntimeError if the disk is full
             problem = getattr(error, "strerror", None) or "writing failed"
         else:
             return
@@ -102,7 +112,7 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read one, if it is whole; only tensors and plain values, never code."""
+        """Read a complete file; it can hold tensors and plain values, never code."""
         try:
             with path.open("rb") as stream:
                 problem = _damage(stream)
@@ -116,7 +126,7 @@ class Checkpoint:
                         between("clip_norm", float(content["clip_norm"]), 0.0, sys.float_info.max),
                         dict(content["between"]),
                     )
-        except Exception as error:  # an archive of something else fails in many ways
+        except Exception as error:  # other content fails in many ways
             problem = type(error).__name__
         raise CannotResume(
             f"{path} cannot be read ({problem}); put a whole copy of it in its place, or start a "
@@ -124,7 +134,7 @@ class Checkpoint:
         )
 
     def restore(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Put weights and optimizer back, if they are those of the same model."""
+        """Restore weights and optimizer, if they belong to the same model."""
         if _shapes(model.state_dict()) != _shapes(self.weights):
             raise CannotResume("the checkpoint belongs to another model; start a new run")
         if type(optimizer).__name__ != self.kind or not put_back(optimizer, self.optimizer):
@@ -133,7 +143,7 @@ class Checkpoint:
 
 
 class _Digesting:
-    """A stream that knows the digest of what went through it."""
+    """A stream that computes the digest of what is written to it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.digest, self.length = stream, sha256(), 0
@@ -152,16 +162,16 @@ def _head(length: int, digest: str) -> bytes:
 
 
 def write_sealed(content: Any, stream: BinaryIO) -> None:
-    """Write it behind its length and digest."""
+    """Write the content after its length and digest."""
     stream.write(_head(0, "0" * 64))
     through = _Digesting(stream)
-    torch.save(content, cast("BinaryIO", through))  # it writes, and does nothing else
+    torch.save(content, cast("BinaryIO", through))  # it is only written to
     stream.seek(0)
     stream.write(_head(through.length, through.digest.hexdigest()))
 
 
 def _damage(stream: BufferedReader) -> str:
-    """What is wrong with a file, if anything is; the stream then stands at its content."""
+    """What is wrong with a file, or ""; afterwards the stream is at the start of the content."""
     length = os.fstat(stream.fileno()).st_size
     found = stream.read(len(_head(0, "0" * 64)))
     named = found.split(b" ")
@@ -182,14 +192,14 @@ def _shapes(weights: Mapping[str, Any]) -> dict[str, tuple[torch.Size, torch.dty
 
 
 class StepsLost(UserWarning):
-    """Steps that were paid for and whose results were never saved."""
+    """Steps that were charged but whose results were not saved."""
 
 
 @contextmanager
 def ledger_of(
     folder: RunFolder | None, plan: TrainingPlan, randomness: Randomness
 ) -> Iterator[Ledger | None]:
-    """The ledger of a run, begun or gone on with; without a folder there is none."""
+    """The ledger of a run, new or resumed; without a folder there is none."""
     if folder is None:
         yield None
         return
@@ -201,7 +211,8 @@ def ledger_of(
     with Ledger.opened(
         folder.ledger,
         allowed=plan.steps,
-        # A run that was begun with a seed and finished without one would be taken for private.
+        # A run that was begun with a seed must not be finished without one: it would count as
+        # private.
         record=plan.as_dict() | {"seed": randomness.seed},
         saved=plan.start(randomness),
         resume=begun,
@@ -214,7 +225,7 @@ def ledger_of(
 
 
 def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoint | None:
-    """Where a stopped run stands; steps that are paid for and lost are reported by a warning."""
+    """The last checkpoint of a stopped run; a warning reports steps that were charged and lost."""
     if folder is None or ledger is None:
         return None
     found = Checkpoint.load(folder.checkpoint) if folder.checkpoint.exists() else None
@@ -242,8 +253,8 @@ def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoi
 def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
     """Charge steps that end in ``UndefinedGradient`` or ``CoupledRows``.
 
-    To stop was decided by looking at them. Were they free, a run could be resumed until they come
-    out differently, and what comes out in the end would hang on what was seen.
+    The decision to stop depends on their data. If they were free, a run could be resumed until they
+    came out differently, and the result would depend on what was seen.
     """
     try:
         yield
@@ -251,3 +262,64 @@ def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
         if ledger:
             ledger.charge(steps)
         raise
+
+
+@dataclass
+class Saving:
+    """Counts the unsaved steps and decides when to save; made by ``saving``."""
+
+    every: int
+    steps: int
+    unsaved: int = 0
+    asked: int | None = None
+    _last: float = 0.0
+    _handlers: dict[int, Any] = field(default_factory=dict)
+
+    def due(self, step: int) -> bool:
+        """Whether to save now, after step ``step`` (from 0)."""
+        if self.asked is not None or step + 1 == self.steps or self.unsaved >= self.every:
+            return True
+        return monotonic() - self._last >= 60 * MINUTES
+
+    def saved(self) -> None:
+        """Note that everything so far was saved."""
+        self.unsaved, self._last = 0, monotonic()
+
+    def stop_if_asked(self) -> None:
+        """Raise a signal that was held back, unless there are unsaved steps."""
+        if self.asked is not None and not self.unsaved:
+            number, self.asked = self.asked, None
+            signal.raise_signal(number)
+
+    def hold(self) -> None:
+        """Hold back the first signal from now on; not ignored ones, and only in the main thread."""
+        if current_thread() is not main_thread():
+            return
+        for number in SIGNALS:
+            before = signal.getsignal(number)
+            if before is not None and before != signal.SIG_IGN:
+                self._handlers[number] = before
+                signal.signal(number, self._wait)
+
+    def release(self) -> None:
+        """Restore the previous signal handlers."""
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
+
+    def _wait(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.release()  # a second one does not wait
+        self.asked = number
+
+
+@contextmanager
+def saving(every: int, steps: int, *, kept: bool) -> Iterator[Saving]:
+    """Decide when to save a run of so many steps; hold back signals if results are ``kept``."""
+    course = Saving(every, steps)
+    course.saved()  # nothing is unsaved yet, and the clock starts
+    if kept:
+        course.hold()
+    try:
+        yield course
+    finally:
+        course.release()
+    course.stop_if_asked()

@@ -28,10 +28,10 @@ TOKENS_AT_ONCE = 4096
 def predict_tokens(
     model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> list[Predicted]:
-    """−ln p of every token of every document, the token for its end included.
+    """−ln p of every token of every document, including the token for its end.
 
-    A document longer than the context is read in pieces, as in training. ``done`` is told how many
-    documents are finished.
+    A document longer than the context is read in pieces, as in training. ``done`` is called with
+    the number of finished documents.
     """
     records = make_language_records(documents, model.tokenizer, Cut(context=model.context))
     return _predict(model, records, done)
@@ -40,7 +40,7 @@ def predict_tokens(
 def predict_labels(
     model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> list[Predicted]:
-    """−ln p of every document's label, from a classifier; of a long document it reads the start."""
+    """−ln p of every document's label, from a classifier; it reads the start of a long document."""
     cut = Cut(context=model.context, long="truncate")
     records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
     return _predict(model, records, done)
@@ -48,9 +48,9 @@ def predict_labels(
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A figure on some tokens: ``all``, those that a policy selects, all others, or ``labels``.
+    """A figure on some tokens: ``all``, those that a policy selects, the others, or ``labels``.
 
-    Without a token there is no value.
+    If there are no such tokens, there is no value.
     """
 
     tokens: str
@@ -61,7 +61,7 @@ class EvaluationRow:
     n: int = 0
 
     def cells(self) -> tuple[str, ...]:
-        """As it is shown: tokens, metric, value, interval, n."""
+        """The displayed texts: tokens, metric, value, interval, n."""
         value = "–" if self.value is None else f"{self.value:.4g}"
         interval = "–" if self.low is None else f"{self.low:.4g}–{self.high:.4g}"
         return self.tokens, self.metric, value, interval, f"{self.n:,}"
@@ -72,7 +72,7 @@ COLUMNS = ("tokens", "metric", "value", "95 % interval", "n")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """How well a model predicts a text; of private text a release that no guarantee covers."""
+    """How well a model predicts a text; for private text, a release that no guarantee covers."""
 
     rows: tuple[EvaluationRow, ...]
 
@@ -92,7 +92,7 @@ class Evaluation:
 def evaluate_model(
     model: LoadedModel, documents: Sequence[Document], policy: Policy | None = None
 ) -> Evaluation:
-    """Perplexity and accuracy, also by what a policy selects; of a classifier accuracy."""
+    """Perplexity and accuracy, also for the tokens a policy selects; for a classifier, accuracy."""
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
         if model.classes:
             found = predict_labels(model, documents, advance)
@@ -134,13 +134,13 @@ def measure_predictions(
 def select_tokens(
     model: LoadedModel, documents: Sequence[Document], policy: Policy
 ) -> list[NDArray[np.bool_]]:
-    """For each document, which of its predicted tokens hold a character that a policy selects."""
+    """Which predicted tokens of each document contain a character that a policy selects."""
     chosen = []
     for document, spans in find_in(policy, documents):
         places = [(span.start, span.end) for span in spans]
         flags = inside(document.text, places, model.tokenizer).tolist()
         if flags and model.tokenizer.end is not None:
-            flags.append(False)  # the end of a document is nobody's secret
+            flags.append(False)  # the end of a document is not private
         if model.tokenizer.begin is None:
             flags = flags[1:]  # the first token is given, not predicted
         chosen.append(np.array(flags, dtype=np.bool_))
@@ -173,7 +173,7 @@ def each_row(
 
 
 def _of_row(logits: torch.Tensor, labels: torch.Tensor) -> Predicted:
-    """Of a row of tokens, or of the one label of a document."""
+    """The predictions for a row of tokens, or for the one label of a document."""
     wanted = labels.reshape(-1)
     scores = logits.reshape(len(wanted), -1)[wanted != IGNORED].double()
     wanted = wanted[wanted != IGNORED]

@@ -1,4 +1,4 @@
-"""The folder of a training run: what was asked for, what it cost, what came of it.
+"""The folder of a training run: its settings, its cost and its results.
 
 ::
 
@@ -12,10 +12,10 @@
 
 Care
     ``checkpoint.pt`` is covered by the guarantee like the model; the optimizer's state in it is
-    computed from private gradients alone. Losses on the training data are not: they are shown
-    while training and written nowhere. Neither is how long training took, or how much memory: that
-    follows from the lengths of private documents. What is measured on a file of its own is written,
-    and is no more private than that file is.
+    computed from noisy gradients alone. Losses on the training data are not covered: they are shown
+    during training and written nowhere. The duration of training and its memory are not written
+    either, because they depend on the lengths of private documents. Measurements on a separate file
+    are written; they are as public as that file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PACKAGES = ("sfumato", "torch", "transformers", "dp-accounting", "peft", "numpy"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything about one run stands."""
+    """The files of one run."""
 
     path: Path
 
@@ -54,36 +54,36 @@ class RunFolder:
 
     @property
     def ledger(self) -> Path:
-        """Steps charged."""
+        """The charged steps."""
         return self.path / "ledger.jsonl"
 
     @property
     def checkpoint(self) -> Path:
-        """Where an unfinished run stands."""
+        """The state of an unfinished run."""
         return self.path / "checkpoint.pt"
 
     @property
     def results(self) -> Path:
-        """What was measured."""
+        """The measurements."""
         return self.path / "results.jsonl"
 
     @property
     def guarantee(self) -> Path:
-        """What is proven."""
+        """The guarantee of the model."""
         return self.path / "guarantee.json"
 
     @property
     def model(self) -> Path:
-        """The model; it is there when the run is finished."""
+        """The model; it exists when the run is finished."""
         return self.path / "model"
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether the run is complete."""
         return self.model.is_dir() and self.guarantee.is_file()
 
     def refuse(self, *, resume: bool) -> None:
-        """Say no to a folder that cannot be used, before anything costs time."""
+        """Refuse a folder that cannot be used, before anything expensive begins."""
         if self.config.is_file():
             if not resume:
                 raise OutputExists(
@@ -93,7 +93,7 @@ class RunFolder:
             raise OutputExists(f"{self.path} exists already and is no run; choose another folder")
 
     def begin(self, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Make the folder, or make sure that it belongs to a run with the same settings."""
+        """Create the folder, or check that it belongs to a run with the same settings."""
         self.refuse(resume=resume)
         if self.config.is_file():
             self._compare(settings)
@@ -104,11 +104,11 @@ class RunFolder:
             write_whole(self.config, _spell(content))
 
     def settings(self) -> dict[str, Any]:
-        """What the run was asked for."""
+        """The settings of the run."""
         return _settings_in(self.config)
 
     def add_results(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write measurements, one JSON object a line, in place of older ones of the same thing."""
+        """Write measurements, one JSON object a line; they replace older ones of the same kind."""
         replaced = {_subject(row) for row in rows}
         kept = [row for row in self.measured() if _subject(row) not in replaced]
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *rows))
@@ -126,7 +126,7 @@ class RunFolder:
         return found
 
     def write_guarantee(self, guarantee: Guarantee, extra: Mapping[str, Any]) -> None:
-        """State what is proven, with what the plan says beside it."""
+        """Write the guarantee, together with details of the plan."""
         content = {
             "schema": SCHEMA,
             "sentence": guarantee.sentence(),
@@ -137,14 +137,14 @@ class RunFolder:
             write_whole(self.guarantee, _spell(content | dict(extra)))
 
     def clear(self) -> None:
-        """Remove what only an unfinished run needs, and what a kill has left half-written."""
+        """Remove what only an unfinished run needs, and partial files left by a kill."""
         self.checkpoint.unlink(missing_ok=True)
         for left in self.path.glob("*.unfinished"):
             if left.is_file():
                 left.unlink()
 
     def _strangers(self) -> bool:
-        """Whether there is more than what is left of a run that was killed at its very start."""
+        """Whether there are other files than those of a run that was killed at its very start."""
         return any(one.name != f"{self.config.name}.unfinished" for one in self.path.iterdir())
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
@@ -160,7 +160,7 @@ class RunFolder:
 
 
 def open_run(path: Path) -> RunFolder:
-    """A finished run, or the reason why it is none."""
+    """The folder of a finished run; an error says why it is none."""
     folder = RunFolder(path)
     if not folder.config.is_file():
         raise StorageFailed(f"{path} is not the folder of a training run: it has no config.json")
@@ -170,7 +170,7 @@ def open_run(path: Path) -> RunFolder:
 
 
 def versions() -> dict[str, str]:
-    """What computed a result."""
+    """The versions of Python and of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

@@ -1,20 +1,20 @@
 """Private training, step by step.
 
 Guarantee
-    That of the plan: all weights that ever leave this process, in checkpoints and in the model,
-    are computed in steps that stand in the run's ledger, and the plan states what those cost.
+    That of the plan: all weights that leave this process, in checkpoints and in the model, are
+    computed in steps recorded in the run's ledger, and the plan states the cost of those steps.
 
 Why it holds
-    Each step draws its batch as the plan samples, clips every record of it, adds the plan's noise
-    to the sum and divides by the planned batch size. Steps are charged before a checkpoint or the
-    model is written. A killed run has lost what was not saved: steps that were not charged have
-    left no trace and are taken again; steps that were charged are not, even if their results are
-    gone. The noise of a step belongs to its number, so no two steps ever share it.
+    Each step draws its batch by the plan's sampling, clips every record, adds the plan's noise to
+    the sum and divides by the planned batch size. Steps are charged before a checkpoint or the
+    model is written. A killed run loses what was not saved: steps that were not charged have left
+    no trace and are taken again; charged steps are not repeated, even if their results are lost.
+    The noise of a step is determined by its number, so no two steps share it.
 
 Care
-    The loss that is shown while training is that of private records. It is for the eyes of whoever
-    owns them, and it is written nowhere. Whoever stops a run for what it shows, and resumes it in
-    the hope of something nicer, looks at more steps than were paid for.
+    The loss that is shown during training is that of private records. It is meant for their owner,
+    and it is written nowhere. Stopping a run because of its loss, and resuming it in the hope of a
+    better one, looks at more steps than were charged.
 """
 
 from __future__ import annotations
@@ -31,20 +31,23 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.models.architecture import draw_weights_from
-from sfumato.models.load import LoadedModel
+from sfumato.models.load import LoadedModel, draw_weights_from
 from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
-from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
+from sfumato.training.checkpoints import (
+    Checkpoint,
+    last_checkpoint,
+    ledger_of,
+    paid_if_undefined,
+    saving,
+)
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.failures import naming_nobody, refuse_diverged
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.records import TokenRecords
-from sfumato.training.saving import saving
 from sfumato.training.settings import Course
-from sfumato.training.steps import PlainStep, PrivateStep
+from sfumato.training.steps import PlainStep, PrivateStep, hide_members, refuse_diverged
 
 # Independent streams of one source.
 SAMPLING, NOISE, DROPOUT, ORDER = range(4)
@@ -52,7 +55,7 @@ SAMPLING, NOISE, DROPOUT, ORDER = range(4)
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a step; the loss is private."""
+    """The state after a step; the loss is private."""
 
     step: int
     loss: float
@@ -64,10 +67,10 @@ WatchSteps = Callable[[Progress], None]
 
 
 class Between(Protocol):
-    """What is done to the weights between private steps, from public text alone."""
+    """Training on public text alone, between private steps."""
 
     def reach(self, step: int, of: int) -> None:
-        """Do all that comes before private step ``step`` (from 0) of so many."""
+        """Do everything that comes before private step ``step`` (from 0) of ``of``."""
         ...
 
     def state(self) -> dict[str, Any]:
@@ -75,7 +78,7 @@ class Between(Protocol):
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Restore the state of a checkpoint."""
         ...
 
 
@@ -90,10 +93,10 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     watch: WatchSteps | None = None,
     between: Between | None = None,
 ) -> Guarantee:
-    """Train a model on records as the plan says; the promise about the trained model.
+    """Train a model on records according to the plan; the guarantee of the trained model.
 
-    With a ``folder`` the run is written down there and can go on after it was killed. ``watch`` is
-    told about every step. ``between`` may train on public text before each step.
+    With a ``folder`` the run is saved there and can be resumed if it was killed. ``watch`` is
+    called after every step. ``between`` may train on public text before each step.
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
@@ -112,7 +115,7 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
 
 @dataclass
 class _Run:
-    """What is under way."""
+    """A run in progress."""
 
     model: LoadedModel
     plan: Plan
@@ -173,7 +176,7 @@ def _train(
 def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress:
     began, loss, tokens = time.perf_counter(), 0.0, 0
     if run.between:
-        # A function of released weights and public text: it costs nothing.
+        # A function of released weights and public text: it costs no privacy.
         with run.step.pause():
             run.between.reach(batch.step, run.plan.steps)
     _prepare(run, batch)
@@ -183,7 +186,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    with naming_nobody(), draw_weights_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+    with hide_members(), draw_weights_from(run.randomness.stream(DROPOUT).stream(batch.step)):
         for group in groups:
             if len(group) > 1:
                 with run.step.one_record():
@@ -201,7 +204,7 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     def losses_of(some: torch.Tensor) -> torch.Tensor:
         mask = rows.attention_mask[some]
         logits = run.model.network(input_ids=rows.input_ids[some], attention_mask=mask).logits
-        # A row counts by its own record alone; the batch it happens to be in must not matter.
+        # A row's weight depends on its own record alone, not on the batch it is in.
         return record_losses(logits, rows.labels[some], divisor=1.0) * rows.weights[some]
 
     everything = torch.arange(len(rows.owner))
@@ -217,8 +220,8 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
 def _prepare(run: _Run, batch: LogicalBatch) -> None:
     course = run.course
     if isinstance(run.step, PrivateStep):
-        # The noise of a step hangs on its number in the plan, not on when this process began:
-        # two steps with the same noise would show the difference of their gradients.
+        # The noise of a step depends on its number in the plan, not on when this process began: two
+        # steps with the same noise would reveal the difference of their gradients.
         run.step.steps, run.step.noise_multiplier = batch.step, batch.noise_multiplier
         noise = run.step.release.deviation(batch.noise_multiplier)
         tell_noise(run.optimizer, (noise / batch.size) ** 2)
@@ -227,7 +230,7 @@ def _prepare(run: _Run, batch: LogicalBatch) -> None:
 
 
 def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
-    # First paid, then saved: what a kill between the two loses is paid for and not used.
+    # First charge, then save: steps that a kill between the two loses are charged and not used.
     charged = ledger.charge(steps)
     if folder is not None:
         kept = Checkpoint.of(charged, run.model.network, run.optimizer, run.clip_norm)

@@ -1,14 +1,13 @@
-"""What is done with a private gradient: SGD, Adam, or Adam that knows its gradient is noisy.
+"""Optimizers for noisy gradients: SGD, Adam, and Adam with a correction for the noise.
 
 Guarantee
-    None of its own: an optimizer sees nothing but private gradients, so whatever it does is
-    post-processing.
+    None of its own: an optimizer sees noisy gradients only, so whatever it does is post-processing.
 
 Care
-    Adam divides by the root of the mean squared gradient. Of a private gradient that mean is
-    mostly noise, (σC/B)² in every coordinate, so Adam turns into SGD with momentum. DP-AdamBC
-    subtracts what the noise adds. The difference is often negative, because it is itself an
-    estimate: a floor keeps the step finite.
+    Adam divides by the root of the mean squared gradient. For a private gradient that mean is
+    mostly noise, (σC/B)² in every coordinate, so Adam behaves like SGD with momentum. DP-AdamBC
+    subtracts the variance of the noise. The difference is an estimate and often negative; a lower
+    bound keeps the step finite.
 
 Reference
     Tang, Shpilevskiy and Lécuyer 2024, "DP-AdamBC: Your DP-Adam is actually DP-SGD (unless you
@@ -29,9 +28,9 @@ from sfumato.training.settings import OPTIMIZERS, SCHEDULES
 
 
 class AdamBC(Optimizer):
-    """Adam with the variance of the noise taken out of its second moment.
+    """Adam with the variance of the noise subtracted from its second moment.
 
-    ``noise_variance`` is the variance that privacy added to each coordinate of the coming gradient,
+    ``noise_variance`` is the variance of the noise in each coordinate of the next gradient,
     (σC/B)²; it is public, and may change from step to step.
     """
 
@@ -71,8 +70,8 @@ class AdamBC(Optimizer):
         state["step"] += 1
         state["mean"].lerp_(gradient, 1 - first)
         state["square"].mul_(second).addcmul_(gradient, gradient, value=1 - second)
-        # The noise's share of the mean square is averaged in the same way, so that it fits also
-        # when the noise changes along the way.
+        # The variance of the noise is averaged in the same way, so that it is right also when the
+        # noise changes during training.
         state["noise"] = second * state["noise"] + (1 - second) * self.noise_variance
         shrink = 1 - second ** state["step"]
         signal = (state["square"] - state["noise"]).div_(shrink).clamp_(min=self.floor)
@@ -84,7 +83,7 @@ class AdamBC(Optimizer):
 def make_optimizer(
     name: str, parameters: Iterable[torch.nn.Parameter], learning_rate: float
 ) -> Optimizer:
-    """The optimizer called ``name``, for those parameters that are trainable."""
+    """The optimizer called ``name``, for all trainable parameters."""
     one_of("optimizer", name, OPTIMIZERS)
     rate = positive("learning_rate", learning_rate)
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
@@ -94,13 +93,13 @@ def make_optimizer(
 
 
 def tell_noise(optimizer: Optimizer, variance: float) -> None:
-    """Tell an optimizer that can use it how much noise the coming gradient holds."""
+    """Set the variance of the noise in the next gradient, if the optimizer uses it."""
     if isinstance(optimizer, AdamBC):
         optimizer.noise_variance = variance
 
 
 def rate_factor(schedule: str, step: int, steps: int, warm_up: int = 0) -> float:
-    """By what the learning rate is multiplied at a step, the first being 0.
+    """The factor of the learning rate at a step, the first being 0.
 
     >>> [round(rate_factor("linear", step, 4, warm_up=2), 2) for step in range(4)]
     [0.5, 1.0, 1.0, 0.5]
@@ -115,7 +114,7 @@ def rate_factor(schedule: str, step: int, steps: int, warm_up: int = 0) -> float
     return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 
-# What each keeps of a parameter: tensors of its shape, and numbers.
+# What each optimizer stores for a parameter: tensors of its shape, and numbers.
 _KEPT = {
     "SGD": ((), ()),
     "Adam": (("exp_avg", "exp_avg_sq"), ("step",)),
@@ -124,7 +123,7 @@ _KEPT = {
 
 
 def put_back(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
-    """Give an optimizer the state that one like it had; False, and nothing done, if it had not."""
+    """Load the state of an optimizer of the same kind; False, and no change, if it does not fit."""
     if not _fits(optimizer, state):
         return False
     optimizer.load_state_dict(dict(state))
@@ -133,7 +132,7 @@ def put_back(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
 
 def _fits(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
     ours, groups = optimizer.state_dict()["param_groups"], state.get("param_groups")
-    # The learning rate is set anew in every step; all else is the same for the same settings.
+    # The learning rate is set in every step; all other values follow from the settings.
     if not isinstance(groups, list) or not all(isinstance(one, dict) for one in groups):
         return False
     if [one | {"lr": 0.0} for one in ours] != [one | {"lr": 0.0} for one in groups]:
@@ -147,7 +146,7 @@ def _fits(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
 
 
 def _remembers(optimizer: Optimizer, parameter: torch.Tensor, kept: Any) -> bool:
-    """Whether this is what such an optimizer keeps of a parameter."""
+    """Whether this can be what such an optimizer stores for a parameter."""
     shaped, numbers = _KEPT[type(optimizer).__name__]
     return (
         isinstance(kept, dict)

@@ -1,29 +1,30 @@
 """A plan for private training: everything that decides privacy, in one frozen object.
 
-``TrainingPlan`` is what every method's plan can do; ``Plan`` is that of DP-SGD.
+``TrainingPlan`` is the protocol of the plans of all methods; ``Plan`` is that of DP-SGD.
 
 Guarantee
     (epsilon, delta)-DP of all iterates together, for neighbors that differ in one privacy unit.
-    ``add-or-remove`` (default): one corpus lacks a unit of the other, its place left empty, so
-    that the number of units, the sampling rate and the divisor are the same public constants.
-    ``replacement``: a unit is exchanged for another.
+    ``add-or-remove`` (default): one corpus lacks a unit of the other, and its place is left empty,
+    so that the number of units, the sampling rate and the divisor are the same public constants.
+    ``replacement``: a unit is replaced by another.
 
 Why it holds
     Every step releases the sum of clipped contributions of its batch plus Gaussian noise, and the
-    next step is computed from what has been released: adaptive composition of the events that the
-    plan's own sampling states. Learning rate, optimizer and what is done with the weights are
-    post-processing. Replacement: without sampling a sum moves by at most 2C, so the noise counts
-    half; with sampling, a unit is removed and another added (``accounting.replacement``).
+    next step is computed from what has been released. So the steps are an adaptive composition of
+    the events that the plan's sampling states. Learning rate, optimizer and every use of the
+    weights are post-processing. Replacement: without sampling a sum moves by at most 2C, so the
+    noise counts half; with sampling, a unit is removed and another added
+    (``accounting.accountants``).
 
 Care
-    The plan is public and chosen before looking at the data. Settings that were tuned on the
-    private data are further releases that nobody has charged for.
+    The plan is public and must be chosen before looking at the data. Settings that were tuned on
+    the private data are further releases, which are not accounted for.
 
 What an example is
-    A guarantee for examples says as much as an example holds, and a file does not show what its
-    maker took for one. ``record`` says it in a public word or two: ``paragraph``, ``article``,
-    ``support ticket``. It names a kind of thing, for the sentence of the guarantee; it is written
-    down in the clear, and nothing is computed from it.
+    A guarantee for examples is worth as much as one example holds, and a file does not show what
+    counts as one. ``record`` says it in a public word or two: ``paragraph``, ``article``, ``support
+    ticket``. It appears in the sentence of the guarantee; it is written in the clear, and nothing
+    is computed from it.
 """
 
 from __future__ import annotations
@@ -37,10 +38,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending
+from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending, replacing_one
 from sfumato.accounting.delta import caution, privacy_units, resolve_delta
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.replacement import replacing_one
 from sfumato.accounting.solving import least
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -63,7 +63,7 @@ _NAME = re.compile(r"[^\W_]+(?:[ -][^\W_]+)*")
 
 
 def check_record(record: str, unit: str) -> None:
-    """Refuse what is no name, and a name where no example is protected; "" names nothing.
+    """Refuse an invalid name, and any name if the unit is not an example; "" is no name.
 
     >>> check_record("support ticket", "example")
     >>> check_record("paragraph; nothing else", "example")
@@ -99,13 +99,13 @@ _UNCOVERED = {
 
 
 class PrivacyCaution(UserWarning):
-    """Something that is allowed and should be known."""
+    """Something that is allowed, but that the user should know."""
 
 
 class TrainingPlan(Protocol):
-    """What a run needs to know of a plan, whatever the method is.
+    """What a run needs from a plan, whatever the method.
 
-    ``units`` is how many units are protected, a public number; the level is stated at ``delta``.
+    ``units`` is the number of protected units, a public number; the level is stated at ``delta``.
     """
 
     @property
@@ -114,11 +114,11 @@ class TrainingPlan(Protocol):
 
     @property
     def delta(self) -> float | str:
-        """The probability for which the level may not hold."""
+        """The probability with which the level may not hold."""
 
     @property
     def steps(self) -> int:
-        """All steps together: so many may be charged."""
+        """The number of all steps; no more may be charged."""
 
     @property
     def private(self) -> bool:
@@ -132,27 +132,27 @@ class TrainingPlan(Protocol):
         """The proven level after so many steps; infinite without noise."""
 
     def so_far(self, steps: int) -> float:
-        """A proven level after so many steps, quickly enough for a progress bar."""
+        """A proven level after so many steps, computed fast enough for a progress bar."""
 
     def guarantee(self) -> Guarantee:
-        """The promise about the model after all steps."""
+        """The guarantee of the model after all steps."""
 
     def start(self, randomness: Randomness) -> Mapping[str, int]:
-        """What the ledger keeps from the beginning, so that a run can go on."""
+        """What the ledger stores at the start, so that a run can be resumed."""
 
     def summary(self) -> str:
         """Steps and noise in a line."""
 
     def as_in_the_paper(self) -> dict[str, Any]:
-        """The level of another accounting, marked as such, where a paper has one; else empty."""
+        """The level by the accounting of a paper, marked as such, if there is one; else empty."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: everything that decides privacy. A run goes on under the same plan only."""
+        """For JSON: everything that decides privacy; on resuming it must be the same."""
 
 
 @dataclass(frozen=True)
 class LogicalBatch:
-    """What a step needs to know. ``members`` are secret under Poisson sampling, as is their number.
+    """The batch of a step. ``members`` and their number are secret under Poisson sampling.
 
     The sum of clipped contributions, with noise of ``noise_multiplier`` times the clipping norm, is
     divided by ``size``: the batch size that was planned, never the number of members.
@@ -209,12 +209,12 @@ class Plan:
         delta: float | str = "auto",
         accountant: str = "pld",
     ) -> Plan:
-        """The plan with the least noise that keeps ``epsilon``; infinity plans without privacy.
+        """The plan with the least noise that keeps ``epsilon``; infinity means no privacy.
 
         For another unit, sampling, clipping or schedule: ``Plan(…).with_epsilon(epsilon)``.
         """
         stages = Schedule(epochs=epochs, batch_sizes=(batch_size,)).stages(units, Poisson())
-        with quietly():  # the result says it
+        with quietly():  # the resulting plan warns
             template = cls(units=units, stages=stages, delta=delta, accountant=accountant)
         return template.with_epsilon(epsilon)
 
@@ -234,7 +234,7 @@ class Plan:
         return self.noise_multiplier > 0
 
     def events(self, after_steps: int | None = None) -> tuple[SampledGaussian, ...]:
-        """What has been released after so many steps, in terms of removing a unit."""
+        """The releases of the first steps, for neighbors by removal of a unit."""
         steps = self.steps if after_steps is None else after_steps
         released = tuple(
             replace(stage, noise_multiplier=self.clipping.released(stage.noise_multiplier))
@@ -248,7 +248,7 @@ class Plan:
         return _epsilon(self.events(steps), float(self.delta), self.neighbors, self.accountant)
 
     def so_far(self, steps: int) -> float:
-        """A level after so many steps, quickly: at most a little too large, exact at the end."""
+        """A level after so many steps, computed fast: a little too large, but exact at the end."""
         from sfumato.training.spending import Spending
 
         return Spending(plan=self).so_far(steps)
@@ -260,7 +260,7 @@ class Plan:
         return GaussianRelease(self.clipping.clipper())
 
     def start(self, randomness: Randomness) -> Mapping[str, int]:
-        """What the plan's sampling keeps."""
+        """What the plan's sampling stores."""
         return self.sampling.start(randomness)
 
     def summary(self) -> str:
@@ -271,11 +271,11 @@ class Plan:
         return f"{self.steps:,} steps with noise multiplier {', then '.join(noise)}"
 
     def as_in_the_paper(self) -> dict[str, Any]:
-        """Nothing: papers count as it does."""
+        """Empty: papers account for it in the same way."""
         return {}
 
     def guarantee(self, after_steps: int | None = None) -> Guarantee:
-        """The promise about the model after so many steps."""
+        """The guarantee of the model after so many steps."""
         epsilon = self.epsilon(after_steps)
         if math.isinf(epsilon):
             return replace(no_guarantee(unit=self.unit, scope=_SCOPE), record=self.record)
@@ -283,7 +283,7 @@ class Plan:
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
             neighbors=NEIGHBORS[self.neighbors].format(unit=self.unit),
-            epsilon=max(epsilon, 1e-12),  # a level of 0 is none
+            epsilon=max(epsilon, 1e-12),  # a guarantee needs a level above 0
             delta=float(self.delta),
             record=self.record,
             scope=_SCOPE,
@@ -292,7 +292,7 @@ class Plan:
         )
 
     def cautions(self) -> tuple[str, ...]:
-        """What is allowed here and should be known, a sentence each."""
+        """Warnings about settings that are allowed, a sentence each."""
         said = caution(float(self.delta), self.units) if self.private else None
         return () if said is None else (said,)
 
@@ -310,14 +310,14 @@ class Plan:
 
         guess = 1.0
         if self.accountant == "pld":
-            # Rényi divergences are quicker, and their answer is near.
-            near = least(lambda factor: level(factor, "rdp"), wanted, guess)
+            # Rényi divergences are faster, and their answer is close; it need not be exact.
+            near = least(lambda factor: level(factor, "rdp"), wanted, guess, close=0.05)
             guess = near if 0 < near < math.inf else guess
         factor = least(level, wanted, guess)
         if math.isinf(factor):
             raise InvalidArgument(
                 f"epsilon={epsilon:g} cannot be reached with any noise on the gradient; allow "
-                "more, take the accountant pld, or more noise on the counts of adaptive clipping"
+                "more, use the accountant pld, or more noise on the counts of adaptive clipping"
             )
         if factor == 0.0:
             raise InvalidArgument(
@@ -339,8 +339,8 @@ class Plan:
     ) -> Iterator[LogicalBatch]:
         """The batches from step ``first`` on; ``saved`` is what ``sampling.start`` gave.
 
-        After a stop ``first`` is the number of steps charged, whether or not their results are
-        still there: a step is never taken twice.
+        For a resumed run ``first`` is the number of steps charged, whether or not their results
+        were saved: a step is never taken twice.
         """
         draw = self.sampling.drawing(self.units, randomness, saved)
         for step, stage in enumerate(each_step(self.stages)):
@@ -383,14 +383,14 @@ _PLAIN = ("units", "delta", "unit", "neighbors", "accountant")
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """For whoever looks at ``cautions`` and says them in another way."""
+    """Hide the warnings of plans, for callers that show ``cautions`` in another way."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyCaution)
         yield
 
 
 def silently(plan: Plan, **changes: Any) -> Plan:
-    """The plan with other fields, without saying again what it has already warned of."""
+    """The plan with other fields, without repeating its warnings."""
     with quietly():
         return replace(plan, **changes)
 
@@ -402,7 +402,7 @@ def _epsilon(
     if neighbors == "add-or-remove":
         return compute_spending(events, accountant).epsilon(delta)
     if all(event.rate == 1.0 for event in events):
-        # An exchanged unit moves each sum by at most 2C: as if it had half the noise.
+        # A replaced unit moves each sum by at most 2C, as if the noise were half as large.
         halved = [replace(event, noise_multiplier=event.noise_multiplier / 2) for event in events]
         return compute_spending(halved, accountant).epsilon(delta)
     return replacing_one(compute_spending(events, accountant), delta)

@@ -1,21 +1,22 @@
-"""Documents as records: what is sampled, clipped and protected as one.
+"""Documents as records, the units that are sampled, clipped and protected.
 
 Guarantee
     A record is one document, or all documents of one author (``unit="author"``). Every row of
     tokens belongs to one record, and holds tokens of one document only. So removing a record from
-    the corpus takes away its rows and changes no other.
+    the corpus removes its rows and changes no others.
 
 Why it holds
-    Each document is tokenized by itself under a public vocabulary, and begins a row of its own.
-    Cutting all texts, laid end to end, into rows of equal length would be quicker; but then a row
-    holds the end of one author and the beginning of another, and removing a document moves the
-    borders of all rows behind it: one document would change the whole corpus.
+    Each document is tokenized separately with a public vocabulary, and begins a new row.
+    Concatenating all texts and cutting them into rows of equal length would be faster. But then a
+    row would contain the end of one author's text and the beginning of another's, and removing a
+    document would move the boundaries of all rows after it: one document would change the whole
+    corpus.
 
 Care
-    A long document becomes several rows that stay one record, clipped together; or only its
-    beginning is used (``long="truncate"``), and how much was dropped is counted. The counts and
-    the tokens are private: tokens are text. Nothing here is written to disk, not even a cache.
-    Each piece of a document is read without what came before it.
+    A long document becomes several rows of one record, which are clipped together; or only its
+    beginning is used (``long="truncate"``), and the dropped tokens are counted. The counts are
+    private, and so are the tokens, which are text. Nothing here is written to disk, not even a
+    cache. Each piece of a document is read without the pieces before it.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What became of the documents; private, like the documents.
+    """Statistics of the documents; as private as the documents.
 
-    ``tokens`` are those to predict. An empty document is a record that contributes nothing.
+    ``tokens`` counts the tokens to predict. An empty document is a record that contributes nothing.
     """
 
     documents: int
@@ -88,12 +89,12 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class TokenRecords:
-    """Records as rows of tokens, all in a few flat arrays.
+    """Records as rows of tokens, in a few flat arrays.
 
     Row i is ``lengths[i]`` tokens from ``starts[i]`` on; rows of record r are those from
-    ``first[r]`` up to ``first[r + 1]``. For a language model the label at each place is the next
-    token of the same document; for a classifier ``classes[i]`` is the label of row i. Where
-    ``wanted`` is given, only the tokens it marks are predicted; all others are read.
+    ``first[r]`` up to ``first[r + 1]``. For a language model the label at each position is the next
+    token of the same document; for a classifier ``classes[i]`` is the label of row i. If ``wanted``
+    is given, only the tokens that it marks are predicted; the others are only read.
     """
 
     tokens: Tokens = field(repr=False)
@@ -129,7 +130,7 @@ class TokenRecords:
         return self.tokens[self.starts[row] : self.starts[row] + self.lengths[row]]
 
     def labels(self, row: int) -> Tokens:
-        """What the model should say: the tokens that follow, one place on."""
+        """What the model should predict: the same tokens, shifted by one."""
         return self.tokens[self._ahead(row)]
 
     def marked(self, row: int) -> NDArray[np.bool_] | None:
@@ -180,7 +181,7 @@ def make_labeled_records(
 
 
 class _Gathered:
-    """Documents one after the other, until all of them are there."""
+    """Collects documents one after the other."""
 
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
@@ -194,7 +195,7 @@ class _Gathered:
     def add_document(
         self, owner: str | int, stream: Tokens, *, ahead: int, label: int | None = None
     ) -> None:
-        """Cut a document into rows; ``ahead`` tokens behind the last row are only predicted."""
+        """Cut a document into rows; the last ``ahead`` tokens are predicted, but not read."""
         self.documents += 1
         record = self._numbers.setdefault(owner, len(self._numbers))
         count = max(0, len(stream) - ahead)
@@ -216,7 +217,7 @@ class _Gathered:
             self._kept += count + ahead
 
     def records(self, tokenizer: Tokenizer) -> TokenRecords:
-        """Everything in flat arrays, the rows of a record side by side."""
+        """All records in flat arrays, with the rows of each record next to each other."""
         if not self.documents:
             raise BadInput("the corpus holds no documents")
         if not self._streams:
@@ -269,7 +270,8 @@ def _owner(document: Document, number: int, unit: str) -> str | int:
     if unit == "example":
         return number
     if document.author is None:
-        # Taken as an author of its own, a document could hide that somebody wrote many.
+        # If it were treated as a separate author, one person's documents would count as many
+        # authors.
         raise BadInput(
             f"document {number} has no author, but authors are to be protected; name the field "
             "that holds them, or protect examples"

@@ -1,33 +1,33 @@
-"""Which units take part in which step, and what that lets an accountant claim.
+"""Which units take part in which step, and what an accountant may assume about that.
 
-A way of sampling draws the batches *and* states the releases that an accountant has to charge for
-them, so the two cannot be mismatched.
+A sampling object draws the batches *and* states the releases that an accountant has to charge for
+them, so the two always match.
 
 Guarantee
     ``Poisson``: in every step each unit takes part with probability batch size / units,
     independently of all else. A step is a Poisson-sampled Gaussian release.
     ``Shuffled``: in every epoch each unit takes part in exactly one step. An epoch is one Gaussian
-    release, with the least noise of its steps; nothing is gained from the shuffling.
-    Neighbors are two corpora of which one lacks a unit of the other, its place left empty (the
-    unit contributes nothing when it is drawn). Sampling rate, steps and the divisor of the sums
-    are the same constants for both.
+    release, with the least noise of its steps; shuffling gives no amplification here.
+    Neighbors are two corpora of which one lacks a unit of the other, whose place is left empty (it
+    contributes nothing when it is drawn). Sampling rate, steps and the divisor of the sums are the
+    same constants for both.
 
 Why it holds
-    Poisson: the textbook case; the accountants know it. An empty batch takes a step, too, with
-    noise alone, for leaving it out would show that nobody was drawn.
-    Shuffled: the order is drawn without looking at the units, so fix it. In each epoch the unit
-    that is missing moves one sum by at most C and no other; the other steps see it through
-    earlier results only. That is one Gaussian release per epoch, adaptively composed, for every
-    order, hence on average, and even if the order is known. Were a unit really cut out of the
-    list, the batches behind it would shift; that is why its place is left empty.
+    Poisson: the standard case, which the accountants cover. An empty batch also takes a step, with
+    noise alone; skipping it would reveal that no unit was drawn.
+    Shuffled: the order does not depend on the units, so fix it. In each epoch the missing unit
+    moves one sum by at most C and no other sum; the other steps depend on it through earlier
+    results only. That is one Gaussian release per epoch, adaptively composed. It holds for every
+    order, hence on average over orders, and even if the order is known. If a unit were removed from
+    the list, the batches after it would shift; that is why its place is left empty.
 
 Care
-    For ``Poisson`` the batches are secret, their sizes included: do not log them. For a batch of
-    fixed size drawn at random nothing is claimed here, and none is offered.
-    A stopped run never draws a step again: it goes on with the step after the last one charged.
-    ``Poisson`` needs nothing saved for that, and must not save its draws; ``Shuffled`` needs the
-    number from which its orders follow, or a unit might be used twice in an epoch. That number is
-    no secret, as nothing rests on the order.
+    For ``Poisson`` the batches are secret, their sizes included: do not log them. Random batches of
+    fixed size are not offered, and no guarantee is stated for them.
+    A stopped run never repeats a step: it resumes with the step after the last one charged.
+    ``Poisson`` needs to save nothing for that, and must not save its draws. ``Shuffled`` saves the
+    seed of its orders, since otherwise a unit might be used twice in an epoch. The seed is not
+    secret, because the guarantee does not depend on the order being secret.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LARGEST_KEY = 2**62
 
 
 class Sampling(Protocol):
-    """A way to choose who takes part in a step."""
+    """A way to choose the units of each step."""
 
     name: ClassVar[str]
 
@@ -62,7 +62,7 @@ class Sampling(Protocol):
         ...
 
     def steps(self, units: int, batch_size: int, epochs: float) -> int:
-        """How many steps so many passes over the data take."""
+        """The number of steps for this many passes over the data."""
         ...
 
     def events(self, units: int, stages: Sequence[Stage]) -> tuple[SampledGaussian, ...]:
@@ -70,7 +70,7 @@ class Sampling(Protocol):
         ...
 
     def start(self, randomness: Randomness) -> dict[str, int]:
-        """What to save before the first step, so that the run can go on after a stop."""
+        """What to save before the first step, so that the run can be resumed."""
         ...
 
     def drawing(self, units: int, randomness: Randomness, saved: Mapping[str, int]) -> Draw:
@@ -80,16 +80,16 @@ class Sampling(Protocol):
 
 @dataclass(frozen=True)
 class Poisson:
-    """Every unit by a coin of its own; with a batch of all units, everybody in every step."""
+    """Every unit independently at random; if the batch size is the number of units, always all."""
 
     name: ClassVar[str] = "poisson"
 
     def check(self, units: int, stages: Sequence[Stage]) -> None:
-        """A batch cannot expect more units than there are."""
+        """The expected batch size cannot exceed the number of units."""
         _refuse_large_batches(units, stages)
 
     def steps(self, units: int, batch_size: int, epochs: float) -> int:
-        """As many as make every unit take part ``epochs`` times on average, rounded up."""
+        """So many that every unit takes part ``epochs`` times on average, rounded up."""
         return countable(epochs * units / batch_size)
 
     def events(self, units: int, stages: Sequence[Stage]) -> tuple[SampledGaussian, ...]:
@@ -104,7 +104,7 @@ class Poisson:
         )
 
     def start(self, randomness: Randomness) -> dict[str, int]:  # noqa: ARG002
-        """Nothing: every step is drawn afresh."""
+        """Nothing: every step is drawn independently."""
         return {}
 
     def drawing(
@@ -116,10 +116,11 @@ class Poisson:
         """Batches of any size, none included."""
 
         def draw(step: int, batch_size: int) -> NDArray[np.intp]:
-            # A number for every unit: whether it takes part says nothing about anybody else.
+            # One number for every unit: whether it takes part is independent of all others.
             chances = randomness.stream(step).uniform(units)
-            # A draw stands for all numbers up to the next one: nobody takes part with more than the
-            # rate that is charged for, also where that is no multiple of 1/DRAWS.
+            # A draw stands for all numbers up to the next possible one. So no unit takes part with
+            # a probability above the rate that is charged, even if that is not a multiple of
+            # 1/DRAWS.
             return (chances + 1 / DRAWS <= batch_size / units).nonzero()[0]
 
         return draw
@@ -132,7 +133,7 @@ class Shuffled:
     name: ClassVar[str] = "shuffled"
 
     def check(self, units: int, stages: Sequence[Stage]) -> None:
-        """Batches that change size do not cut an epoch evenly."""
+        """The batch size must not change within a run."""
         _refuse_large_batches(units, stages)
         if len({stage.batch_size for stage in stages}) > 1:
             raise InvalidArgument(
@@ -160,7 +161,7 @@ class Shuffled:
         return merge([*events, *(SampledGaussian(noise_multiplier=z) for z in least.values())])
 
     def start(self, randomness: Randomness) -> dict[str, int]:
-        """The number from which every epoch's order follows."""
+        """The seed that determines every epoch's order."""
         return {"order": int(randomness.integers(_LARGEST_KEY, 1)[0])}
 
     def drawing(
@@ -169,7 +170,7 @@ class Shuffled:
         randomness: Randomness,  # noqa: ARG002
         saved: Mapping[str, int],
     ) -> Draw:
-        """The batches that the saved number determines: the same after a stop."""
+        """The batches that the saved seed determines: the same after a stop."""
         if "order" not in saved:
             raise CannotResume(
                 "the order of the shuffled batches was not saved, so a unit might be used twice "
@@ -202,10 +203,10 @@ def sampling(name: str) -> Sampling:
 
 
 def micro_batches(members: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
-    """A batch in pieces that fit into memory; their clipped sums are added before the noise.
+    """Pieces of a batch that fit into memory; their clipped sums are added before the noise.
 
-    How a batch is cut changes nothing about what is released. An empty batch has no pieces, and
-    its step is taken with noise alone.
+    How a batch is split does not change what is released. An empty batch has no pieces, and its
+    step is taken with noise alone.
     """
     at_least("size", size, 1)
     for begin in range(0, len(members), size):
@@ -220,6 +221,6 @@ def _refuse_large_batches(units: int, stages: Sequence[Stage]) -> None:
     for stage in stages:
         if stage.batch_size > units:
             raise InvalidArgument(
-                f"batch_size={stage.batch_size} is more than there are: {units}; "
-                f"batch_size={units} takes everybody in every step"
+                f"batch_size={stage.batch_size} is more than the {units} units; "
+                f"batch_size={units} uses all of them in every step"
             )

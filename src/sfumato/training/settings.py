@@ -1,9 +1,9 @@
-"""Everything that can be chosen about training, as flat settings: what commands and studies take.
+"""All settings of training as one flat table, as commands and studies take them.
 
-``Training`` is turned into the objects that do the work: ``Privacy``, which decides privacy before
-the data are read, ``Course``, which decides none, and the method, whose own settings it carries.
-Settings that the chosen method has no use for are refused, because whoever gives one expects it to
-matter.
+``Training`` is converted into the objects that do the work: ``Privacy``, which decides privacy
+before the data are read, ``Course``, which does not affect privacy, and the method with its own
+settings. Settings that the chosen method does not use are refused, because whoever gives one
+expects an effect.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from sfumato.training.sampling import sampling
 from sfumato.training.stages import Schedule
 
 OPTIMIZERS = ("adam", "adam-bc", "sgd")
-LARGEST_RATE = 1e6  # beyond it weights overflow, whatever the gradient
+LARGEST_RATE = 1e6  # above it weights overflow, whatever the gradient
 SCHEDULES = ("constant", "cosine", "linear")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """How training goes, as far as it decides no privacy.
+    """The settings of training that do not affect privacy.
 
     The learning rate rises over ``warm_up`` steps and then follows the ``schedule``. The loss of a
     record is the mean over its own tokens, or their sum over ``divisor``, a public number. At most
-    ``tokens_at_once`` places are computed at a time; a checkpoint is written every
-    ``checkpoint_every`` steps.
+    ``tokens_at_once`` tokens, padding included, are computed at a time; a checkpoint is written
+    every ``checkpoint_every`` steps.
     """
 
     optimizer: str = "adam"
@@ -63,11 +63,11 @@ class Course:
 
 @dataclass(frozen=True, kw_only=True)
 class Privacy:
-    """What decides the privacy of a run, as a user asks for it before the data are read.
+    """The settings that decide the privacy of a run, given before the data are read.
 
-    Several batch sizes are stages of equal length, as are several amounts of noise.
-    ``noise_schedule`` holds the noise of each stage against that of the others, ``record`` what an
-    example is, in a public word or two.
+    Several batch sizes, or several amounts of noise, make stages of equal length.
+    ``noise_schedule`` is the relative noise of each stage, and ``record`` says what an example is,
+    in a public word or two.
     """
 
     epsilon: float
@@ -84,7 +84,7 @@ class Privacy:
     def __post_init__(self) -> None:
         if self.epsilon != math.inf:
             positive("epsilon", self.epsilon)
-        # What is wrong is said before a model is loaded; the rest hangs on the number of units.
+        # Errors are found before a model is loaded; the remaining checks need the number of units.
         one_of("unit", self.unit, UNITS)
         check_record(self.record, self.unit)
         one_of("accountant", self.accountant, ACCOUNTANTS)
@@ -96,7 +96,7 @@ class Privacy:
     def plan(self, units: int) -> Plan:
         """The plan for so many units, with the least noise that keeps the level."""
         way = sampling(self.sampling)
-        # A batch cannot be larger than the corpus; then everybody is in it.
+        # A batch cannot be larger than the corpus; then it contains all units.
         sizes = tuple(min(size, units) for size in self.batch_sizes)
         with quietly():
             drawn = Plan(
@@ -151,7 +151,7 @@ class Training:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Training:
-        """From one flat table, in which the method's own settings stand beside the others."""
+        """From one flat table that also contains the method's own settings."""
         common = GENERAL & values.keys()
         return cls(
             **{key: values[key] for key in common},
@@ -168,7 +168,7 @@ class Training:
         return build_method(self.method, self.method_settings)
 
     def privacy(self) -> Privacy:
-        """What decides privacy."""
+        """The settings that decide privacy."""
         return Privacy(
             epsilon=math.inf if self.epsilon is None else self.epsilon,
             delta=self.delta,
@@ -183,7 +183,7 @@ class Training:
         )
 
     def course(self) -> Course:
-        """What decides none."""
+        """The settings that do not affect privacy."""
         return Course(
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
@@ -193,5 +193,5 @@ class Training:
         )
 
 
-# What every method has.
+# The settings that all methods have.
 GENERAL = frozenset(one.name for one in fields(Training)) - {"method_settings"}

@@ -1,10 +1,11 @@
-"""The level so far, quickly enough for a progress bar.
+"""The privacy level so far for a progress bar, and a plan compared by several accountants.
 
-A privacy loss distribution takes a moment to compose, so it is composed at a few marks only. The
-level never falls from one step to the next, so the level at the next mark is a level for every
-step up to it; where Rényi divergences say less, their answer is taken.
+Composing a privacy loss distribution takes a moment, so that is done at a few marks only. The level
+never decreases from one step to the next, so the level at the next mark holds for every step up to
+it. If Rényi divergences give a smaller level, that one is used.
 
-One plan in the eyes of several accountants: as proven first, then as papers would print it.
+``compare_accountants`` lists the proven levels of all accountants, then the one that a paper would
+state.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _REMARKS = {
 
 @dataclass(frozen=True)
 class AccountantRow:
-    """``epsilon`` is for the plan's own noise, ``noise_multiplier`` for the level asked for."""
+    """``epsilon`` is for the plan's own noise, ``noise_multiplier`` for the requested level."""
 
     name: str
     delta: float
@@ -70,7 +71,7 @@ class AccountantRow:
 
 
 def compare_accountants(plan: Plan, wanted: float | None) -> tuple[AccountantRow, ...]:
-    """The plan's own accountant first, the others after it, then what a paper would say."""
+    """The plan's own accountant first, then the others, then what a paper would state."""
     names = [plan.accountant, *(name for name in ACCOUNTANTS if name != plan.accountant)]
     rows = [_row(silently(plan, accountant=name), name, wanted) for name in names[1:]]
     solved = plan.noise_multiplier if wanted is not None and plan.private else None
@@ -81,7 +82,7 @@ def compare_accountants(plan: Plan, wanted: float | None) -> tuple[AccountantRow
 
 
 def _as_in_papers(plan: Plan, wanted: float | None) -> AccountantRow:
-    """Rényi divergences, delta = 1/n, a unit removed, and sampling taken for Poisson."""
+    """Rényi divergences, delta = 1/n, a unit removed, and sampling treated as Poisson."""
     changes = {"accountant": "rdp", "delta": "1/n", "neighbors": "add-or-remove"}
     claimed = _row(silently(plan, **changes, sampling=Poisson()), "as in papers", wanted)
     borrowed = [

@@ -1,13 +1,13 @@
 """How batch size and noise change over a training run: a few stages, each of equal steps.
 
-A ``Schedule`` is what a user asks for: passes over the data, batch sizes, noise from stage to
-stage. Several batch sizes, several relative amounts of noise, or as many of both, are stages of
-equal length.
+A ``Schedule`` is what a user requests: passes over the data, batch sizes, and the noise of each
+stage. Several batch sizes, several relative amounts of noise, or equally many of both, make stages
+of equal length.
 
 A step of a stage with batch size B and noise multiplier z releases the clipped sum over a batch of
 B units (on average) with noise of z times the clipping norm. The accountant charges every step at
-its own batch size and noise, so any schedule is accounted exactly; it must be fixed before
-training, for a schedule that reacts to the data is a release of its own.
+its own batch size and noise, so any schedule is accounted for exactly. It must be fixed before
+training: a schedule that reacts to the data would be a further release.
 
 Reference
     Growing batches: Anil et al. 2021, "Large-scale differentially private BERT". Decreasing noise:
@@ -30,9 +30,9 @@ from sfumato.core.errors import InvalidArgument
 if TYPE_CHECKING:
     from sfumato.training.sampling import Sampling
 
-# More than any training takes; what is composed so often is mostly rounding.
+# More steps than any training takes; the composition of more would be mostly rounding error.
 MOST_STEPS = 10_000_000
-# Each stage is a release of its own kind, which an accountant has to work on by itself.
+# Each stage is a different kind of release, which an accountant has to process separately.
 MOST_STAGES = 50
 
 
@@ -91,7 +91,7 @@ def scale_stages(stages: Sequence[Stage], factor: float) -> tuple[Stage, ...]:
 
 
 def first_steps(stages: Sequence[Stage], steps: int) -> tuple[Stage, ...]:
-    """The beginning of a schedule."""
+    """The first steps of a schedule."""
     between("steps", steps, 0, sum(stage.steps for stage in stages))
     kept, left = [], steps
     for stage in stages:
@@ -103,7 +103,7 @@ def first_steps(stages: Sequence[Stage], steps: int) -> tuple[Stage, ...]:
 
 
 def countable(steps: float) -> int:
-    """A whole number of steps, rounded up, that can be planned for.
+    """The number of steps, rounded up; an error if there are too many to plan for.
 
     >>> countable(118.5), countable(1e20)
     Traceback (most recent call last):
@@ -132,7 +132,7 @@ def lengths(steps: int, count: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """``noise`` is that of each stage against the others; what they are in all is solved for.
+    """``noise`` is the relative noise of each stage; the absolute noise is computed from epsilon.
 
     >>> from sfumato.training.sampling import Poisson
     >>> halved = Schedule(epochs=2, batch_sizes=(20,), noise=(1.0, 0.5))
@@ -156,13 +156,13 @@ class Schedule:
         if len(counts - {1}) > 1:
             raise InvalidArgument(
                 f"{len(self.batch_sizes)} batch sizes and {len(self.noise)} amounts of noise do "
-                "not make stages; give as many of both, or one of one of them"
+                "not make stages; give as many of both, or only one of either"
             )
         if max(counts) > MOST_STAGES:
             raise InvalidArgument(f"{max(counts)} stages are more than {MOST_STAGES}; give fewer")
 
     def stages(self, units: int, way: Sampling) -> tuple[Stage, ...]:
-        """The stages for so many units; a batch of more than there are is refused."""
+        """The stages for so many units; a batch size above the number of units is refused."""
         count = max(len(self.batch_sizes), len(self.noise))
         sizes = list(self.batch_sizes) * (count if len(self.batch_sizes) == 1 else 1)
         noise = list(self.noise) * (count if len(self.noise) == 1 else 1)

@@ -2,28 +2,28 @@
 
 Guarantee
     One step releases what its ``GradientRelease`` says. The Gaussian one, which ``make_private``
-    takes, releases Σ_i c_i·G_i + N(0, (zC)²) over the records of a logical batch, with
-    ‖c_i·G_i‖ <= C: a Gaussian release with noise multiplier z for adding or removing one record.
-    What it is worth over a training run, under sampling, is the accountant's business; it must be
-    told of the sampling that was really done.
+    takes, releases Σ_i c_i·G_i + N(0, (zC)²) over the records of a logical batch, with ‖c_i·G_i‖ <=
+    C: a Gaussian release with noise multiplier z for adding or removing one record. The cost over a
+    training run, under sampling, is computed by an accountant, which must be told the sampling that
+    was really used.
 
 Why it holds
-    Contributions are summed over as many physical batches as there are, and noise is added to the
-    sum, once, in ``step``. The sum is divided by the *expected* batch size, a public number; the
-    actual size is private. An empty batch takes a step of nothing but noise. Whatever the optimizer
-    does with the noisy gradient is post-processing.
+    Contributions are summed over all physical batches, and noise is added to the sum once, in
+    ``step``. The sum is divided by the *expected* batch size, a public number; the actual size is
+    private. An empty batch takes a step of noise alone. Whatever the optimizer does with the noisy
+    gradient is post-processing.
 
 Care
     All rows of a record must be clipped together: give ``owner`` if a record has several rows, and
     do not spread a record over several calls of ``backward`` except within ``one_record``. Losses
-    and gradient norms are private: printing or logging them is a release that nobody accounts for.
-    So is stopping because of them, and a record whose gradient is not finite stops training.
-    Errors tell neither how many records are in a batch nor which: under Poisson sampling both are
+    and gradient norms are private: printing or logging them is a release that is not accounted for.
+    So is stopping because of them; a record whose gradient is not finite stops training. Errors
+    state neither how many records are in a batch nor which ones: under Poisson sampling both are
     secret.
 
-The ordinary step, for comparison: no clipping, no noise, no promise.
+``PlainStep`` is the ordinary step, for comparison: no clipping, no noise, no guarantee.
 
-It has the face of ``PrivateStep``, so that the loop is the same with and without privacy.
+It has the interface of ``PrivateStep``, so that the loop is the same with and without privacy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from torch.optim import Optimizer
 
 from sfumato.accounting.events import computable_noise
 from sfumato.core.checks import at_least, positive
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Clipper
 from sfumato.training.clipping.recording import Recording
@@ -47,12 +47,18 @@ from sfumato.training.clipping.release import (
     NamedTensors,
     StepNoise,
 )
-from sfumato.training.clipping.row_checks import CheckSchedule, LossesOf, RowSplit, check_losses
+from sfumato.training.clipping.row_checks import (
+    CheckSchedule,
+    LossesOf,
+    RowSplit,
+    check_losses,
+    is_about_memory,
+)
 
-# The stream that decides when rows are compared: none of those that steps take noise from.
+# The stream that decides when rows are compared; steps never draw noise from it.
 _COIN = 2**32 - 1
-# Of the streams of a step, the one for noise that is drawn batch by batch; a release that draws its
-# noise at the end of a step takes it from others.
+# The stream of a step for noise that is drawn for each batch; noise at the end of a step comes from
+# other streams.
 _CONTRIBUTIONS = 2**32 - 1
 
 
@@ -65,11 +71,12 @@ def make_private(
     expected_batch_size: float,
     randomness: Randomness,
 ) -> PrivateStep:
-    """Make the steps of an optimizer private; the model and the optimizer stay yours.
+    """Make the steps of an optimizer private; the model and the optimizer are used as they are.
 
     Call the model as before, give the losses of the rows to ``backward``, then call ``step``.
-    ``randomness`` must be used for nothing else, and for a release it must have no seed. Steps are
-    Gaussian releases of clipped gradients; ``PrivateStep`` takes any other release.
+    ``randomness`` must be used for nothing else, and must have no seed if the model is to be
+    released. Steps are Gaussian releases of clipped gradients; for another kind of release use
+    ``PrivateStep``.
     """
     return PrivateStep(
         model,
@@ -84,10 +91,10 @@ def make_private(
 class PrivateStep:
     """Sums of bounded gradients, and the step that releases one of them with noise.
 
-    ``steps`` counts the steps taken; with a seed it decides which noise comes next. To go on after
-    an interruption, set it to what it was, and ``restore`` the release. A schedule sets
+    ``steps`` counts the steps taken; with a seed it decides which noise comes next. To resume after
+    an interruption, set it to its last value, and ``restore`` the release. A schedule sets
     ``noise_multiplier`` before the first batch of a step, or gives it to ``step`` if the release
-    draws no noise before.
+    draws no noise before that.
     """
 
     def __init__(
@@ -119,7 +126,7 @@ class PrivateStep:
         """One backward pass from the losses of the rows; clip each record and add it to the sum.
 
         Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record. A number
-        stands for the same record in all of a step, and may not come back in a later call.
+        means the same record in the whole step, and may not occur in a later call again.
         """
         if self._record is not None and owner is not None:
             raise InvalidArgument("within one_record all rows have the same owner; give none")
@@ -135,16 +142,16 @@ class PrivateStep:
             self.recording.clear()
 
     def check_rows(self, losses_of: LossesOf, rows: int) -> None:
-        """Now and then, see whether rows of a batch have an influence on each other's losses.
+        """From time to time, check whether rows of a batch influence each other's losses.
 
-        ``losses_of`` takes the numbers of some of the batch's rows, which may come twice, calls the
-        model with these rows and nothing else, and returns their losses; ``rows`` is how many the
-        batch has. Call this for every batch, before or after ``backward``: it compares the first
-        ones and then a few at random (``row_checks``), and changes nothing. It sees what
-        ``backward`` cannot: a loss divided by a number of the batch.
+        ``losses_of`` takes the numbers of some of the batch's rows, possibly repeated, calls the
+        model with these rows only, and returns their losses; ``rows`` is the number of rows of the
+        batch. Call this for every batch, before or after ``backward``: it checks the first batches
+        and then a few at random (``row_checks``), and changes nothing. It detects what ``backward``
+        cannot: a loss divided by a number that depends on the batch.
         """
         at_least("rows", rows, 0)
-        self.recording.compared = True  # these comparisons go through the model as well
+        self.recording.compared = True  # these comparisons call the model as well
         if rows > 1 and not self.recording.paused and self._losses_compared.due():
             split = RowSplit.drawn(rows, self._coin)
             if check_losses(self.recording, losses_of, split, self.release.saturation):
@@ -152,7 +159,7 @@ class PrivateStep:
 
     @contextmanager
     def one_record(self) -> Iterator[None]:
-        """All that is given to ``backward`` inside is one record, however many batches it takes."""
+        """All that is given to ``backward`` within this block is one record in several batches."""
         if self._record is not None:
             raise InvalidArgument("a record is open already; end it before the next one begins")
         self._record = {}
@@ -167,7 +174,7 @@ class PrivateStep:
     def step(
         self, *, noise_multiplier: float | None = None, expected_batch_size: float | None = None
     ) -> None:
-        """Noise once, divide by the expected batch size, update; then begin the next batch.
+        """Add noise once, divide by the expected batch size, update; then begin the next batch.
 
         A schedule gives the noise and the batch size of this step; otherwise they are those that
         ``make_private`` was given.
@@ -184,11 +191,11 @@ class PrivateStep:
         noise = StepNoise(multiplier, self.randomness.stream(self.steps))
         slots = self.recording.slots
         for name, slot in slots.items():
-            # Whether anybody in the batch used a parameter must not show: it has noise anyway.
+            # Whether a record of the batch used a parameter must not show, so it always gets noise.
             if name not in self._sums:
                 self._sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
         self.release.finish([self._sums[name] for name in slots], size, noise)
-        # The noisy sum, over the expected batch size, is put where the optimizer looks for it.
+        # The noisy sum, divided by the expected batch size, is the gradient for the optimizer.
         for name, slot in slots.items():
             slot.parameter.grad = self._sums.pop(name).div_(size)
         self._contributions = 0
@@ -203,17 +210,17 @@ class PrivateStep:
             yield
 
     def close(self) -> None:
-        """Leave the model as it was found."""
+        """Restore the model as it was before."""
         self.recording.close()
 
     def _noise_of_contribution(self) -> StepNoise:
-        """Every contribution of every step has a stream that nothing else is drawn from."""
+        """Every contribution of every step draws noise from its own stream."""
         of_step = self.randomness.stream(self.steps).stream(_CONTRIBUTIONS)
         self._contributions += 1
         return StepNoise(self.noise_multiplier, of_step.stream(self._contributions))
 
     def _refuse_twice(self, owner: Tensor | None) -> None:
-        """In two pieces, a record would be clipped twice and count twice."""
+        """Refuse a record given in two calls: it would be clipped twice and count twice."""
         names = set() if owner is None else set(owner.tolist())
         if not self._owners.isdisjoint(names):
             self.recording.clear()
@@ -247,7 +254,7 @@ def _check_same_parameters(recording: Recording, optimizer: Optimizer) -> None:
 
 
 class PlainStep:
-    """Sums of gradients as they are, divided by the batch size that was planned."""
+    """Sums of unclipped gradients, divided by the planned batch size."""
 
     clip_norm = float("inf")
 
@@ -256,15 +263,15 @@ class PlainStep:
         optimizer.zero_grad()
 
     def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:  # noqa: ARG002
-        """Add the gradients of the rows to the sum; whose they are does not matter."""
+        """Add the gradients of the rows to the sum; their owners do not matter."""
         losses.sum().backward()  # type: ignore[no-untyped-call]
 
     def check_rows(self, losses_of: LossesOf, rows: int) -> None:
-        """Nothing is promised about rows, so nothing is checked."""
+        """Without a guarantee nothing has to be checked."""
 
     @contextmanager
     def one_record(self) -> Iterator[None]:
-        """A record of several batches is nothing special here."""
+        """Records of several batches need no special treatment."""
         yield
 
     def step(self, *, noise_multiplier: float, expected_batch_size: float) -> None:  # noqa: ARG002
@@ -278,8 +285,37 @@ class PlainStep:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Nothing is recorded, so nothing has to be paused; what was summed up is kept."""
+        """Nothing is recorded, so nothing has to be paused; the sum so far is kept."""
         yield
 
     def close(self) -> None:
         """Nothing was changed."""
+
+
+@contextmanager
+def hide_members() -> Iterator[None]:
+    """Errors within this block do not reveal which records are in a batch, or how many."""
+    try:
+        yield
+    except UndefinedGradient:
+        raise _diverged("a loss or gradient is not a finite number any more") from None
+    except (MemoryError, RuntimeError) as error:
+        if not is_about_memory(error):
+            raise
+        # Torch's message contains the requested size, which depends on the longest document.
+        raise MemoryError(
+            "not enough memory for a batch; take fewer tokens_at_once, or cut documents off"
+        ) from None
+
+
+def refuse_diverged(network: torch.nn.Module) -> None:
+    """Weights that are not finite must not replace a good checkpoint."""
+    if not all(bool(one.isfinite().all()) for one in network.parameters()):
+        raise _diverged("a weight is not a finite number any more")
+
+
+def _diverged(problem: str) -> UndefinedGradient:
+    return UndefinedGradient(
+        f"{problem}: training has diverged. A new run with a lower learning rate may not; the "
+        "last checkpoint of this one is kept, and what it has spent stays spent"
+    )

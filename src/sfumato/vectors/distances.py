@@ -1,16 +1,14 @@
-"""Squared distances between many vectors and many others, right to the last digits.
+"""Accurate squared distances between many vectors, and all words within a radius.
 
-|x − y|² = ⟨(x, 1, |x|²), (−2y, |y|², 1)⟩ is one matrix product, but its digits cancel when x and
-y are close: those few squares are taken from the differences. So two vectors at one place have
-distance 0 exactly, and all other squares are right to about 1e-14 of themselves, provided that the
-origin lies among the vectors and not far off.
+|x − y|² = ⟨(x, 1, |x|²), (−2y, |y|², 1)⟩ is one matrix product, but digits cancel when x and y are
+close, so the squares of close pairs are computed from differences. Equal vectors then have distance
+exactly 0, and all other squares have a relative error of about 1e-14, provided that the origin lies
+among the vectors.
 
-All words within some distance of given points, found by a rough product and decided exactly.
-
-A product in float32 is twice as fast as one in float64 and right to a margin that can be stated.
-What it puts farther away than the radius and the margin is farther away. All else is measured
-again, by differences in float64: so the words found, and their distances, do not depend on how
-the product rounds.
+``words_within`` finds all words within a distance of given points. A product in float32 is twice as
+fast as one in float64, and its error has a known bound. Words farther away than the radius plus
+that bound are excluded; all others are measured again, by differences in float64. So the words
+found, and their distances, do not depend on how the product was rounded.
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ from numpy.typing import NDArray
 
 from sfumato.vectors.space import Space
 
-# Below this share of the first vector's squared length, a squared distance is taken from
-# differences; above it, a product loses two of its sixteen digits at most.
+# Below this share of the first vector's squared length, a squared distance is computed from
+# differences; above it, a product loses at most two of its sixteen digits.
 CLOSE = 0.025
 # Numbers held at once when differences are taken (32 MB).
 CELLS = 1 << 22
-# Rows and columns of a product are filled up to multiples of these. A product with few numbers on
-# one side is made in panels of so many rows: too small to be shared among threads, which would wait
-# for each other longer than they work.
+# Rows and columns of a product are padded to multiples of these. A product with few numbers on one
+# side is computed in panels of ``ROWS`` rows, which are too small to be split among threads: those
+# would wait for each other longer than they work.
 ROWS, COLUMNS = 16, 8
 FEW = 1 << 15
 
@@ -47,7 +45,7 @@ def extend(vectors: NDArray[np.floating], origin: NDArray[np.float64]) -> NDArra
 def squared_distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
     """|x − y|² for each x of ``here`` (one per row) and each y of ``there`` (one per column).
 
-    Both are ``extend``, from one origin.
+    Both are results of ``extend`` with the same origin.
     """
     other = there * -2.0
     other[:, -2], other[:, -1] = there[:, -1], 1.0
@@ -62,11 +60,11 @@ def squared_distances(here: NDArray[np.float64], there: NDArray[np.float64]) -> 
 
 
 def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """⟨x, y⟩ for each x of ``left`` and each y of ``right``, whatever other rows there are.
+    """⟨x, y⟩ for each x of ``left`` and y of ``right``, the same whatever other rows there are.
 
-    Libraries choose how to add up by the shape of a product, and treat its edges apart: the last
-    digit of one number then depends on how many rows stand around it. Filled up to round sizes, a
-    product has no edges, and a small one always has the same shape.
+    Libraries choose the order of summation by the shape of a product, and treat its edges
+    separately, so the last digit of a number can depend on how many rows there are. After padding
+    to round sizes a product has no edges, and a small one always has the same shape.
     """
     table = _fill(right, -(-len(right) // COLUMNS) * COLUMNS).T
     panel = ROWS if table.size <= FEW else max(1, -(-len(left) // ROWS)) * ROWS
@@ -90,7 +88,7 @@ def _fill(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
 
 # Words compared with all points at once, and numbers held at once when differences are taken.
 WORDS = 2048
-# A per cent more than single roundings add up to, for the products of such errors.
+# One percent more than the sum of single rounding errors, for products of such errors.
 MARGIN = 1.01
 
 
@@ -98,7 +96,7 @@ MARGIN = 1.01
 class Near:
     """Pairs of a point, by its place among the points, and a word, with their distance.
 
-    Of a point that is ``crowded``, with too many words around it, there are no pairs.
+    A point that is ``crowded``, with too many words around it, has no pairs.
     """
 
     places: NDArray[np.intp]
@@ -140,7 +138,7 @@ def _perhaps_within(
     left = np.column_stack([here, np.ones(len(here))]).astype(np.float32)
     right = np.column_stack([there, -0.5 * others]).astype(np.float32)
     scores = left @ right.T
-    # The bound was rounded too.
+    # The bound was rounded as well.
     candidates = np.flatnonzero(scores >= np.nextafter(bounds, -np.float32(np.inf))[:, None])
     return np.divmod(candidates, len(there))
 
@@ -148,7 +146,7 @@ def _perhaps_within(
 def _measure(
     space: Space, points: NDArray[np.intp], words: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """The distance of each pair, from differences."""
+    """The distance of each pair, computed from differences."""
     distances = np.empty(len(points))
     step = max(1, CELLS // space.dimension)
     for start in range(0, len(points), step):

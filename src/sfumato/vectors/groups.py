@@ -1,19 +1,19 @@
 """Groups of similar words that together make up a public vocabulary.
 
 The rule
-    A vocabulary of n words is cut into n // size groups whose sizes differ by one at most, so that
-    none is smaller than ``size`` (a vocabulary of fewer words is one group). In public order, the
-    first word that is still free takes the free words nearest to it; of words equally far the
-    first in public order goes first.
+    A vocabulary of n words is split into n // size groups whose sizes differ by one at most, so
+    that none is smaller than ``size`` (a vocabulary of fewer words is one group). In public order,
+    the first word without a group forms one with the nearest words without a group; ties go to the
+    first word in public order.
 
 Why it is private
-    Words and vectors are public, and nothing else is looked at: anyone who knows them can work out
-    the same groups, and no private text can change them.
+    The groups depend on public words and vectors alone: anyone who has them can compute the same
+    groups, and private text cannot change them.
 
 How it is fast
-    The first free words are compared with all free words by one matrix product in float32. What
-    its rounding leaves open, the words within a margin of the last one taken, is settled by
-    differences in float64, so the groups do not depend on how many words went into a product.
+    The first free words are compared with all free words by one matrix product in float32. Where
+    rounding could change the order, for words within a margin of the last one taken, differences in
+    float64 decide. So the groups do not depend on the size of a product.
 
 Reference
     After the mapping of Chen et al. 2023, "A customized text sanitization mechanism with
@@ -64,10 +64,9 @@ def groups_of_similar(vectors: NDArray[np.float32], size: int) -> NDArray[np.int
 
 
 def _table(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Vectors seen from the centroid, where float32 keeps most digits, and squared lengths."""
+    """Vectors relative to the centroid, where float32 keeps most digits, and squared lengths."""
     table = np.empty((len(vectors), vectors.shape[1] + 1), dtype=np.float32)
-    # Any origin will do as long as it is the same number for all: each difference is then rounded
-    # once.
+    # Any origin will do if it is the same for all vectors: then each difference is rounded once.
     np.subtract(
         vectors, vectors.mean(axis=0, dtype=np.float64).astype(np.float32), out=table[:, :-1]
     )
@@ -85,7 +84,7 @@ def _scores(table: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _margins(starts: NDArray[np.float32], longest: float) -> NDArray[np.float64]:
-    """Twice what rounding can do to a score: no nearest word is farther behind than that.
+    """Twice the largest rounding error of a score: no nearest word can be farther behind.
 
     A score is a sum of ``terms`` products, none greater than (|x| + |y|)², each rounded to the
     precision of float32 or, where it is tiny, to its smallest number.
@@ -99,6 +98,6 @@ def _margins(starts: NDArray[np.float32], longest: float) -> NDArray[np.float64]
 def _nearest(
     vectors: NDArray[np.float32], words: NDArray[np.intp], start: np.intp
 ) -> NDArray[np.intp]:
-    """Places in ``words``, nearest first, of equals the first in public order."""
+    """Indices into ``words``, nearest first; ties in public order."""
     steps = vectors[words].astype(np.float64) - vectors[start]
     return np.lexsort((words, np.einsum("nd,nd->n", steps, steps)))

@@ -10,8 +10,8 @@
 
 Text files may be compressed (``.gz``, ``.zst``). Nothing here reads private data.
 
-The package brings the frequent words of GloVe 6B in 50 dimensions, built by
-``scripts/build_default_vectors.py``; attribution and terms stand beside the data.
+The package contains the frequent words of GloVe 6B in 50 dimensions, built by
+``scripts/build_default_vectors.py``; attribution and terms are beside the data.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def load_vectors(path: str | Path, limit: int | None = None) -> Space:
 
 
 def vocabulary_path(path: Path) -> Path:
-    """Where the words of a ``.npy`` matrix stand."""
+    """The file with the words of a ``.npy`` matrix."""
     return path.with_name(path.name.removesuffix(".npy") + ".vocab.txt")
 
 
 def save_vectors(space: Space, path: Path) -> None:
-    """Write a space as ``.npy`` and ``.vocab.txt``, which load without being parsed."""
+    """Write a space as ``.npy`` and ``.vocab.txt``, which load fastest."""
     if path.suffix != ".npy":
         raise UnknownName("format of vectors to write", path.suffix or path.name, [".npy"])
     if any("\n" in word for word in space.words):
@@ -127,9 +127,9 @@ def _lines(stream: Iterator[bytes], name: str) -> Iterator[tuple[int, str, NDArr
             continue
         if columns is None:
             columns = max(1, len(fields) - 1)
-        # A few GloVe entries hold spaces, so the numbers are counted from the right.
+        # A few GloVe entries contain spaces, so the numbers are counted from the right.
         try:
-            with np.errstate(over="ignore"):  # too large a number is refused with the space
+            with np.errstate(over="ignore"):  # ``Space`` refuses numbers that are too large
                 row = np.array(fields[-columns:], dtype=np.float32)
         except ValueError:
             raise MalformedVectors(
@@ -178,5 +178,5 @@ def default_space() -> Space:
 
 
 def public_words(count: int) -> list[str]:
-    """The most frequent words of the embedded vectors that are of letters only."""
+    """The most frequent words of the embedded vectors that consist of letters only."""
     return list(islice((word for word in default_space().words if word.isalpha()), count))

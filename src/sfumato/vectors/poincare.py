@@ -3,19 +3,20 @@
 The map
     A vector v goes, in its direction from the centroid c, to the hyperbolic distance s·|v − c| from
     the middle of the ball: y = tanh(s·|v − c|/2)·(v − c)/|v − c|. It is the exponential map at the
-    origin, made of public vectors and a public scale s alone. The centroid, and with it every
-    unknown word, stands in the middle.
+    origin, and depends on public vectors and a public scale s alone. The centroid, and with it
+    every unknown word, is mapped to the middle.
 
 How far apart
-    Straight lines through the middle keep their length times s; across them the map stretches by
+    Along straight lines through the middle the map scales lengths by s; across them it stretches by
     sinh(s·ρ)/ρ at the distance ρ from the centroid, which grows with ρ and is no less than s. A
-    straight line between two vectors stays within the largest such distance R, so
-    s·|v − w| <= d_H(v, w) <= sinh(s·R)/R · |v − w|.
+    straight line between two vectors stays within the largest such distance R, so s·|v − w| <=
+    d_H(v, w) <= sinh(s·R)/R · |v − w|.
 
 Care
-    Towards the rim, coordinates in the ball run out of digits: 1 − |y|² is what counts there. So a
-    point is held by its hyperbolic radius r and its direction u, and a point after noise by
-    tanh(r)·u, its place in the Klein model: rounded to the rim it is still a point to search from.
+    Near the boundary, coordinates in the ball lose precision, because only 1 − |y|² matters there.
+    So a point is stored as its hyperbolic radius r and its direction u, and a point after noise as
+    tanh(r)·u, its position in the Klein model: even if it is rounded to the boundary, one can
+    search from it.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.vectors.distances import extend, squared_distances
 from sfumato.vectors.space import Space
 
-# By default, where the root of the mean square distance from the centroid goes.
+# By default, the hyperbolic radius of the root mean square distance from the centroid.
 TYPICAL_RADIUS = 2.0
-# Up to here float64 tells neighbors apart: digits are lost as exp(2r) grows.
+# Up to this radius float64 distinguishes neighbors: precision is lost as exp(2r) grows.
 LARGEST_RADIUS = 12.0
 WORDS = 2048
 
@@ -51,15 +52,15 @@ class Ball:
         """With a scale that keeps every word within ``LARGEST_RADIUS``."""
         lengths = _lengths(space)
         longest = float(lengths.max())
-        # Words that all stand at one place have no distances, whatever the scale.
+        # If all words have the same vector, all distances are 0, whatever the scale.
         most = LARGEST_RADIUS / longest if longest else math.inf
         if scale is None:
             typical = math.sqrt(float(np.square(lengths[:-1]).mean()))
             return cls(space, min(most, TYPICAL_RADIUS / typical) if typical else 1.0)
         if scale > most:
             raise InvalidArgument(
-                f"scale={scale:g} must be at most {most:g} for {space.name}: beyond that its words "
-                "come so near to the rim of the ball that numbers cannot tell them apart"
+                f"scale={scale:g} must be at most {most:g} for {space.name}: with more, its words "
+                "are so close to the boundary of the ball that floats cannot distinguish them"
             )
         return cls(space, scale)
 
@@ -75,7 +76,7 @@ class Ball:
         return self.scale * math.sinh(radius) / radius if radius else self.scale
 
     def directions(self, points: NDArray[np.intp]) -> Floats:
-        """Unit vectors from the middle, and zero for what stands in the middle."""
+        """Unit vectors from the middle, and zero for points in the middle."""
         vectors = self.space.at(points) - self.space.centroid
         lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
         vectors /= np.where(lengths > 0, lengths, 1.0)[:, None]
@@ -84,8 +85,8 @@ class Ball:
     def distances(self, points: NDArray[np.intp], words: slice) -> Floats:
         """d_H from each point (one per row) to each of the words (one per column).
 
-        sinh²(d/2) = sinh²((r − r')/2) + sinh(r)·sinh(r')·|u − u'|²/4 has no digits to lose,
-        neither for near-duplicates nor towards the rim.
+        sinh²(d/2) = sinh²((r − r')/2) + sinh(r)·sinh(r')·|u − u'|²/4 loses no precision, neither
+        for near-duplicates nor near the boundary.
         """
         origin = np.zeros(self.space.dimension)
         here = extend(self.directions(points), origin)
@@ -111,7 +112,7 @@ class Ball:
         )
 
     def moved(self, points: NDArray[np.intp], directions: Floats, lengths: Floats) -> Floats:
-        """Where points come by going some way in the given directions, in the Klein model.
+        """Where points end up after a move in the given directions, in the Klein model.
 
         ``lengths`` holds tanh(r) of the hyperbolic lengths r. This is Möbius addition, x ⊕ z with
         z = tanh(r/2)·u, an isometry that takes the middle of the ball to x: (cosh r, sinh r·u) on

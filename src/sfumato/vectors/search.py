@@ -1,14 +1,23 @@
-"""The nearest word to a vector, or the two nearest, for many vectors at once.
+"""Search for the nearest word, or the two nearest, to each of many vectors.
 
 Why it is private
-    The search is given noisy vectors and public ones, never the word the noise was added to, so
-    it is post-processing: how it searches changes usefulness and speed, never the guarantee.
+    The search sees noisy vectors and public ones, never the word the noise was added to, so it is
+    post-processing. An approximate search affects usefulness, never the guarantee.
 
 How it is fast
-    argmin |q − w|² = argmax ⟨q, w⟩ − ½|w|². The second term rides along as one more coordinate,
-    so a block of queries against a block of words is one matrix product followed by one argmax
-    over scores that are still in the cache. The distances of the two nearest words are then taken
-    from differences in float64.
+    argmin |q − w|² = argmax ⟨q, w⟩ − ½|w|². The second term is one more coordinate, so a block of
+    queries against a block of words is one matrix product followed by one argmax over scores that
+    are still in the cache. ``NearestTwo`` then computes the two distances from differences in
+    float64.
+
+How the approximate search works
+    ``ClusteredSearch`` reads only part of the vocabulary. Words are put into clusters once, by
+    their public vectors. The score of a word is the mean score of its cluster plus a deviation,
+    whose size follows from the spread of the cluster and the length of the query. The best few
+    clusters are read first; then those in which a word ``REACH`` standard deviations above the mean
+    would still win. ``python -m benchmarks approximate`` prints its speed and its agreement with
+    the exact search; ``docs/speed.md`` has figures. At very low levels, where the output is mostly
+    noise, it agrees less.
 """
 
 from __future__ import annotations
@@ -16,10 +25,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Queries share the work of packing a block of words, so many go together; a block of words is kept
-# narrow enough that its scores (16 MB at most) need not go to main memory and back.
+from sfumato.core.arrays import Singles
+
+# Many queries share the cost of packing a block of words. A block of words is narrow enough that
+# its scores (16 MB at most) stay in the cache.
 QUERIES = 1024
 WORDS = 4096
+
+# The approximate search: standard deviations, clusters, rounds of clustering, clusters read first.
+REACH = 4.5
+CLUSTERS = 64
+ROUNDS = 8
+FIRST = 8
 
 
 class NearestSearch:
@@ -71,6 +88,71 @@ class NearestSearch:
         return winner
 
 
+class ClusteredSearch(NearestSearch):
+    """Approximate search that reads only the clusters that could still hold the nearest word."""
+
+    def __init__(self, vectors: Singles, reach: float = REACH) -> None:
+        cluster = _cluster(vectors)
+        self._order = np.argsort(cluster, kind="stable")
+        super().__init__(vectors[self._order])
+        sizes = np.bincount(cluster)
+        self._ends = np.cumsum(sizes)
+        self._starts = self._ends - sizes
+        self._means = np.add.reduceat(self._table, self._starts, axis=1) / sizes
+        deviations = np.square(self._table - np.repeat(self._means, sizes, axis=1))
+        variances = np.add.reduceat(deviations, self._starts, axis=1) / sizes
+        self._variance, self._variance_of_lengths = variances[:-1].mean(axis=0), variances[-1]
+        self._reach = reach
+
+    def nearest(self, queries: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Index of a word near each row, almost always the nearest."""
+        return self._order[super().nearest(queries)]
+
+    def _nearest(self, queries: Singles, scores: Singles) -> NDArray[np.intp]:  # noqa: ARG002
+        means = queries @ self._means
+        found = np.zeros(len(queries), dtype=np.intp)
+        best = np.full(len(queries), -np.inf, dtype=np.float32)
+        place = max(0, means.shape[1] - FIRST)
+        first = means >= np.partition(means, place, axis=1)[:, place : place + 1]
+        self._read(first, queries, found, best)
+        lengths = np.square(queries[:, :-1]).sum(axis=1, keepdims=True)
+        reach = self._reach * np.sqrt(lengths * self._variance + self._variance_of_lengths)
+        self._read((means + reach > best[:, None]) & ~first, queries, found, best)
+        return found
+
+    def _read(
+        self, wanted: NDArray[np.bool_], queries: Singles, found: NDArray[np.intp], best: Singles
+    ) -> None:
+        """Compare the wanted clusters of each query with the best word so far."""
+        for cluster, column in enumerate(np.ascontiguousarray(wanted.T)):
+            rows = np.flatnonzero(column)
+            if len(rows) == 0:
+                continue
+            start = self._starts[cluster]
+            tile = queries[rows] @ self._table[:, start : self._ends[cluster]]
+            local = tile.argmax(axis=1)
+            value = tile[np.arange(len(rows)), local]
+            better = value > best[rows]
+            best[rows[better]] = value[better]
+            found[rows[better]] = local[better] + start
+
+
+def _cluster(vectors: Singles) -> NDArray[np.intp]:
+    """Lloyd's algorithm from evenly spaced words; clusters are numbered without gaps."""
+    places = vectors.astype(np.float64)
+    count = min(CLUSTERS, len(vectors))
+    centers = places[np.arange(count) * len(vectors) // count]
+    cluster = np.zeros(len(vectors), dtype=np.intp)
+    for _ in range(ROUNDS):
+        cluster = NearestSearch(centers.astype(np.float32)).nearest(places)
+        order = np.argsort(cluster, kind="stable")
+        present, starts = np.unique(cluster[order], return_index=True)
+        sizes = np.diff(starts, append=len(order))
+        centers = np.add.reduceat(places[order], starts, axis=0) / sizes[:, None]
+        cluster = np.searchsorted(present, cluster)
+    return cluster
+
+
 class NearestTwo:
     """Search by blocked matrix products (exact up to the rounding of float32)."""
 
@@ -95,7 +177,7 @@ class NearestTwo:
             found = self._candidates(block)
             steps = self._vectors[found] - block[:, None, :]
             away = np.sqrt(np.einsum("nkd,nkd->nk", steps, steps))
-            # In float32 the two may have changed places; of equal ones the first in public order
+            # In float32 the order of the two may be wrong; of equal ones the first in public order
             # leads.
             order = np.lexsort((found, away), axis=1)
             words[start : start + QUERIES] = np.take_along_axis(found, order, axis=1)

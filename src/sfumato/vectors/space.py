@@ -1,4 +1,4 @@
-"""A public embedding space: words, their vectors, and where every other word is placed.
+"""A public embedding space: words, their vectors, and the point of every other word.
 
 The vocabulary is public. Every surface form, known or not, is mapped to one point of the space
 by a fixed public rule (``point_of``), so that a mechanism on points is a total function on words.
@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import MalformedVectors
-from sfumato.vectors.clusters import ClusteredSearch
-from sfumato.vectors.search import NearestSearch
+from sfumato.vectors.search import ClusteredSearch, NearestSearch
 
 SEARCHES = ("approximate", "exact")
-LARGEST = 1e9  # beyond it squares and sums leave the range of float32
+LARGEST = 1e9  # beyond it, squares and sums overflow float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class Space:
 
     @property
     def unknown(self) -> int:
-        """The point that all words outside the vocabulary share."""
+        """The point of all words outside the vocabulary."""
         return len(self.words)
 
     @property
@@ -73,7 +72,7 @@ class Space:
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same words with the same vectors, and for no others."""
+        """A hash of the words and their vectors."""
         digest = sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         digest.update(f"\n{self.vectors.dtype.str}{self.vectors.shape}".encode())
         digest.update(np.ascontiguousarray(self.vectors).data)
@@ -87,7 +86,7 @@ class Space:
 
     @cached_property
     def search(self) -> NearestSearch:
-        """Nearest-word search over the public vectors; it is given noisy vectors only."""
+        """Nearest-word search over the public vectors; it is used for noisy vectors only."""
         if self.search_kind == "approximate":
             return ClusteredSearch(self.vectors)
         return NearestSearch(self.vectors)
@@ -125,7 +124,7 @@ class Space:
 
     @cached_property
     def _exact(self) -> dict[str, int]:
-        # Reversed, so that the most frequent of equal spellings wins.
+        # Reversed, so that the most frequent of equal words wins.
         size = len(self.words)
         return dict(zip(reversed(self.words), range(size - 1, -1, -1), strict=True))
 
@@ -137,5 +136,5 @@ class Space:
 
 
 def _fold(word: str) -> str:
-    # Curly apostrophes and composed letters are spellings of the same word; vectors know one.
+    # Curly apostrophes and composed letters are variants of the same word; vectors have only one.
     return unicodedata.normalize("NFC", word).casefold().replace("\u2019", "'")

@@ -1,1 +1,1 @@
-"""Exposure: how far up among all possible secrets a model ranks one that was planted."""
+"""Exposure: how high a model ranks a planted secret among all possible ones."""

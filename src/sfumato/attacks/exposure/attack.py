@@ -1,25 +1,25 @@
-"""Exposure of planted canaries: does the model rank them above what could have been planted?
+"""Exposure of planted canaries: does the model rank them above other possible secrets?
 
-A canary is a sentence with a made-up secret in it. Its exposure is how many bits the model saves
-an attacker who guesses: 0 if its rank among all possible secrets is the last, log2 of their number
-if it is the first. Planted several times over, at different numbers of repetitions, canaries show
-how soon a model begins to remember.
+A canary is a sentence with a made-up secret in it. Its exposure is the number of bits that the
+model saves an attacker who guesses: 0 if the secret ranks last among all possible ones, log2 of
+their number if it ranks first. Canaries planted with different numbers of repetitions show how many
+it takes for a model to memorize them.
 
 What is measured
     By ``method``: ``exact`` ranks the canary among all secrets of the space, up to 10^6 of them;
-    ``sampled`` among ``samples`` drawn ones, and cannot show more than log2(samples + 1) bits;
-    ``law`` follows a fitted law beyond that. ``auto`` is exact where that is possible,
-    and else both others.
+    ``sampled`` ranks it among ``samples`` drawn ones, and cannot show more than log2(samples + 1)
+    bits; ``extrapolated`` uses a fitted distribution beyond that. ``auto`` is exact where that is
+    possible, and otherwise uses both others.
 
 Null control
-    Secrets drawn afresh from the same space, never planted, scored on the same model together with
-    the candidates. Whatever the model, they reach x bits with a chance of 2^(−x) at most.
+    Fresh secrets from the same space that were never planted, scored on the same model together
+    with the candidates. Under any model they reach x bits with probability at most 2^(−x).
 
 Care
-    ``before`` stands before the canary and every candidate alike. Canaries are planted between
-    sentences, so by default it is the end of one: many tokenizers write a word differently at the
-    start of a document. The law of chance needs secrets drawn uniformly; one that was made up by a
-    person ("123456") has a high exposure on models that never saw it.
+    The text ``before`` is put before the canary and before every candidate. Canaries are planted
+    between sentences, so by default it is the end of one: many tokenizers encode a word differently
+    at the start of a document. What chance gives is known only for secrets drawn uniformly; one
+    that a person made up ("123456") has a high exposure even on models that never saw it.
 
 Reference
     Carlini et al. 2019, "The secret sharer: evaluating and testing unintended memorization in
@@ -34,19 +34,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.attacks.attack import Attempt, Done, Inputs, Needs
-from sfumato.attacks.exposure import figures, law
-from sfumato.attacks.exposure.candidates import Frame
-from sfumato.attacks.exposure.found import (
+from sfumato.attacks.exposure import figures, ranks
+from sfumato.attacks.exposure.candidates import Frame, SecretSpace
+from sfumato.attacks.exposure.ranks import (
+    DOUBTFUL,
     Question,
     SecretSample,
     SpaceFindings,
+    by_count,
     by_enumeration,
+    by_law,
     by_sampling,
 )
-from sfumato.attacks.exposure.found import continue_secret as by_law
-from sfumato.attacks.exposure.found import count_secrets as by_count
-from sfumato.attacks.exposure.law import DOUBTFUL
-from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
 from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import InvalidArgument, MissingExtra, MissingInput, SfumatoError
@@ -58,9 +57,14 @@ if TYPE_CHECKING:
     from sfumato.charts.chapter import Chapter
     from sfumato.charts.chart import Chart
 
+METHODS = ("auto", "exact", "sampled", "extrapolated")
+MOST_EXACT = 10**6
+# More would not fit into memory.
+MOST_DRAWN = 10**7
+
 
 def remarks(batches: Sequence[SpaceFindings], samples: int) -> list[str]:
-    """Sentences about the reach of the methods that were used."""
+    """Notes on what the methods that were used can show."""
     found = [one for batch in batches for one in batch.found]
     bits = ", ".join(f"{one:.2f}" for one in sorted({one.space.bits for one in found}))
     said = [f"The largest exposure possible is {bits} bits, by the number of possible secrets."]
@@ -71,7 +75,7 @@ def remarks(batches: Sequence[SpaceFindings], samples: int) -> list[str]:
         )
     said += _about_the_law(batches)
     if any(figure.low is None for figure in figures.means(found)):
-        said.append("A mean over one canary, or over canaries all alike, has no interval.")
+        said.append("A mean over one canary, or over equal exposures, has no interval.")
     if not any(one.planted.repetitions for one in found):
         said.append("No canary was planted: all of them are controls.")
     return said
@@ -81,7 +85,7 @@ def _about_the_law(batches: Sequence[SpaceFindings]) -> Iterator[str]:
     fits = [batch.fit for batch in batches if batch.fit is not None]
     if fits and min(fits) < DOUBTFUL:
         yield (
-            "The scores do not follow the fitted skew-normal law "
+            "The scores do not follow the fitted skew-normal distribution "
             f"(p = {min(fits):.2g}): do not rely on the extrapolated figures."
         )
     elif fits:
@@ -89,15 +93,10 @@ def _about_the_law(batches: Sequence[SpaceFindings]) -> Iterator[str]:
     beyond = sum(one.beyond for batch in batches for one in batch.found)
     if beyond:
         yield (
-            f"Extrapolated exposures beyond the reach of the sample: {beyond}. They rest on the "
-            "tail of the fitted law alone."
+            f"Extrapolated exposures beyond the reach of the sample: {beyond}. They depend on the "
+            "tail of the fitted distribution alone."
         )
 
-
-METHODS = ("auto", "exact", "sampled", "extrapolated")
-MOST_EXACT = 10**6
-# More would not fit into memory.
-MOST_DRAWN = 10**7
 
 HOW = (
     "`sfumato.plant_canaries(CORPUS, PLANTED, ...)`, `sfumato.train(PLANTED, RUN, ...)`, "
@@ -113,9 +112,9 @@ KNOWLEDGE = (
 class Exposure:
     """Rank planted secrets among all that could have been planted.
 
-    ``samples`` candidates are drawn where not all are ranked, and ``controls`` secrets that were
-    never planted. ``pattern`` says what secrets other than numbers could have been, such as
-    ``##-@@@@``: # is any digit, @ any small letter from a to z.
+    ``samples`` is the number of candidates to draw where not all are ranked; ``controls`` is the
+    number of secrets that were never planted. ``pattern`` describes possible secrets other than
+    numbers, such as ``##-@@@@``: # is any digit, @ any small letter from a to z.
     """
 
     name: ClassVar[str] = "exposure"
@@ -132,7 +131,7 @@ class Exposure:
 
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
-        at_least("samples", self.samples, law.FEWEST)
+        at_least("samples", self.samples, ranks.FEWEST)
         at_least("controls", self.controls, 2)
         for name in ("samples", "controls"):
             between(name, getattr(self, name), 2, MOST_DRAWN)
@@ -140,7 +139,7 @@ class Exposure:
             SecretSpace(self.pattern)
 
     def missing(self, inputs: Inputs) -> str | None:
-        """Why the attack cannot be run on these inputs, and what would help."""
+        """Why the attack cannot run on these inputs, and what would help; None if it can."""
         lacking = not_a_model(inputs.target)
         if lacking is not None:
             return f"{lacking}. From the start: {HOW}"
@@ -173,7 +172,7 @@ class Exposure:
         randomness: Randomness,
         done: Done | None = None,
     ) -> Scores:
-        """Rank every canary, and as many controls."""
+        """Rank every canary and the controls."""
         with time_block() as watch:
             questions = self._questions(data)
             controls = -(-self.controls // len(questions))
@@ -198,7 +197,7 @@ class Exposure:
         return watch.stamp(scores)
 
     def chart(self, scores: Scores) -> Chart:
-        """Exposure against repetitions, with what chance gives."""
+        """Exposure against repetitions, and what chance gives."""
         from sfumato.charts.exposure import exposure_chart
 
         return exposure_chart(scores.details)
@@ -237,7 +236,7 @@ class Exposure:
     ) -> list[SpaceFindings]:
         try:
             return [by_law(question, sample)]
-        except (law.NoLaw, MissingExtra) as error:
+        except (ranks.NoLaw, MissingExtra) as error:
             if self.method == "extrapolated":
                 raise
             notes.append(f"Nothing is extrapolated for {question.frame.template!r}: {error}.")
@@ -260,7 +259,7 @@ class Exposure:
 
 
 class _Progress:
-    """Candidates done so far, over all spaces."""
+    """Counts the candidates done so far, over all spaces."""
 
     def __init__(self, done: Done | None, total: int) -> None:
         self._done, self._total, self._so_far = done, total, 0

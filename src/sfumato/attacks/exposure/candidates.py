@@ -1,47 +1,53 @@
-"""Candidates as tokens: every one read in the same way, and which of its tokens are scored.
+"""The candidates for a secret: everything it could have been, and how each is read as tokens.
+
+A pattern describes the space of secrets: ``#`` stands for any digit, ``@`` for any small letter
+from a to z, every other character for itself. What chance gives is known only if the secret was
+drawn uniformly from this space, as ``sfumato data canaries`` draws it.
 
 Why the comparison is fair
-    A candidate is tokenized as a whole text, template and all, as the canary was when the model
-    learned it: a tokenizer may join a digit with its neighbor, with the space before it or with
-    the full stop behind it. The canary is one of the candidates and gets no treatment of its own.
-    What is scored is the sum over
+    A candidate is tokenized as a whole text with its template, as the canary was when the model
+    learned it: a tokenizer may join a digit with its neighbor, with the space before it or with the
+    full stop behind it. The canary is one of the candidates and gets no special treatment. The
+    score is the sum over
 
     - all tokens behind those with which every candidate begins. The tokens in front are common to
-      all; they would add the same number to each score.
+      all and would add the same number to each score;
     - up to those with which every candidate ends. That is where the secret ends, if no candidate's
-      last character is joined with what follows; otherwise it is further back, at the end of the
+      last character is joined with what follows. Otherwise it is further back, at the end of the
       template if need be, so that the same characters are scored for all.
+
+Why all numbers can be tokenized from ten
+    If no token of the vocabulary holds a digit together with another character, every digit is a
+    token of its own, whatever stands around it. So two texts that differ in digits only have the
+    same tokens everywhere else, and ten texts, one for each digit, determine the tokens of all. A
+    tokenizer could still treat some digits differently before it looks for tokens. So 500 numbers
+    spread over the space are tokenized as a check; if one of them differs, or if the vocabulary
+    joins digits, all texts are tokenized one by one.
 
 Care
     Scores are sums, not means over tokens. A tokenizer cuts numbers into unequal numbers of tokens,
     and a mean would prefer those in many pieces.
-
-All numbers of a space as tokens, without tokenizing each of them.
-
-Why it gives the same
-    If no token of the vocabulary holds a digit together with another character, every digit is a
-    token of its own, whatever stands around it, and nothing is joined across it. So two texts that
-    differ in digits only have the same tokens everywhere else, and the tokens of ten texts, one for
-    each digit, are those of all. A tokenizer could still treat some digits apart before it looks
-    for tokens; so some hundred numbers all over the space are tokenized as a check, and if one
-    comes out otherwise, or if the vocabulary joins digits, all texts are tokenized one by one.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from string import ascii_lowercase, digits
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.exposure.spaces import SLOTS, SecretSpace
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
 from sfumato.models.tokenizer import Tokenizer
 
+SLOTS = {"#": digits, "@": ascii_lowercase}
 NOTHING = -1
 PROBES = 500
 # What SentencePiece calls the token of a single byte.
@@ -49,12 +55,107 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 _DIGIT = re.compile(r"[0-9]")
 
 Matrix = NDArray[np.int32]
+TEXTS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class SecretSpace:
+    """All secrets of a pattern, numbered from 0 in dictionary order.
+
+    >>> space = SecretSpace("###")
+    >>> space.size, space.secret(7), space.number("007")
+    (1000, '007', 7)
+    >>> SecretSpace("##-@").secret(27)
+    '01-b'
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not self._alphabets:
+            raise InvalidArgument(
+                f"pattern={self.pattern!r} must hold # (any digit) or @ (any small letter)"
+            )
+
+    @classmethod
+    def of(cls, canary: Canary, pattern: str = "") -> SecretSpace:
+        """The space of a canary: all numbers with as many digits, or the space of the pattern."""
+        if canary.secret_space is not None:
+            return cls("#" * len(canary.secret))
+        if pattern and cls(pattern).matches(canary.secret):
+            return cls(pattern)
+        why = f"does not fit pattern={pattern!r}" if pattern else "is not a number"
+        raise InvalidArgument(
+            f"the secret in {canary.template!r} {why}, so it is not known what else it could have "
+            "been: say how it was drawn, such as `settings={'pattern': '##-@@@@'}`, where # is any "
+            "digit and @ any letter from a to z; or plant numbers"
+        )
+
+    @cached_property
+    def _alphabets(self) -> list[str]:
+        return [SLOTS[character] for character in self.pattern if character in SLOTS]
+
+    @cached_property
+    def size(self) -> int:
+        """How many secrets the space has."""
+        return math.prod(len(alphabet) for alphabet in self._alphabets)
+
+    @property
+    def bits(self) -> float:
+        """The largest exposure there can be."""
+        return math.log2(self.size)
+
+    def matches(self, secret: str) -> bool:
+        """Whether a secret belongs to the space."""
+        return len(secret) == len(self.pattern) and all(
+            given in SLOTS.get(wanted, wanted)
+            for given, wanted in zip(secret, self.pattern, strict=True)
+        )
+
+    def secret(self, number: int) -> str:
+        """The secret of that number."""
+        chosen: list[int] = []
+        for alphabet in reversed(self._alphabets):
+            number, place = divmod(number, len(alphabet))
+            chosen.append(place)
+        return self._filled(chosen[::-1])
+
+    def number(self, secret: str) -> int:
+        """The number of a secret."""
+        found = 0
+        for given, wanted in zip(secret, self.pattern, strict=True):
+            if wanted in SLOTS:
+                found = found * len(SLOTS[wanted]) + SLOTS[wanted].index(given)
+        return found
+
+    def drawn(self, count: int, randomness: Randomness) -> list[str]:
+        """Independent secrets, each uniform over the space; repetitions are possible."""
+        columns = [randomness.integers(len(one), count).tolist() for one in self._alphabets]
+        return [self._filled(places) for places in zip(*columns, strict=True)]
+
+    def corners(self) -> list[str]:
+        """Secrets of which any two differ in every slot, one for each digit or letter."""
+        most = max(len(alphabet) for alphabet in self._alphabets)
+        return [
+            self._filled([place % len(one) for one in self._alphabets]) for place in range(most)
+        ]
+
+    def _filled(self, places: Sequence[int]) -> str:
+        rest = iter(zip(self._alphabets, places, strict=True))
+        parts = []
+        for character in self.pattern:
+            if character in SLOTS:
+                alphabet, place = next(rest)
+                parts.append(alphabet[place])
+            else:
+                parts.append(character)
+        return "".join(parts)
 
 
 def substitute(
     tokenizer: Tokenizer, text: Callable[[str], str], space: SecretSpace
 ) -> Matrix | None:
-    """A row of tokens for each secret, in their order; None if it cannot be had this way.
+    """A row of tokens for each secret, in order; None if this shortcut does not apply.
 
     ``text`` puts a secret into its frame.
     """
@@ -92,12 +193,9 @@ def digits_apart(tokenizer: Tokenizer) -> bool:
     )
 
 
-TEXTS_AT_ONCE = 20_000
-
-
 @dataclass(frozen=True, eq=False)
 class TokenizedSecrets:
-    """What all begin with, and the scored tokens of each, filled up with ``NOTHING``."""
+    """The tokens that all begin with, and the scored tokens of each, padded with ``NOTHING``."""
 
     prefix: tuple[int, ...]
     tokens: Matrix
@@ -119,7 +217,7 @@ class Frame:
 
 
 def tokenize(tokenizer: Tokenizer, texts: Iterable[str]) -> TokenizedSecrets:
-    """Tokenize whole texts, and find what is common to all at both ends."""
+    """Tokenize whole texts, and cut off the tokens that all have in common at both ends."""
     return _cut(tokenizer, _matrix(tokenizer, texts))
 
 
@@ -135,7 +233,7 @@ def enumerate_candidates(
 
 def _cut(tokenizer: Tokenizer, matrix: Matrix) -> TokenizedSecrets:
     lengths = (matrix != NOTHING).sum(axis=1)
-    # A text may be the beginning of another in tokens; something of each must remain to be scored.
+    # The tokens of a text may be a prefix of another's; at least one of each must be scored.
     shared = _leading(matrix, int(lengths.min()) - 1)
     tail = _trailing(matrix, lengths, int(lengths.min()) - shared - 1)
     kept = lengths - tail
@@ -144,8 +242,8 @@ def _cut(tokenizer: Tokenizer, matrix: Matrix) -> TokenizedSecrets:
     scored = matrix[:, shared:]
     if (scored == scored[0]).all():
         raise BadInput(
-            "the tokenizer of this model writes all candidates alike, so the model cannot tell "
-            "them apart; the secrets must be made of characters that it knows"
+            "the tokenizer of this model encodes all candidates alike, so the model cannot tell "
+            "them apart; the secrets must consist of characters that it knows"
         )
     prefix = [] if tokenizer.begin is None else [tokenizer.begin]
     prefix += [int(token) for token in matrix[0, :shared]]
@@ -183,7 +281,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _leading(matrix: Matrix, most: int) -> int:
-    """With how many tokens all rows begin alike, up to a number."""
+    """The number of leading tokens that all rows share, at most ``most``."""
     for place in range(most):
         if (matrix[:, place] != matrix[0, place]).any():
             return place
@@ -191,7 +289,7 @@ def _leading(matrix: Matrix, most: int) -> int:
 
 
 def _trailing(matrix: Matrix, lengths: NDArray[np.int_], most: int) -> int:
-    """With how many tokens all rows end alike, up to a number."""
+    """The number of trailing tokens that all rows share, at most ``most``."""
     every = np.arange(len(matrix))
     for count in range(1, most + 1):
         last = matrix[every, lengths - count]

@@ -1,11 +1,11 @@
 """Figures from what was found: means by repetitions, the largest exposure, and the controls.
 
-Intervals of a mean are over canaries (Student's t): under enumeration the rank of a canary has no
-error, but another canary would have had another rank. A single canary, or several that are all
-alike, say nothing about others, and their mean has no interval; by sampling, a single canary has
-the interval of its share of likelier candidates.
+Intervals of a mean are over canaries (Student's t): with enumeration the rank of a canary has no
+error, but another canary would have another rank. A single canary, or several with equal exposure,
+say nothing about others, and their mean has no interval. With sampling, a single canary has the
+interval of its share of likelier candidates.
 
-What a report shows of many attempts is made here as well, from the details that ``details`` writes.
+``chapter`` makes what a report shows of many attempts, from what ``details`` has written.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.attack import Attempt
-from sfumato.attacks.exposure.found import ExposedCanary, SpaceFindings
-from sfumato.attacks.exposure.law import mean_by_chance
+from sfumato.attacks.exposure.ranks import ExposedCanary, SpaceFindings, mean_by_chance
 from sfumato.charts.chapter import Chapter, Drawing, Folded, Listing, ListingCell, Topic
 from sfumato.charts.exposure import MeanExposure, exposure_chart, repetitions_chart
 from sfumato.charts.numbers import as_number, interval, number
@@ -27,17 +26,17 @@ from sfumato.results.measured import Ends, Measured
 from sfumato.statistics.intervals import beta_quantile, clopper_pearson
 
 CONFIDENCE = 0.95
-# The controls are also asked how often they reach this many bits: one in sixteen by chance.
+# The share of controls that reach this many bits is reported too; by chance it is 1/16.
 SHARE_AT = 4
 
-# The most exposed secrets are listed; further ones stand in the cells.
+# The most exposed secrets are listed; the others are in the results of the cells.
 MOST_SECRETS = 60
 SECRETS = Topic(
     name="secrets",
     title="Secrets that can be told from the model",
     lead="Made-up secrets were planted in the corpus, some of them many times. Exposure is how "
     "many bits the model saves an attacker who guesses one: 0 if it tells nothing, all bits of "
-    "the secret if it is the first guess. The secrets are nobody's.",
+    "the secret if it is the first guess. The secrets belong to nobody.",
     order=20,
 )
 
@@ -46,7 +45,7 @@ LARGEST_BY_CHANCE = "chance of the largest (at most)"
 
 
 def mean_name(repetitions: int, method: str) -> str:
-    """What the mean exposure at a number of repetitions is called.
+    """The name of the mean exposure at a number of repetitions.
 
     >>> mean_name(10, "exact"), mean_name(1, "sampled")
     ('exposure at 10 repetitions', 'exposure at 1 repetition (sampled)')
@@ -56,7 +55,7 @@ def mean_name(repetitions: int, method: str) -> str:
 
 
 def control_names(method: str) -> tuple[str, str]:
-    """What the figures of the controls are called: their mean, and a share."""
+    """The names of the two figures of the controls: their mean, and a share."""
     return f"exposure{_by(method)}", f"share of {SHARE_AT} bits or more{_by(method)}"
 
 
@@ -77,7 +76,7 @@ def means(found: Sequence[ExposedCanary]) -> list[Measured]:
         if len(some) == 1 and some[0].low is not None and some[0].high is not None:
             ends = some[0].low, some[0].high
         elif ends[0] is not None and ends[1] is not None:
-            # No exposure is below 0 or above the size of the space.
+            # No exposure is below 0 or above log2 of the size of the space.
             ends = max(0.0, ends[0]), min(max(one.space.bits for one in some), ends[1])
         name = mean_name(repetitions, method)
         figures.append(Measured(name, float(values.mean()), ends[0], ends[1], len(some)))
@@ -87,8 +86,9 @@ def means(found: Sequence[ExposedCanary]) -> list[Measured]:
 def largest(found: Sequence[ExposedCanary]) -> list[Measured]:
     """The largest exposure of a planted canary, and how often chance gives one as large.
 
-    Each canary reaches x bits by chance with 2^(−x) at most, so one of n does with n times that.
-    A fitted law proves no such thing, so extrapolated figures do not count here.
+    Each canary reaches x bits by chance with probability at most 2^(−x), so one of n does with at
+    most n times that. This is not proven for a fitted distribution, so extrapolated figures are
+    left out.
     """
     counted = [one for one in found if one.planted.repetitions and one.method != "extrapolated"]
     if not counted:
@@ -117,7 +117,7 @@ def controls(batches: Sequence[SpaceFindings]) -> list[Measured]:
 
 
 def chances(batches: Sequence[SpaceFindings]) -> dict[str, float]:
-    """What every figure would be if the model knew nothing."""
+    """The expected value of every figure if the model knew nothing."""
     found = [one for batch in batches for one in batch.found]
     places = {id(one): batch.places for batch in batches for one in batch.found}
     by_chance = {}
@@ -139,7 +139,7 @@ def chances(batches: Sequence[SpaceFindings]) -> dict[str, float]:
 
 
 def details(batches: Sequence[SpaceFindings]) -> dict[str, Any]:
-    """What a chart needs; the secrets in it were planted and are nobody's."""
+    """What a chart needs; the secrets in it were made up and belong to nobody."""
     found = [one for batch in batches for one in batch.found]
     return {
         "canaries": [
@@ -183,19 +183,19 @@ def details(batches: Sequence[SpaceFindings]) -> dict[str, Any]:
 
 
 def _independent(batch: SpaceFindings) -> float:
-    """As how many independent controls those of a batch count.
+    """The effective number of independent controls in a batch.
 
-    Controls that are compared with the same n drawn candidates err together: the mean of m of them
-    varies as that of m·n/(m + n) would.
+    Controls that are compared with the same n drawn candidates are correlated: the mean of m of
+    them varies like a mean of m·n/(m + n) independent ones.
     """
     count = len(batch.null)
     return count if batch.draws is None else count * batch.draws / (count + batch.draws)
 
 
 def mean_interval(values: Floats, worth: float | None = None) -> Ends:
-    """Student's interval for a mean; none from one value, or from values all alike.
+    """Student's interval for a mean; none for one value, or for equal values.
 
-    ``worth`` is as how many independent values they count, if not as many as there are.
+    ``worth`` is the effective number of independent values, if it is not their number.
 
     >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
     >>> f"{low:.3f} to {high:.3f}"
@@ -234,14 +234,14 @@ def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
     parts: list[Drawing | Folded] = [
         Drawing(
             title="Mean exposure by repetitions.",
-            description="A line for each level of a method; the dashed lines are the two ends. "
+            description="A line for each level of a method; the dashed lines are the two anchors. "
             f"Seed {first}.",
             listing=_list_means(found),
             draw=lambda: repetitions_chart(drawn),
         ),
         Drawing(
             title=f"Every planted secret against {worst.said}.",
-            description="The attack on which a secret is exposed most; the band holds 19 of 20 "
+            description="The method with the most exposed secret; the band contains 19 of 20 "
             "secrets that were never planted.",
             listing=_list_secrets([worst], "Planted secrets, the most exposed first"),
             draw=lambda: exposure_chart(worst.scores.details),
@@ -329,9 +329,9 @@ def _list_secret(attempt: Attempt, one: Mapping[str, Any]) -> list[ListingCell]:
 
 
 def _rank(one: Mapping[str, Any]) -> str:
-    """Among all secrets, or how many of a sample were as likely."""
+    """The rank among all secrets, or how many drawn ones were at least as likely."""
     if "rank" in one:
         return number(one["rank"])
     if one.get("beyond_the_sample"):
-        return "before all drawn ones"
+        return "above all drawn ones"
     return f"{number(one.get('at_least_as_likely'))} drawn ones as likely"

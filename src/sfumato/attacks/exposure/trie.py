@@ -1,20 +1,17 @@
-"""Scores of all candidates, by reading each of their common beginnings once.
+"""Scores of all candidates, reading each of their common prefixes once.
 
-The candidates form a tree of tokens. One forward pass of one token at an inner node gives the
-chance of every token that may follow, so the leaves cost nothing: 10^6 numbers of six single
-digits take 111,111 such passes instead of 10^6 over whole texts. Nodes are read in blocks, depth
-first, so that the states of a few blocks are in memory at a time, however large the space.
+The candidates form a tree of tokens. One forward pass over one token at an inner node gives the
+probability of every token that may follow, so the leaves cost nothing: 10^6 numbers of six
+single-digit tokens take 111,111 such passes instead of 10^6 over whole texts. Nodes are read in
+blocks, depth first, so that only the states of a few blocks are in memory, however large the space.
 
-Several cores work on a branch each, with one thread of torch's. Sharing every small product among
-all cores would be slower, and very much slower while others use one of them: then each product
-waits for its slowest part.
+A continuation starts from the state behind its prefix. A recurrent network has such a state. A
+transformer keeps the keys and values of the tokens it has read; they are copied for every
+continuation. A network with neither reads everything again, which is slower and still correct.
 
-Reading on from what was read before, for each kind of network.
-
-What many candidates begin with is read once; each of them goes on from the state behind it. A
-recurrent network has such a state of its own. A transformer keeps the keys and values of the
-tokens it has read, and they are copied to every continuation. A network with neither is made to
-read everything again: slower, and right.
+Several cores work on one branch each, with one torch thread each. Splitting every small matrix
+product among all cores would be slower, and much slower while other programs use one of the cores,
+because each product waits for its slowest part.
 """
 
 from __future__ import annotations
@@ -42,13 +39,20 @@ if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
 
 
-# ln p of the same token, read on from a state and read as a whole, differ by rounding only.
+# The ln p of a token from a saved state and from the whole text differ by rounding only.
 ROUNDING = 1e-3
 ROWS_READ_WHOLE = 64
+MOST_NODES_AT_ONCE = 2048
+# Of all workers together: 128 MB of single precision.
+LOGITS_AT_ONCE = 2**25
+MOST_WORKERS = 8
+# Work is shared from the depth where there are this many branches, in pieces of equal size.
+BRANCHES = 64
+PIECES_PER_WORKER = 4
 
 
 class Reader(Protocol):
-    """A network that can go on reading; states are its own affair."""
+    """A network that can continue from a state; only the reader knows what a state is."""
 
     def start(self, prefix: Sequence[int]) -> tuple[Tensor, Any]:
         """Logits (1 × vocabulary) behind the prefix, and the state there."""
@@ -60,7 +64,7 @@ class Reader(Protocol):
 
 
 def reader_of(network: Any, prefix: Sequence[int]) -> Reader:
-    """The quickest reader that gives what the whole network gives."""
+    """The fastest reader whose results equal those of reading whole texts."""
     import torch
 
     from sfumato.models.lstm_network import LstmForCausalLM
@@ -70,7 +74,7 @@ def reader_of(network: Any, prefix: Sequence[int]) -> Reader:
     whole, cached = Whole(network), Cached(network)
     if not cached.possible(prefix):
         return whole
-    # Tried, not looked up: what a cache means differs between architectures.
+    # This is tested, because the meaning of a cache differs between architectures.
     parents, tokens = torch.tensor([0, 0]), torch.tensor([prefix[-1], prefix[0]])
     expected, got = (
         one.go_on(one.start(prefix)[1], parents, tokens)[0].log_softmax(1)
@@ -81,7 +85,7 @@ def reader_of(network: Any, prefix: Sequence[int]) -> Reader:
 
 @dataclass(frozen=True, eq=False)
 class Recurrent:
-    """Our own LSTM: the state is that of its layer."""
+    """For our own LSTM: the state is that of its layer."""
 
     network: Any
 
@@ -101,7 +105,7 @@ class Recurrent:
 
 @dataclass(frozen=True, eq=False)
 class Cached:
-    """A transformer: the state is its keys and values, one row for each continuation."""
+    """For a transformer: the state is its keys and values, one row for each continuation."""
 
     network: Any
 
@@ -126,7 +130,7 @@ class Cached:
 
     def go_on(self, state: Any, parents: Tensor, tokens: Tensor) -> tuple[Tensor, Any]:
         """See ``Reader``."""
-        # The rows are copied, and only those; the state itself stays as it is for other blocks.
+        # Only the chosen rows are copied; the state itself stays unchanged for other blocks.
         copied = copy(state)
         copied.layers = [copy(layer) for layer in state.layers]
         copied.batch_select_indices(parents)
@@ -136,7 +140,7 @@ class Cached:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """Any causal network: the state is the tokens, which are read again from the beginning."""
+    """For any causal network: the state is the tokens, which are read again from the start."""
 
     network: Any
 
@@ -157,7 +161,7 @@ class Whole:
     def _last(self, read: Tensor) -> Tensor:
         import torch
 
-        # Few rows at a time: this way there are logits at every place of a row.
+        # Few rows at a time, because the network returns logits at every position of a row.
         return torch.cat(
             [
                 self.network(input_ids=some).logits[:, -1]
@@ -166,23 +170,14 @@ class Whole:
         )
 
 
-MOST_NODES_AT_ONCE = 2048
-# Of all workers together: 128 MB of single precision.
-LOGITS_AT_ONCE = 2**25
-MOST_WORKERS = 8
-# Branches are given to the workers where there are as many nodes, in pieces of even size.
-BRANCHES = 64
-PIECES_PER_WORKER = 4
-
-
 def surprises(
     model: LoadedModel, candidates: TokenizedSecrets, advance: Advance | None = None
 ) -> Floats:
-    """−log2 p of each candidate: the sum over its scored tokens, smaller for likelier ones."""
+    """−log2 p of each candidate, summed over its scored tokens; smaller for likelier ones."""
     import torch
 
     longest = len(candidates.prefix) + candidates.tokens.shape[1]
-    # The last token is only predicted, never read.
+    # The last token is predicted but never read.
     if longest - 1 > model.context:
         raise InvalidArgument(
             f"a candidate has {longest} tokens, but the model reads {model.context} at a time; "
@@ -197,7 +192,7 @@ def surprises(
 
 @contextmanager
 def _workers() -> Iterator[tuple[int, ThreadPoolExecutor | None]]:
-    """As many workers as torch has threads, each with one; torch's number is given back."""
+    """As many workers as torch has threads, each with one thread; restores torch's number."""
     import torch
 
     threads = torch.get_num_threads()
@@ -210,13 +205,13 @@ def _workers() -> Iterator[tuple[int, ThreadPoolExecutor | None]]:
     try:
         yield count, pool
     finally:
-        # After an error, or when the user stops, what waits is not begun.
+        # After an error or an interrupt, waiting tasks are not started.
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
 
 
 class _Nodes(NamedTuple):
-    """Candidates that are still to be read on, and the node of a block at which each of them is."""
+    """Candidates that are not read to the end, and the node of a block where each one is."""
 
     rows: Integers
     nodes: Integers
@@ -250,9 +245,9 @@ class _Walk:
         return found
 
     def _add(self, logits: Tensor, at: _Nodes, depth: int) -> None:
-        """Add what the token at this depth costs, each row at its node; the logits are used up."""
+        """Add −log2 p of the token at this depth, each row at its node; overwrites the logits."""
         chosen = logits.numpy()[at.nodes, self.tokens[at.rows, depth]].astype(np.float64)
-        # In place: the logits of a block are large, and nobody needs them after this.
+        # In place: the logits of a block are large, and are not needed after this.
         top = logits.amax(1, keepdim=True)
         totals = (top[:, 0] + logits.sub_(top).exp_().sum(1).log()).numpy().astype(np.float64)
         if not np.isfinite(totals).all():
@@ -260,12 +255,12 @@ class _Walk:
         self._sums[at.rows] += (totals[at.nodes] - chosen) / math.log(2)
 
     def _descend(self, state: Any, at: _Nodes, depth: int, pool: ThreadPoolExecutor | None) -> None:
-        """Read the token at this depth, and add what those behind it cost."""
+        """Read the token at this depth, and add the scores of the tokens behind it."""
         rows, nodes = self._going_on(at, depth)
         if not len(rows):
             return
         read = self.tokens[rows, depth].astype(np.int64)
-        # Rows are sorted, so those of a child stand together.
+        # Rows are sorted, so those of a child are adjacent.
         new = np.ones(len(rows), dtype=bool)
         new[1:] = (nodes[1:] != nodes[:-1]) | (read[1:] != read[:-1])
         first, child = np.flatnonzero(new), np.cumsum(new) - 1
@@ -287,7 +282,7 @@ class _Walk:
         for one in waiting:
             one.result()
 
-    def _read(  # a block and where it hangs
+    def _read(
         self,
         state: Any,
         parents: Integers,
@@ -299,16 +294,16 @@ class _Walk:
         """Read a block of children, and all below them."""
         import torch
 
-        with torch.inference_mode():  # each thread has a mode of its own
+        with torch.inference_mode():  # the mode is set per thread
             logits, after = self.reader.go_on(
                 state, torch.from_numpy(parents), torch.from_numpy(tokens)
             )
             self._add(logits, below, depth)
-            del logits  # large, and not needed further down
+            del logits  # large, and not needed below
             self._descend(after, below, depth, pool)
 
     def _going_on(self, at: _Nodes, depth: int) -> _Nodes:
-        """Those that have a token behind the one at this depth; the others are done."""
+        """The rows with a token behind the one at this depth; the others are done."""
         if depth + 1 < self.tokens.shape[1]:
             on = self.tokens[at.rows, depth + 1] != NOTHING
         else:

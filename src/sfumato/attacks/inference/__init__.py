@@ -1,1 +1,1 @@
-"""Inferring the words of a privatized text from what stands in their places."""
+"""Inferring the words of a privatized text from their replacements."""

@@ -1,17 +1,17 @@
-"""The Bayes attacker: the original with the largest prior × P[y | x].
+"""The Bayes attacker: guesses the original with the largest prior × P[y | x].
 
-Why nobody does better
+Why no attacker does better
     An attacker who sees y and guesses g(y) is right with probability Σ_y prior(g(y)) · P[y | g(y)].
-    Each term is largest for the g(y) that maximizes it, and that is this attacker: Σ_y max_x
-    prior(x) · P[y | x] is the most that anybody with the same prior and the same view can reach.
-    With a prior over pairs of words they sum over what the words around may have been (forward and
-    backward); each word then has the largest chance that the whole sentence leaves it.
+    Each term is largest for the g(y) that maximizes it, and that is this attacker's guess. So Σ_y
+    max_x prior(x) · P[y | x] is the most that anybody with the same prior and the same view can
+    reach. With a prior over pairs of words they sum over what the words around may have been
+    (forward–backward algorithm), and maximize each word's posterior given the whole sentence.
 
 Care
-    This attacker is the best for *their* prior. P[y | x] is exact where a mechanism has rows. Noise
-    mechanisms have none: there every possible original is privatized a number of times, with noise
-    of our own, and the outputs are counted. The attacker is then only nearly the best one, and a
-    word that was never drawn is ranked by its distance, after those that were.
+    This attacker is the best for *their* prior. P[y | x] is exact where a mechanism knows its
+    probabilities (rows). Noise mechanisms do not: there every possible original is privatized a
+    number of times, with our own noise, and the outputs are counted. The attacker is then only
+    nearly optimal, and words that were never drawn are ranked by distance, after those that were.
 
 Reference
     The optimal inference attack of Shokri et al. 2012 for location privacy, for words.
@@ -36,13 +36,15 @@ from sfumato.mechanisms.draws import SIDE, PartwiseRows
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rows import CELLS, RowMechanism
 
-# Words that are drawn for together.
+# Draws made in one call.
 DRAWN_AT_ONCE = 1 << 18
+# The most numbers held for all outputs together when whole sentences are weighed (400 MB).
+MOST_CELLS = 5 * 10**7
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """A mechanism, how its outputs look, and how often it is asked where it has no rows."""
+    """A mechanism, how its outputs are spelled, and the number of draws where it has no rows."""
 
     mechanism: PointMechanism
     seen_as: Points
@@ -51,13 +53,13 @@ class Likelihood:
 
     @property
     def exact(self) -> bool:
-        """Whether the probabilities are those of the mechanism, and not counts."""
+        """Whether the probabilities are exact, and not counted from draws."""
         return isinstance(self.mechanism, RowMechanism)
 
     def blocks(
         self, originals: Points, outputs: Points, done: Done | None = None
     ) -> Iterator[tuple[slice, Floats]]:
-        """Some originals at a time, with the probability of each output given each of them."""
+        """Blocks of originals, with the probability of each output given each of them."""
         column = np.full(len(self.seen_as), -1, dtype=np.intp)
         column[outputs] = np.arange(len(outputs))
         column = column[self.seen_as]
@@ -69,7 +71,7 @@ class Likelihood:
                 done(block.stop, len(originals))
 
     def cautious(self, chances: Floats) -> Floats:
-        """Exact chances as they are; counted ones a standard error lower.
+        """Exact probabilities unchanged; counted ones a standard error lower.
 
         Among thousands of candidates some are drawn by luck, and a frequent word that was drawn
         once would outweigh everything else.
@@ -106,7 +108,7 @@ class Likelihood:
 
 
 def _from_parts(mechanism: PartwiseRows, originals: Points, column: Points, width: int) -> Floats:
-    """Without ever holding whole rows: weights of some words at a time, and their sums."""
+    """Probabilities from blocks of weights and their sums, without holding whole rows."""
     found, whole = np.zeros((len(originals), width)), np.zeros(len(originals))
     for start in range(0, len(column), SIDE):
         tile = slice(start, min(start + SIDE, len(column)))
@@ -119,22 +121,18 @@ def _from_parts(mechanism: PartwiseRows, originals: Points, column: Points, widt
 
 
 def _gather(rows: Floats, column: Points, width: int) -> Floats:
-    """The columns that are wanted; words with one spelling look the same, and their sum is seen."""
+    """The wanted columns; words with the same spelling look the same, so they are summed."""
     wanted = np.flatnonzero(column >= 0)
     found = np.zeros((width, len(rows)))
     np.add.at(found, column[wanted], rows[:, wanted].T)
     return found.T
 
 
-# Numbers that may be held for all outputs together when whole sentences are weighed (400 MB).
-MOST_CELLS = 5 * 10**7
-
-
 @dataclass(frozen=True, eq=False)
 class Bayes:
     """Prior times likelihood, word by word or over sentences.
 
-    ``draws`` counts where a mechanism has no rows.
+    ``draws`` is the number of draws per candidate where a mechanism has no rows.
     """
 
     prior: Prior
@@ -145,7 +143,7 @@ class Bayes:
 
     @property
     def reads_context(self) -> bool:
-        """With a prior over pairs of words the words around matter."""
+        """Only with a prior over pairs of words."""
         return self.prior.bigrams is not None
 
     @property
@@ -201,7 +199,7 @@ class Bayes:
     def _columns(
         self, observed: Observed, randomness: Randomness, done: Done | None
     ) -> tuple[Floats, Points]:
-        """P[y | ·] for every output that was seen, and which of them each word has."""
+        """P[y | ·] for every output that was seen, and the index of each word's output."""
         width = len(self.prior.points)
         parts: list[Floats] = []
         of_word = np.empty(len(observed), dtype=np.intp)
@@ -223,9 +221,9 @@ class Bayes:
         return np.vstack(parts), of_word
 
     def _posteriors(self, chances: list[Floats]) -> list[Floats]:
-        """What every word of a sentence may be, given all of it (forward and backward)."""
+        """The posterior of every word given the whole sentence (forward–backward)."""
         bigrams, prior = self.prior.bigrams, self.prior.shares
-        assert bigrams is not None  # noqa: S101  # told by the caller
+        assert bigrams is not None  # noqa: S101  # checked by the caller
         ahead = [_weigh(prior, chances[0])]
         for here in chances[1:]:
             ahead.append(_weigh(bigrams.ahead(ahead[-1], prior), here))
@@ -236,10 +234,10 @@ class Bayes:
 
 
 def _sentences(observed: Observed, place: Points) -> list[tuple[list[int], list[int]]]:
-    """Runs of words that tell something about each other and hold a privatized one.
+    """Runs of words that inform about each other and contain a privatized one.
 
-    Each word is given by its number among the privatized ones, or −1 and its place in the prior. A
-    word outside the prior tells nothing of its neighbors and ends a run.
+    Each word is given by its number among the privatized ones, or −1 and its index in the prior. A
+    word outside the prior tells nothing about its neighbors and ends a run.
     """
     number_of = {tuple(at): number for number, at in enumerate(observed.places.tolist())}
     runs: list[tuple[list[int], list[int]]] = []
@@ -252,7 +250,7 @@ def _sentences(observed: Observed, place: Points) -> list[tuple[list[int], list[
                 runs.append((words, numbers))
                 words, numbers = [], []
             word = number_of.get((document, index), -1)
-            # Of a word that is not privatized the original is the text that everybody sees.
+            # A word that is not privatized is visible in the text.
             number = (
                 -1 if word >= 0 else int(place[observed.space.point_of(pair.replacement(index))])
             )
@@ -273,7 +271,7 @@ def _certain(number: int, size: int) -> Floats:
 
 
 def _weigh(expected: Floats, chances: Floats) -> Floats:
-    """What is expected, weighed by what was seen; by nothing if the two rule each other out."""
+    """Prior times likelihood, scaled; the prior alone if the product is 0 everywhere."""
     both = expected * chances
     return _scale(both if both.any() else expected)
 

@@ -1,13 +1,13 @@
-"""What an attacker sees of a privatized text, kept apart from the answers.
+"""What an attacker sees of a privatized text, kept separate from the answers.
 
 An attacker sees the text, knows which places the policy selected (the guarantee counts that as
 public) and through which mechanism each of them went. The original points are in ``Truth``, which
 no attacker is given.
 
-Which word stands where another one stood is found by the gaps between words: nothing is changed
-there, so the gaps of the original are the gaps of the privatized text.
-Most documents have the same words at the same gaps; where a replacement is not a word by itself
-(vectors may hold "..." or "o'clock!"), the places are found by trying what could stand there.
+Originals and replacements are aligned by the gaps between words: nothing is changed there, so the
+original and the privatized text have the same gaps. Usually both texts split into words at the same
+gaps. Where a replacement is not a single word (vectors may contain "..." or "o'clock!"), the
+alignment is found by a search over words of the vocabulary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sfumato.text.document import Document
 from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
-# A replacement that is longer than this is not looked for.
+# Longer replacements are not searched for.
 LONGEST = 80
 
 IsWord = Callable[[str], bool]
@@ -36,7 +36,7 @@ IsWord = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WordPair:
-    """A document before and after: the words before, and where each one's place is after."""
+    """A document before and after: its original words, and the positions of their replacements."""
 
     words: Words
     text: str
@@ -44,18 +44,18 @@ class WordPair:
     ends: Sequence[int]
 
     def replacement(self, index: int) -> str:
-        """What stands in the place of a word."""
+        """The replacement of a word."""
         return self.text[self.starts[index] : self.ends[index]]
 
     def gap(self, index: int) -> str:
-        """What stands before a word."""
+        """The text between a word and the one before it."""
         return self.text[self.ends[index - 1] if index else 0 : self.starts[index]]
 
 
 def pair_words(
     originals: Sequence[Document], privatized: Sequence[Document], is_word: IsWord
 ) -> list[WordPair]:
-    """Documents word by word; a document that does not fit is named by its number."""
+    """Align documents word by word; a document that cannot be aligned is named by its number."""
     if len(originals) != len(privatized):
         raise BadInput(
             f"the originals are {len(originals):,} documents and the privatized text has "
@@ -69,7 +69,7 @@ def pair_words(
         found = _same_gaps(words, after.text) or _search(words, after.text, is_word)
         if found is None:
             raise BadInput(
-                f"document {number} cannot be what became of its original word by word: the text "
+                f"document {number} cannot be aligned with its original word by word: the text "
                 "between words differs"
             )
         pairs.append(found)
@@ -93,11 +93,11 @@ def _gaps(words: Words) -> list[str]:
 
 
 def _search(words: Words, text: str, is_word: IsWord) -> WordPair | None:
-    """The first reading in which each place holds the original or some word of the vocabulary."""
+    """The first alignment in which each place holds the original or a word of the vocabulary."""
     gaps = _gaps(words)
     if not text.startswith(gaps[0]):
         return None
-    # For each word, from which start each possible end was reached.
+    # For each word, the start that belongs to each possible end.
     reached: list[dict[int, int]] = []
     begins = [len(gaps[0])]
     for index in range(len(words)):
@@ -135,21 +135,21 @@ def _ends(text: str, start: int, original: str, is_word: IsWord) -> list[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spelling:
-    """How a drawn word is seen: words with one spelling cannot be told apart.
+    """How a drawn word looks in the text: words with the same spelling cannot be told apart.
 
-    ``seen_as`` holds for every word the first one that is spelled like it. With the original's
-    capitals on it, a word may look like any other that differs in capitals only.
+    ``seen_as`` holds for every word the first word with the same spelling. If the original's
+    capitals are restored, words that differ only in capitals look the same.
     """
 
     space: Space
     case: str = "public"
 
     def key(self, word: str) -> str:
-        """What is left of a spelling."""
+        """The spelling, or the spelling without capitals."""
         return word.casefold() if self.case == "restore" else word
 
     def table(self) -> tuple[dict[str, int], Points]:
-        """The point that each spelling stands for, and ``seen_as``."""
+        """The first point of each spelling, and ``seen_as``."""
         first: dict[str, int] = {}
         seen = [first.setdefault(self.key(word), at) for at, word in enumerate(self.space.words)]
         return first, np.array(seen, dtype=np.intp)
@@ -159,8 +159,8 @@ class Spelling:
 class Observed:
     """A privatized text as an attacker has it.
 
-    ``places`` are document and word of each word that went through a mechanism, ``ranks`` say
-    which mechanism that was, ``outputs`` what came out, as points of ``space``.
+    ``places`` holds the document and the index of each word that went through a mechanism,
+    ``ranks`` the number of the mechanism, ``outputs`` the output as a point of ``space``.
     """
 
     space: Space
@@ -179,7 +179,7 @@ class Observed:
         return replace(self, outputs=self.seen_as[outputs])
 
     def joined(self, other: Observed) -> Observed:
-        """Both texts as one, this one first: what it costs to build rows is paid once."""
+        """Both texts as one, this one first, so that rows are computed once for both."""
         moved = other.places + np.array([len(self.pairs), 0])
         return replace(
             self,
@@ -191,12 +191,12 @@ class Observed:
 
     @cached_property
     def possible(self) -> Points:
-        """The points that an original word can have; a second word of one spelling is never met."""
+        """The points that an original word can have; of words with one spelling, only the first."""
         size = len(self.space)
         return np.flatnonzero(self.space.points(self.space.words) == np.arange(size))
 
     def distinct(self, rank: int) -> tuple[Points, Points, Points]:
-        """What came out of one mechanism: each output once, whose it is, and which one it is."""
+        """The outputs of one mechanism: distinct ones, indices of its words, and their outputs."""
         mine = np.flatnonzero(self.ranks == rank)
         outputs, which = np.unique(self.outputs[mine], return_inverse=True)
         return outputs, mine, which.reshape(-1).astype(np.intp)
@@ -204,9 +204,9 @@ class Observed:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """The answers: the original points, and which documents they are in.
+    """The answers: the original points and their documents.
 
-    ``kept`` words were selected, but stand in the clear because they are unknown.
+    ``kept`` is the number of selected words that are unchanged because they are unknown.
     """
 
     originals: Points
@@ -217,7 +217,7 @@ class Truth:
 
 
 def observe(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed, Truth]:
-    """Take a privatized text apart into what an attacker sees and what they want to know."""
+    """Split a privatized text into what an attacker sees and what they want to know."""
     mechanisms = target.mechanisms
     space = mechanisms[0].points.space
     spelling = Spelling(space, mechanisms[0].case)
@@ -236,8 +236,8 @@ def observe(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed
             output = first.get(spelling.key(pair.replacement(index)))
             if output is None:
                 raise BadInput(
-                    f"document {number + 1}: in the place of word {index + 1}, which the policy "
-                    "selects, there is none of the vocabulary; is the policy the one that was used?"
+                    f"document {number + 1}: the replacement of word {index + 1}, which the policy "
+                    "selects, is not in the vocabulary; is this the policy that was used?"
                 )
             places.append((number, index))
             ranks.append(rank)
@@ -256,7 +256,7 @@ def observe(target: TextTarget, originals: Sequence[Document]) -> tuple[Observed
 
 
 def _select(target: TextTarget, document: Document, pair: WordPair) -> list[tuple[int, int]]:
-    """The words of a document that were selected, with the number of their mechanism."""
+    """The selected words of a document, each with the number of its mechanism."""
     release = target.release
     if isinstance(release, Levels):
         return sorted(release.ranks(document, pair.words).items())
@@ -271,14 +271,14 @@ def _check_count(target: TextTarget, found: int) -> None:
             "are not in the side file: `settings={'policy': ...}`)"
         )
     if not found:
-        raise BadInput("the policy selects no word, so there is none to infer")
+        raise BadInput("the policy selects no word, so there is nothing to infer")
 
 
 def _truth(seen: Observed, kept: int) -> Truth:
     if not len(seen):
         raise BadInput(
-            f"all {kept:,} selected words are outside the vocabulary and stand in the clear "
-            "(unknown='keep'): there is nothing left to infer"
+            f"all {kept:,} selected words are outside the vocabulary and in the clear "
+            "(unknown='keep'): there is nothing to infer"
         )
     originals = seen.space.points(
         seen.pairs[document].words[index] for document, index in seen.places.tolist()

@@ -1,9 +1,9 @@
-"""What an attacker expects before they look: words, each with a probability; or words in order.
+"""The attacker's prior: the probability of each word, or of each word given the one before.
 
 ===========  ===========================================================================
-``uniform``  every word of the vocabulary alike
+``uniform``  every word of the vocabulary equally likely
 ``unigram``  by a public corpus, if one is given; else by the order of the public vectors,
-             which stand most frequent first (Zipf's law with Mandelbrot's shift)
+             the most frequent word first (Zipf's law with Mandelbrot's shift)
 ``bigram``   each word given the one before it, from a public corpus (Witten–Bell: a word
              that was followed by many different ones tells less about the next)
 ===========  ===========================================================================
@@ -31,7 +31,7 @@ from sfumato.vectors.space import Space
 PRIORS = ("bigram", "uniform", "unigram")
 # Mandelbrot's shift: with it the law fits the most frequent words of English, too.
 SHIFT = 2.7
-# What a word of the vocabulary counts that a corpus does not hold.
+# The count of a word that does not occur in the corpus.
 UNSEEN = 0.5
 _SENTENCE_ENDS = frozenset(".!?\n")
 
@@ -40,8 +40,8 @@ _SENTENCE_ENDS = frozenset(".!?\n")
 class Bigrams:
     """Probabilities of a word given the one before, on top of the prior of single words.
 
-    P[w | v] = ``weights`` of the pair (v, w) + ``rest`` of v times the prior of w. Numbers are
-    places in the prior's ``points``.
+    P[w | v] = ``weights`` of the pair (v, w) + ``rest`` of v times the prior of w. Words are
+    numbered by their index in the prior's ``points``.
     """
 
     before: Points
@@ -56,7 +56,7 @@ class Bigrams:
         return found
 
     def among(self, kept: Points) -> Bigrams:
-        """The same for some of the words only, numbered by their place among them."""
+        """The same for a subset of the words, renumbered."""
         place = np.full(len(self.rest), -1, dtype=np.intp)
         place[kept] = np.arange(len(kept))
         before, after = place[self.before], place[self.after]
@@ -74,7 +74,7 @@ class Bigrams:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Points that may be the original, most probable first or not, and their probabilities."""
+    """Possible original points, in any order, and their probabilities."""
 
     points: Points
     shares: Floats
@@ -91,9 +91,9 @@ class Prior:
         return bool(self.shares.max() == self.shares.min())
 
     def among(self, count: int, seen: Points) -> Prior:
-        """The same for fewer candidates: the first ``count``, and whatever was seen.
+        """The same for fewer candidates: the first ``count``, and all words that were seen.
 
-        A word that came out is always a good candidate, however rare it is.
+        A word that was output is always a good candidate, however rare it is.
         """
         kept = np.flatnonzero((np.arange(len(self.points)) < count) | np.isin(self.points, seen))
         if len(kept) == len(self.points):
@@ -123,15 +123,15 @@ def prior_of(
 
 
 def selectable(possible: Points, space: Space, policy: Policy) -> Points:
-    """Those of some points whose words a policy selects where they stand alone.
+    """The points whose words a policy selects when they stand alone.
 
     The policy is public: an attacker who knows that only numbers were privatized expects numbers.
     """
     found = [len(policy.find(Document(space.words[point]))) > 0 for point in possible.tolist()]
     if not any(found):
         raise InvalidArgument(
-            "the policy selects no word of the vocabulary where it stands alone; it reads the "
-            "words around: `settings={'selectable': 'no'}`"
+            "the policy selects no word of the vocabulary when it stands alone, because it uses "
+            "the words around: `settings={'selectable': 'no'}`"
         )
     return possible[found]
 

@@ -1,19 +1,18 @@
 """How many words of a privatized text an attacker gets back.
 
 What is counted
-    Every word that went through the mechanism. ``top-1`` and ``top-k`` are the shares of them that
-    are among the attacker's first guess or first k guesses; a guess is right if it is the same
-    word of the vocabulary as the original (capitals aside). A word outside the vocabulary cannot
-    be named by anybody, all of them share one point, so it counts as not found; ``unknown words``
-    is their share. ``unchanged`` is the share that came out as it went in. It is a part of the
-    above, and the attacker does not know which part: ``… where changed`` are the same figures
-    without it.
+    Every word that went through the mechanism. ``top-1`` and ``top-k`` are the shares of words that
+    are the attacker's first guess, or among the first k; a guess is right if it is the same word of
+    the vocabulary as the original (ignoring capitals). Words outside the vocabulary share one point
+    and cannot be guessed, so they count as not found; ``unknown words`` is their share.
+    ``unchanged`` is the share of words that came out unchanged. The attacker does not know which:
+    they count above, and ``… where changed`` are the same figures without them.
 
 Control
-    The whole attack once more, on replacements that have nothing to do with the originals: words
-    drawn from the prior, privatized by the same mechanism, put into the same places. An attacker
-    who also reads the words around would still learn from those, so there each word's guesses
-    are compared with the original of another word.
+    The same attack on replacements that are independent of the originals: words drawn from the
+    prior, privatized by the same mechanism, put into the same places. An attacker who also uses the
+    words around would still learn from them, so for such an attacker each word's guesses are
+    compared with the original of another word.
 
 Care
     These figures are measured on private text and are a release of their own.
@@ -45,7 +44,7 @@ from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_
 from sfumato.charts.chapter import Chapter, Drawing, Listing
 from sfumato.charts.chart import Chart
 from sfumato.charts.deniability import HIDING
-from sfumato.charts.guesses import guesses_chart
+from sfumato.charts.inference import guesses_chart
 from sfumato.charts.numbers import as_number
 from sfumato.core.arrays import Flags, Points
 from sfumato.core.checks import at_least, one_of
@@ -66,9 +65,9 @@ from sfumato.text.document import Document
 SELECTABLE = ("auto", "no", "yes")
 ATTACKERS = ("bayes", "masked", "nearest")
 UNKNOWN = "unknown words"
-# A chart for each attempt would fill pages; where words are hidden least, they are drawn.
+# Only the attempts where most words are found are drawn; a chart for each would fill pages.
 MOST_DRAWN = 3
-# Where rows are counted from draws, candidates that are drawn for unless told otherwise.
+# The default number of candidates where probabilities are counted from draws.
 DRAWN_FOR = 3000
 
 
@@ -79,10 +78,10 @@ class TokenInference:
     ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or masked
     (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or bigram,
     from the public file ``corpus`` if given. ``candidates`` limits them to the most frequent words
-    and those that came out (0: all; where the mechanism has no rows, 3000). ``top`` is k. ``draws``
-    is how often each candidate is drawn for where there are no rows. ``selectable`` says whether
-    only words are expected that the policy selects where they stand alone: yes, no, or auto (yes if
-    the policy is digits, which looks at nothing else). ``policy`` and ``vectors`` are for what the
+    and those that were output (0: all; where the mechanism has no rows, 3000). ``top`` is k.
+    ``draws`` is the number of draws for each candidate where there are no rows. ``selectable`` says
+    whether only words are expected that the policy selects when they stand alone: yes, no, or auto
+    (yes if the policy is digits, which ignores context). ``policy`` and ``vectors`` give what the
     side file does not show.
     """
 
@@ -124,7 +123,7 @@ class TokenInference:
             )
 
     def missing(self, inputs: Inputs) -> str | None:
-        """A privatized file and its originals."""
+        """What is missing of a privatized file and its originals; None if nothing is."""
         lacking = not_privatized(inputs.target)
         if lacking is None and inputs.originals is None:
             return (
@@ -147,11 +146,11 @@ class TokenInference:
         randomness: Randomness,
         done: Done | None = None,
     ) -> Scores:
-        """Attack a privatized text whose originals are known to the evaluator."""
+        """Attack a privatized text; the originals are known only to the evaluation."""
         with time_block() as watch:
             seen, truth = observe(target, data)
             prior = self._prior(seen, target)
-            # The control goes along, as further documents: rows are expensive.
+            # The control is attacked together with the text, because rows are expensive.
             both = seen.joined(
                 seen.with_outputs(shuffle_unrelated(seen, prior, randomness.stream(0)))
             )
@@ -185,7 +184,7 @@ class TokenInference:
         if self.attacker == "nearest":
             return Nearest()
         if self.attacker == "masked":
-            from sfumato.attacks.inference.masked import Masked, MaskedModel
+            from sfumato.attacks.inference.attackers import Masked, MaskedModel
 
             return Masked(MaskedModel.load(Path(self.model)))
         exact = all(isinstance(one, RowMechanism) for one in seen.mechanisms)
@@ -214,7 +213,7 @@ class TokenInference:
         ]
 
     def _chance(self, prior: Prior, truth: Truth) -> dict[str, float]:
-        """What the likeliest words of the prior would score, without a look at the text."""
+        """What the likeliest words of the prior score without looking at the text."""
         changed = ~truth.unchanged
         found = {}
         for count in (1, self.top):
@@ -242,7 +241,7 @@ class TokenInference:
         }
 
     def chart(self, scores: Scores) -> Chart:
-        """The share of words found against the number of guesses."""
+        """The share of words found, by the number of guesses."""
         return guesses_chart(
             scores.details["success"],
             title=f"Words inferred from a privatized text ({scores.details['attacker']})",
@@ -251,7 +250,7 @@ class TokenInference:
 
     @classmethod
     def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
-        """The shares of words found against those methods that hide them least."""
+        """The shares of words found, for the methods that hide them least."""
         found = [one for one in attempts if _success(one)]
         first = min((one.seed for one in found), default=0)
         found = [one for one in found if one.seed == first]
@@ -263,37 +262,37 @@ class TokenInference:
         notes = [
             f"Of {len(seen):,} words that went through the mechanism "
             f"{int(truth.unchanged.sum()):,} came out unchanged. The attacker does not know which; "
-            f"they count in top-1 and top-{self.top}, and not where it says 'where changed'.",
+            f"they count in top-1 and top-{self.top}, but not in the figures 'where changed'.",
         ]
         if truth.kept:
             notes.insert(
                 0,
                 f"{truth.kept:,} selected words STAND IN THE CLEAR: they are outside the "
-                "vocabulary and unknown='keep' left them as they were. Nobody has to infer them, "
+                "vocabulary and unknown='keep' left them unchanged. They need not be inferred, "
                 "and no figure here counts them; unknown='centroid' protects them.",
             )
         if truth.unknown.any():
             notes.append(
                 f"{int(truth.unknown.sum()):,} words are outside the vocabulary and share one "
-                "point: which of them stood there cannot be told, so they count as not found."
+                "point: nobody can tell which of them it was, so they count as not found."
             )
         if self.attacker == "bayes" and not all(
             isinstance(one, RowMechanism) for one in seen.mechanisms
         ):
             notes.append(
                 "The mechanism has no rows: its probabilities were counted from "
-                f"{self.draws:,} draws for each candidate, so this attacker is only nearly the "
-                "best one; more draws and more candidates make it better."
+                f"{self.draws:,} draws for each candidate, so this attacker is only nearly "
+                "optimal; more draws and more candidates make it better."
             )
         if target.seeded:
-            notes.append("The text was made with a seed: anyone who knows it undoes everything.")
+            notes.append("The text was made with a seed: anyone who knows it can undo everything.")
         if target.mechanisms[0].case == "restore":
-            notes.append("The originals' capitals show; no attacker here makes use of them.")
+            notes.append("The capitals of the originals are visible; no attacker here uses them.")
         return notes
 
 
 def _success(attempt: Attempt) -> list[dict[str, Any]]:
-    """What is known after each number of guesses; nothing if that cannot be read."""
+    """The figures for each number of guesses; empty if they cannot be read."""
     success = attempt.scores.details.get("success")
     if not isinstance(success, list):
         return []
@@ -305,7 +304,7 @@ def _drawing(attempt: Attempt) -> Drawing:
     said = f"attacker: {details.get('attacker')}; prior: {details.get('prior')}"
     return Drawing(
         title=f"Words inferred against {attempt.said}.",
-        description=f"Share of words found after so many guesses; {said}.",
+        description=f"Share of words found, by the number of guesses; {said}.",
         listing=Listing(
             caption="Share of words found",
             head=("guesses", "attacker", "null control", "best blind guesses"),
@@ -319,7 +318,7 @@ def _drawing(attempt: Attempt) -> Drawing:
 
 
 def _policy_by_words(target: TextTarget, wanted: str) -> Policy | None:
-    """The policy, if the attacker reads off it which words are possible at all."""
+    """The policy, if the attacker uses it to tell which words are possible."""
     release = target.release
     if isinstance(release, Levels):
         if wanted == "yes":

@@ -1,6 +1,6 @@
 """Membership inference: was this text among those that a model was trained on?
 
-``attack`` is the attack; ``signals`` lists the scores it can give a text, each in a module of its
-own idea. A signal is given ``evidence`` about all candidates and never learns which of them are
-members, so it cannot cheat.
+``attack`` is the attack; ``signals`` holds the scores that it can give a text. A signal is computed
+from ``evidence`` about all candidates. It never learns which of them are members, so it cannot
+cheat.
 """

@@ -1,9 +1,9 @@
 """``membership``: was a text among those that a model was trained on?
 
-Members and others are scored by every signal for which there is evidence, and each signal by how
-well it tells them apart. Beside the model's figures stands what a classifier achieves that sees the
-texts but not the model: members and others from different sources differ anyhow. What the attack
-lacks is said before anything is loaded.
+Members and others are scored by every signal for which there is evidence, and each signal is judged
+by how well it tells them apart. For comparison, a classifier that sees the texts but not the model
+is judged too: members and others from different sources differ without any leak. Missing inputs are
+reported before anything is loaded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from sfumato.attacks.membership.candidates import (
     find_planted,
     random_halves,
 )
+from sfumato.attacks.membership.classifier import METRIC as WITHOUT_MODEL
+from sfumato.attacks.membership.classifier import auc_without_model
 from sfumato.attacks.membership.evidence import Evidence, neutral
 from sfumato.attacks.membership.figures import Findings, too_few
 from sfumato.attacks.membership.gathering import (
@@ -35,8 +37,6 @@ from sfumato.attacks.membership.gathering import (
     usable,
 )
 from sfumato.attacks.membership.signals import OUTSIDE, SHADOWS, SIGNALS, Knobs, score_signal
-from sfumato.attacks.membership.without_model import METRIC as WITHOUT_MODEL
-from sfumato.attacks.membership.without_model import auc_without_model
 from sfumato.attacks.model_target import ModelTarget, is_model, is_run, not_a_model, open_model
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.arrays import Floats
@@ -56,10 +56,14 @@ if TYPE_CHECKING:
 
 
 SECRETS = "secrets"
+YEOM, RULE = "yeom", "reference-rule"
+ALONE = "auc references alone"
+FEW_SECRETS = 50
+MOST_NEIGHBORS = 1000
 
 
 def missing(inputs: Inputs, asked: Sequence[str], *, shadows: int) -> str | None:
-    """A sentence about what is lacking, and how to make it; None if nothing is."""
+    """A sentence about what is missing and how to make it; None if nothing is."""
     return (
         not_a_model(inputs.target)
         or _missing_texts(inputs, asked)
@@ -68,7 +72,7 @@ def missing(inputs: Inputs, asked: Sequence[str], *, shadows: int) -> str | None
 
 
 def refuse(asked: Sequence[str], notes: Sequence[str]) -> MissingInput:
-    """For signals that find no evidence; ``notes`` may say why."""
+    """The error for signals without any evidence; ``notes`` may say why."""
     if notes:
         return MissingInput(f"membership: {'; '.join(notes)}")
     named = ", ".join(asked) or "any signal"
@@ -138,19 +142,13 @@ def _missing_models(inputs: Inputs, asked: Sequence[str], shadows: int) -> str |
     return None
 
 
-YEOM, RULE = "yeom", "reference-rule"
-ALONE = "auc references alone"
-FEW_SECRETS = 50
-MOST_NEIGHBORS = 1000
-
-
 @dataclass(frozen=True, kw_only=True)
 class Membership:
     """Tell members from others by what a model finds probable.
 
     ``signals`` are those to use; without any, all for which there is evidence. At most ``most``
-    texts of a side are tried. ``shadows`` models are trained on random halves of the texts, if more
-    than 0. ``share`` of the tokens count for min-k. ``neighbors`` texts are made for each one, by
+    texts on each side are tried. ``shadows`` models are trained on random halves of the texts, if
+    more than 0. ``share`` of the tokens count for min-k. ``neighbors`` texts are made for each, by
     ``masked_model`` (a folder) or from the embedded vectors. ``alpha`` is the percentile of MIA-R's
     rule, ``gamma`` and ``offset`` are RMIA's γ and a.
     """
@@ -187,24 +185,24 @@ class Membership:
 
     @property
     def knobs(self) -> Knobs:
-        """What the signals are told."""
+        """The settings of the signals."""
         return Knobs(share=self.share, gamma=self.gamma, offset=self.offset)
 
     @property
     def effort(self) -> GatheringEffort:
-        """How hard evidence is sought."""
+        """How much evidence to gather."""
         return GatheringEffort(
             shadows=self.shadows, neighbors=self.neighbors, masked_model=self.masked_model
         )
 
     def missing(self, inputs: Inputs) -> str | None:
-        """Why the attack cannot be run on these inputs, and what would help."""
+        """Why the attack cannot run on these inputs, and what would help; None if it can."""
         if self.masked_model and not Path(self.masked_model).is_dir():
-            return f"masked_model={self.masked_model} is no folder; nothing is fetched"
+            return f"masked_model={self.masked_model} is no folder; nothing is downloaded"
         return missing(inputs, self.signals, shadows=self.shadows)
 
     def opened(self, inputs: Inputs) -> tuple[ModelTarget, Suspects]:
-        """The model, and everything to try it with."""
+        """The model, and everything to attack it with."""
         target = open_model(inputs.target)
         candidates = None
         if inputs.members is not None and inputs.others is not None:
@@ -220,7 +218,9 @@ class Membership:
         kind = "classifier" if target.model.classes else "causal"
         references = tuple(open_model(path, kind=kind) for path in inputs.references)
         if any(one.digest == target.digest for one in references):
-            raise InvalidArgument("a reference is the target itself; it has seen the members")
+            raise InvalidArgument(
+                "a reference is the target itself, which was trained on the members"
+            )
         if any(one.model.classes != target.model.classes for one in references):
             raise InvalidArgument(
                 "a reference must be of the target's kind: language models beside language models, "
@@ -273,7 +273,7 @@ class Membership:
 
     def chart(self, scores: Scores) -> Chart:
         """The ROC of every signal on logarithmic axes."""
-        from sfumato.charts.roc import roc_chart
+        from sfumato.charts.inference import roc_chart
 
         curves: dict[str, Any] = scores.details["roc"]
         areas = {name: scores.figure(f"auc {name}").value for name in curves}
@@ -287,14 +287,14 @@ class Membership:
     def _judge(
         self, candidates: Candidates, evidence: Evidence, names: list[str], findings: Findings
     ) -> list[str]:
-        """The figures of every signal; a note if the references prefer a side by themselves."""
+        """The figures of every signal; a note if the references alone prefer a side."""
         half = random_halves(len(candidates.others), findings.randomness)
         for name in names:
             members, others = candidates.split(score_signal(name, evidence, self.knobs))
             findings.add_signal(name, members, others, half)
         if "loss" in names:
             losses = candidates.split(neutral(evidence.losses))
-            # The attacker of Yeom knows the mean loss on the training texts, and nothing else.
+            # Yeom's attacker knows only the mean loss on the training texts.
             findings.add_rule(YEOM, *(side < losses[0].mean() for side in losses))
         if any(SIGNALS[name].needs == OUTSIDE for name in names):
             called = reference_signals.below_percentile(evidence, self.alpha)
@@ -308,7 +308,7 @@ class Membership:
         return [] if _chance_is_inside(blind) else [_PARTIAL]
 
     def _compared(self, candidates: Candidates, findings: Findings) -> list[str]:
-        """The control without a model, and what must be said about the candidates."""
+        """The control without a model, and notes on the candidates."""
         notes = [*candidates.notes]
         texts = [[one.text for one in side] for side in (candidates.members, candidates.others)]
         blind = auc_without_model(texts[0], texts[1], findings.randomness)
@@ -331,14 +331,14 @@ _KNOWS_OTHERS = (
 )
 _KNOWS_FORMAT = "For the secrets they know the format and guess among candidates."
 _DIFFER = (
-    "members and others differ by themselves: a classifier that never saw the model tells them "
-    "apart, so the figures above partly measure that"
+    "members and others differ without the model: a classifier that never saw it tells them apart, "
+    "so the figures above partly measure that"
 )
 
 
 _PARTIAL = (
-    "the references tell members from others without the target: were they trained on one side? "
-    "Then the signals that compare with them partly measure that"
+    "the references tell members from others without the target: were they trained on one side? If "
+    "so, the signals that compare with them partly measure that"
 )
 
 
@@ -351,7 +351,7 @@ def _without_tokens(evidence: Evidence) -> list[str]:
     empty = int(np.isnan(evidence.losses).sum())
     if not empty:
         return []
-    return [f"texts without a token: {empty:,}; each has the median score and speaks for no side"]
+    return [f"texts without a token: {empty:,}; each gets the median score, which favors no side"]
 
 
 def _score_secrets(
@@ -377,8 +377,8 @@ def _score_secrets(
     said = f"{count:,} planted secrets against {len(made_up):,} decoys of the same format"
     if any(canary.secret_space is None for canary in data.secrets):
         said += (
-            "; decoys are drawn at random, so a secret that is a word or a name would be likelier "
-            "than they are on any model"
+            "; decoys are drawn at random, so a secret that is a word or a name would be more "
+            "probable than they are under any model"
         )
     if count < FEW_SECRETS:
         return [f"{said}: too few for a sharp figure; the Selective-DPSGD paper plants 500"]

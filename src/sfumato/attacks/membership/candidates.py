@@ -1,15 +1,14 @@
-"""The texts under test: members and others, each text once, and none on both sides.
+"""The texts under test: members and others, or planted secrets and decoys.
 
-A text that stands in both files has been seen by the model, so it is no other. A text that stands
-twice in one file is one text: counted twice, the intervals would promise more than was measured.
+Each text is taken once, and none is on both sides. A text that is in both files has been seen by
+the model, so it is a member only. A text that occurs twice in one file is one text: counted twice,
+the intervals would be too short.
 
-Secrets against decoys: are planted secrets more probable than made-up ones of the same format?
-
-The canaries that were planted are the members; for each a decoy is drawn that differs from it in
-the secret alone: digits in place of digits, letters in place of letters. The score is the *summed*
-ln p of the sentence, since a mean over tokens would favor secrets that are split into few of them.
-
-The Selective-DPSGD paper takes 500 of both and reports accuracy at the median; chance is 0.5.
+Secrets against decoys: are planted secrets more probable than made-up ones of the same format? The
+planted canaries are the members. For each, a decoy is drawn that differs from it in the secret
+alone: digits in place of digits, letters in place of letters. The score is the *summed* ln p of the
+sentence; a mean over tokens would favor secrets that are split into few tokens. The Selective-DPSGD
+paper takes 500 of both and reports accuracy at the median; chance is 0.5.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling", section 5.1.1.
@@ -36,6 +35,9 @@ from sfumato.text.document import Document
 FEWEST = 4
 
 SpreadT = TypeVar("SpreadT")
+_ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
+# Draws before giving up on a format whose secrets seem to be all planted.
+ATTEMPTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +52,10 @@ class Candidates:
     def of(
         cls, members: Sequence[Document], others: Sequence[Document], most: int | None = None
     ) -> Candidates:
-        """Without repetitions, and without others that are members; at most ``most`` of a side.
+        """Without repetitions, without others that are members, and at most ``most`` on each side.
 
-        Which ones are left out of too many hangs on their places in the file alone, so the next
-        attack looks at the same ones.
+        Which texts are left out depends only on their positions in the file, so the next attack
+        takes the same ones.
         """
         inside, outside = _once(members), _once(others)
         seen = {document.text for document in inside}
@@ -63,7 +65,7 @@ class Candidates:
             notes.append(f"{repeated:,} repetitions of a text in its file were left out")
         if both := len(outside) - len(strangers):
             notes.append(
-                f"{both:,} texts stand among members and others: they were seen, so they are "
+                f"{both:,} texts are in both files: the model has seen them, so they count as "
                 "members only"
             )
         if min(len(inside), len(strangers)) < FEWEST:
@@ -73,33 +75,33 @@ class Candidates:
             )
         kept = [tuple(spread(side, most or len(side))) for side in (inside, strangers)]
         if left := len(inside) + len(strangers) - len(kept[0]) - len(kept[1]):
-            notes.append(f"{left:,} texts were left out: at most {most:,} of a side are tried")
+            notes.append(f"{left:,} texts were left out: at most {most:,} on each side are tried")
         return cls(kept[0], kept[1], tuple(notes))
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All of them."""
+        """Members, then others."""
         return self.members + self.others
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Their texts."""
+        """The texts of the documents."""
         return tuple(document.text for document in self.documents)
 
     def split(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Scores of all, as those of members and those of others."""
+        """Scores of all documents, split into those of members and those of others."""
         return scores[: len(self.members)], scores[len(self.members) :]
 
 
 def random_halves(count: int, randomness: Randomness) -> NDArray[np.bool_]:
-    """A mask of half of them."""
+    """A mask that selects a random half."""
     chosen = np.zeros(count, dtype=np.bool_)
     chosen[randomness.choose(count, count // 2)] = True
     return chosen
 
 
 def spread(items: Sequence[SpreadT], count: int) -> list[SpreadT]:
-    """At most ``count`` of them, evenly spread.
+    """At most ``count`` items, evenly spread.
 
     >>> spread(range(10), 3)
     [0, 3, 6]
@@ -113,16 +115,11 @@ def _once(documents: Sequence[Document]) -> list[Document]:
     return list({document.text: document for document in reversed(documents)}.values())[::-1]
 
 
-_ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
-# Draws before a format is held to have no secret left that was not planted.
-ATTEMPTS = 1000
-
-
 def find_planted(path: Path) -> tuple[Canary, ...]:
-    """The canaries of a manifest that stand in the corpus at least once."""
+    """The canaries of a manifest that were planted at least once."""
     found = [one.canary for one in read_manifest(path) if one.repetitions]
     if not found:
-        raise BadInput(f"{path} names no canary that was planted")
+        raise BadInput(f"{path} lists no canary that was planted")
     return tuple(dict.fromkeys(found))
 
 
@@ -131,8 +128,7 @@ def decoys(
 ) -> tuple[Canary, ...]:
     """As many canaries of the same formats, none of which was planted.
 
-    So that a few secrets can be judged at all, each has several decoys if there would be fewer
-    than ``fewest``.
+    If there would be fewer than ``fewest`` decoys, each secret gets several.
     """
     taken = set(canaries)
     found = []
@@ -143,8 +139,8 @@ def decoys(
                 break
         else:
             raise BadInput(
-                "the secrets have so few possible values that there are no others to compare with; "
-                "plant longer ones, of 6 digits say"
+                "the secrets have so few possible values that there are none left to compare with; "
+                "plant longer ones, of 6 digits for example"
             )
         taken.add(drawn)
         found.append(drawn)
@@ -152,7 +148,7 @@ def decoys(
 
 
 def _like(secret: str, randomness: Randomness) -> str:
-    """Each letter and digit replaced by one of its kind, all equally likely."""
+    """Each letter and digit replaced by a random one of its kind, all equally likely."""
     drawn = randomness.uniform(len(secret)).tolist()
     return "".join(
         next((a[int(one * len(a))] for a in _ALPHABETS if character in a), character)

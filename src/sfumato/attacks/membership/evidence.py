@@ -1,11 +1,11 @@
-"""What signals are computed from: token scores of all candidates, under the target and others.
+"""What signals are computed from: token scores of all candidates, under all models.
 
 Nothing here says which candidates are members. A signal is a function of this evidence alone, so
 whatever it tells about membership comes from the models.
 
 Care
-    A text without a token gives no evidence: its scores are not numbers here, and ``neutral`` puts
-    them at the median of all other candidates, where they speak for neither side.
+    A text without a token gives no evidence: its scores are NaN here. ``neutral`` replaces them by
+    the median of all other candidates, which favors neither side.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from sfumato.core.errors import BadInput, InvalidArgument
 
 ScoreTable = tuple[TokenScores, ...]
 
-# A token that a model holds impossible would make sums infinite, and their differences undefined.
+# A token with probability 0 would make sums infinite and their differences undefined.
 IMPOSSIBLE = -1e4
 
 
 @dataclass(frozen=True, eq=False)
 class OtherModels:
-    """Models that are like the target, and which of the candidates each was trained on.
+    """Models like the target, and which of the candidates each was trained on.
 
-    ``inside[m, i]`` says whether model m has seen candidate i.
+    ``inside[m, i]`` says whether model m was trained on candidate i.
     """
 
     tables: tuple[ScoreTable, ...]
@@ -46,11 +46,11 @@ class OtherModels:
                 f"of shape {self.inside.shape}"
             )
         if self.inside.all(axis=0).any():
-            raise BadInput("each candidate needs a model that has not seen it")
+            raise BadInput("each candidate needs a model that was not trained on it")
 
     @classmethod
     def strangers(cls, tables: Sequence[ScoreTable]) -> OtherModels:
-        """Models that have seen no candidate."""
+        """Models that were trained on no candidate."""
         shape = (len(tables), len(tables[0]) if tables else 0)
         return cls(tuple(tables), np.zeros(shape, dtype=np.bool_))
 
@@ -64,16 +64,16 @@ class OtherModels:
 
     @cached_property
     def outside(self) -> Floats:
-        """The losses where a model has not seen the candidate; no number elsewhere."""
+        """The losses where a model was not trained on the candidate; NaN elsewhere."""
         return np.where(self.inside, np.nan, self.losses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """All that an attacker may look at, candidate by candidate.
+    """Everything that an attacker may use, candidate by candidate.
 
-    ``references`` are models they got somewhere, ``shadows`` those they trained on random halves
-    of the candidates; ``around`` is the mean loss of each text's neighbors.
+    ``references`` are models that they obtained, ``shadows`` models that they trained on random
+    halves of the candidates; ``around`` is the mean loss of each text's neighbors.
     """
 
     texts: tuple[str, ...]
@@ -104,17 +104,17 @@ class Evidence:
 
 
 def losses(table: Sequence[TokenScores]) -> Floats:
-    """Mean −ln p of each text; of one without a token it is not a number."""
+    """Mean −ln p of each text; NaN for a text without a token."""
     return np.array([-possible(one).mean() if len(one) else np.nan for one in table], np.float64)
 
 
 def possible(scores: TokenScores) -> Floats:
-    """Ln p of each token, none of them infinite."""
+    """The ln p of each token, bounded from below so that none is infinite."""
     return np.maximum(scores.log_probability.astype(np.float64), IMPOSSIBLE)
 
 
 def neutral(values: Floats) -> Floats:
-    """What is not a number becomes the median of all that are: it speaks for neither side.
+    """NaN replaced by the median of all other values, which favors neither side.
 
     >>> neutral(np.array([1.0, np.nan, 3.0, 2.0])).tolist()
     [1.0, 2.0, 3.0, 2.0]

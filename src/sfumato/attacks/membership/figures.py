@@ -1,6 +1,7 @@
 """From scores to figures: AUC, advantage, accuracy, hits at few false alarms, and the control.
 
-What a report shows of many attempts: ROC curves of the same signal against every method.
+``chapter`` makes what a report shows of many attempts: ROC curves of one signal against every
+method.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.attack import Attempt
 from sfumato.charts.chapter import Chapter, Drawing, Listing, Topic
+from sfumato.charts.inference import RocPoints, roc_chart
 from sfumato.charts.numbers import interval
-from sfumato.charts.roc import RocPoints, roc_chart
 from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import Measured
@@ -33,14 +34,14 @@ from sfumato.statistics.ranking import (
 )
 
 RATES = {"1%": 0.01, "0.1%": 0.001}
-# More curves could not be told apart.
+# More curves could not be distinguished in one chart.
 MOST_CURVES = 14
 RECOGNITION = Topic(
     name="recognition",
     title="Who is recognized as a member",
-    lead="An attacker who holds some texts wants to know which of them were used. The curve says "
-    "which share of them is found at each share of false alarms; the left end matters, where the "
-    "attacker is sure. Whatever lies on the dotted line is chance.",
+    lead="An attacker who holds some texts wants to know which of them were used for training. The "
+    "curve shows which share of them is found at each rate of false alarms. The left end matters "
+    "most, where the attacker is sure. The dotted line is chance.",
     order=10,
 )
 CONTROL = "the same scores on others alone, split in two at random: there is nothing to find"
@@ -48,7 +49,7 @@ CONTROL = "the same scores on others alone, split in two at random: there is not
 
 @dataclass
 class Findings:
-    """Figures as they come in, with what chance would score, and the same on the control."""
+    """The figures so far, with what chance would score, and the figures of the control."""
 
     randomness: Randomness
     figures: list[Measured] = field(default_factory=list)
@@ -57,14 +58,14 @@ class Findings:
     roc: dict[str, Any] = field(default_factory=dict)
 
     def add(self, figure: Measured, chance: float) -> None:
-        """One figure."""
+        """Add one figure."""
         self.figures.append(figure)
         self.chance[figure.metric] = chance
 
     def add_signal(
         self, name: str, members: Floats, others: Floats, half: NDArray[np.bool_]
     ) -> None:
-        """All figures of a signal; ``half`` of the others stand in for members in the control."""
+        """Add all figures of a signal; ``half`` of the others play the members in the control."""
         self.add(measure_auc(f"auc {name}", members, others, self.randomness), 0.5)
         self.add(advantage(f"advantage {name}", members, others, self.randomness), 0.0)
         self.add(accuracy_at_median(f"accuracy {name}", members, others), 0.5)
@@ -77,11 +78,11 @@ class Findings:
         self.roc[name] = [list(point) for point in roc_points(members, others)]
 
     def add_rule(self, name: str, hits: NDArray[np.bool_], alarms: NDArray[np.bool_]) -> None:
-        """TPR − FPR of a rule with a threshold of its own."""
+        """Add TPR − FPR of a rule with a threshold of its own."""
         self.add(advantage_of(f"advantage {name}", hits, alarms), 0.0)
 
     def control(self) -> Control:
-        """What the same scores say where nothing can be found."""
+        """The figures of the control, where there is nothing to find."""
         return Control(what=CONTROL, figures=tuple(self.controls))
 
     def details(self) -> Mapping[str, Any]:
@@ -102,7 +103,7 @@ def too_few(others: int) -> str | None:
 
 
 def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
-    """The curves of the signal that does best anywhere, and the areas of all."""
+    """The curves of the signal with the largest area anywhere, and the areas of all signals."""
     found = [(one, curves) for one in attempts if (curves := _curves(one))]
     if not found:
         return None
@@ -129,7 +130,7 @@ def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
     legend = {one.said: _area(one, best).value for one, _ in chosen}
     drawing = Drawing(
         title="Hits against false alarms.",
-        description=f"The signal is '{best}', chosen because it does best somewhere here"
+        description=f"The signal is '{best}', chosen because it has the largest area here"
         f"; seed {first}.{left_out}",
         listing=Listing(
             caption="Area under the curve of every signal; 0.5 is chance",
@@ -142,7 +143,7 @@ def chapter(attempts: Sequence[Attempt]) -> Chapter | None:
 
 
 def _curves(attempt: Attempt) -> dict[str, RocPoints]:
-    """The curves of those signals whose area is known."""
+    """The curves of the signals whose area is known."""
     curves = attempt.scores.details.get("roc")
     if not isinstance(curves, dict):
         return {}
@@ -155,7 +156,7 @@ def _area(attempt: Attempt, signal: str) -> Measured:
 
 
 def _some(found: list[tuple[Attempt, RocPoints]]) -> list[tuple[Attempt, RocPoints]]:
-    """All, or of each method its ends, as far as curves can be told apart."""
+    """All curves, or of each method the first and the last level if there are too many."""
     if len(found) <= MOST_CURVES:
         return found
     by_method: dict[str, list[tuple[Attempt, RocPoints]]] = {}

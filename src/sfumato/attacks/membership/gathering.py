@@ -1,7 +1,7 @@
-"""Gathering evidence: every model that is there looks at every candidate.
+"""Gathering evidence: every available model scores every candidate.
 
-Only what the wanted signals need is measured: no neighbors are made, and no shadow is trained, for
-a signal that nobody asked for.
+Only what the wanted signals need is measured: no neighbors are made and no shadow is trained for a
+signal that was not asked for.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from sfumato.corpora.canaries import Canary
 from sfumato.text.document import Document
 
 if TYPE_CHECKING:
-    from sfumato.training.run import Request
+    from sfumato.training.request import Request
 
-# Two shadows with a text and two without it, or there is no variance at all.
+# Two shadows with a text and two without it are needed to estimate a variance.
 FEWEST_ONLINE = 4
 _STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Suspects:
-    """What the target is tried with.
+    """What the target is attacked with.
 
     ``candidates`` are members and others, ``secrets`` planted canaries, ``references`` models that
-    have seen no member. ``recipe`` says how shadows are trained, ``folder`` where they are kept.
+    were trained on no member. ``recipe`` says how shadows are trained, ``folder`` where they are
+    kept.
     """
 
     candidates: Candidates | None = None
@@ -51,7 +52,7 @@ class Suspects:
 
 @dataclass(frozen=True, kw_only=True)
 class GatheringEffort:
-    """How many shadows and neighbors, and what makes the neighbors."""
+    """How many shadows and neighbors to make, and the model that makes the neighbors."""
 
     shadows: int
     neighbors: int
@@ -60,7 +61,7 @@ class GatheringEffort:
 
 @dataclass
 class _Phases:
-    """Progress over several phases, each with a total of its own."""
+    """Progress over several phases, each with its own total."""
 
     done: Done | None
     count: int
@@ -79,7 +80,7 @@ class _Phases:
 def usable(
     asked: Sequence[str], target: ModelTarget, data: Suspects, effort: GatheringEffort
 ) -> tuple[list[str], list[str]]:
-    """The signals for which there can be evidence, and a note for each need that is not met."""
+    """The signals that can be computed, and a note for each need that is not met."""
     trains = bool(effort.shadows and data.recipe is not None and data.folder is not None)
     unmet = set()
     if target.model.classes:
@@ -100,7 +101,7 @@ def usable(
     return chosen, notes
 
 
-def gather_evidence(  # whom, with what, for which signals, how hard
+def gather_evidence(
     target: ModelTarget,
     data: Suspects,
     signals: Sequence[str],
@@ -149,7 +150,7 @@ def measure_target(
     store: ScoreStore,
     done: Done | None = None,
 ) -> ScoreTable:
-    """Token scores of the documents; of a classifier, ln p of their labels as one token."""
+    """Token scores of the documents; for a classifier, the ln p of the label as a single token."""
     if not target.model.classes:
         return tuple(token_scores(target, documents, store, done))
     from sfumato.training.evaluation import predict_labels
@@ -187,7 +188,7 @@ def _around(
     randomness: Randomness,
     done: Done | None,
 ) -> tuple[Floats, str]:
-    """The mean loss of each text's neighbors, and where these came from."""
+    """The mean loss of each text's neighbors, and a note on where these came from."""
     texts = data.candidates.texts if data.candidates is not None else ()
     if effort.masked_model:
         from sfumato.attacks.membership.neighbors import from_masked_model, load_masked
@@ -201,8 +202,8 @@ def _around(
 
         made = from_vectors(texts, default_space(), effort.neighbors)
         said = (
-            "neighbors come from the embedded word vectors, not from a masked language model "
-            "(`settings={'masked_model': FOLDER}`), which makes better ones"
+            "neighbors come from the embedded word vectors; a masked language model makes better "
+            "ones: `settings={'masked_model': FOLDER}`"
         )
     flat = [Document(text) for some in made for text in some]
     found = losses(measure_target(target, flat, data.store, done)) if flat else np.empty(0)
@@ -217,12 +218,12 @@ def _reference_notes(target: ModelTarget, references: Sequence[ModelTarget]) -> 
         return []
     return [
         f"{len(other)} of {len(references)} references have another vocabulary than the target: "
-        "losses per token compare badly"
+        "their losses per token are hardly comparable"
     ]
 
 
 def _shadow_note(target: ModelTarget, count: int) -> str:
-    said = f"{count} shadows were trained on random halves of the texts, in the target's own shape"
+    said = f"{count} shadows were trained on random halves of the texts, as the target was"
     if target.epsilon is not None and np.isfinite(target.epsilon):
         return f"{said}, but without the noise that the target was trained with"
     return said

@@ -1,32 +1,27 @@
-"""Texts that differ from a candidate in one word: how probable is *this* wording among its like?
+"""Neighbors of a text: texts that differ from it in one word.
 
-A model finds a member more probable than the texts around it; a text that is merely easy has easy
-neighbors. The signal is the mean loss of the neighbors less that of the text.
+A model finds a member more probable than its neighbors; a text that is merely easy has easy
+neighbors. The signal is the mean loss of the neighbors minus the loss of the text.
 
-Neighbors come from the embedded public vectors: at words spread evenly over the text, one word is
-replaced by its nearest, second nearest, … in the space, spelled with capitals like the original. So
-the same text has the same neighbors each time, and their scores are found in the cache. A text
-without a known word has no neighbors, and a neutral score.
+From vectors
+    At words spread evenly over the text, one word is replaced by its nearest, second nearest, …
+    word in the embedded public vectors, with the capitals of the original. So the same text always
+    has the same neighbors, and their scores are found in the cache. A text without a known word has
+    no neighbors, and gets a neutral score.
+
+From a masked language model
+    Most coordinates of a word's input embedding are dropped, so that the model knows only roughly
+    what the word was, and the model predicts the word. Over all words that are one token, the
+    replacements with the largest p(new) / (1 − p(old)) are taken, each in a text of its own.
 
 Care
-    Neighbors are as private as the text. They are held in memory and scored like it.
+    Neighbors are as private as the text. They are kept in memory and scored like it. The masked
+    language model runs on this machine and must be in a folder: nothing is downloaded.
 
 Reference
     Mattern et al. 2023, "Membership inference attacks against language models via neighborhood
-    comparison"; there the words come from a masked language model (``masked_neighbors``).
-
-Neighbors of a text from a masked language model.
-
-A word's input embedding loses most of its coordinates, so that the model knows roughly what stood
-there, and is asked what could stand there. Over all words that are one token, the replacements
-with the largest p(new) / (1 − p(old)) are taken, each in a text of its own.
-
-Care
-    The model is run on this machine and must be in a folder: nothing is fetched.
-
-Reference
-    Mattern et al. 2023, "Membership inference attacks against language models via neighborhood
-    comparison"; Zhou et al. 2019, "BERT-based lexical substitution", for the dropout.
+    comparison", with a masked language model; Zhou et al. 2019, "BERT-based lexical substitution",
+    for the dropout.
 """
 
 from __future__ import annotations
@@ -40,10 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.membership.candidates import spread
-from sfumato.attacks.membership.evidence import Evidence
-from sfumato.core.arrays import Floats
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
 from sfumato.text.words import Words
@@ -55,16 +48,11 @@ if TYPE_CHECKING:
     from sfumato.models.tokenizer import Tokenizer
 
 
-# Replacements for one word; beyond them words are not much alike.
+# The most replacements for one word; words that are farther away are not similar.
 NEAREST = 16
 WORDS_AT_ONCE = 256
-
-
-def neighborhood(evidence: Evidence) -> Floats:
-    """The mean loss of a text's neighbors less its own."""
-    if evidence.around is None:
-        raise InvalidArgument("this signal needs the losses of neighbors")
-    return evidence.around - evidence.losses
+DROPPED = 0.7
+ROWS_AT_ONCE = 32
 
 
 def from_vectors(texts: Sequence[str], space: Space, count: int) -> list[list[str]]:
@@ -87,7 +75,7 @@ def from_vectors(texts: Sequence[str], space: Space, count: int) -> list[list[st
 
 
 def spell_like(word: str, original: str) -> str:
-    """With capitals where the original has them.
+    """The word with capitals like those of the original.
 
     >>> spell_like("madrid", "Paris"), spell_like("nato", "UN"), spell_like("cat", "dog")
     ('Madrid', 'NATO', 'cat')
@@ -115,7 +103,7 @@ def _replacements(words: Sequence[str], space: Space) -> dict[str, list[str]]:
 
 
 def _nearest(space: Space, points: NDArray[np.intp]) -> list[list[int]]:
-    """The nearest words of each point, itself among them."""
+    """The nearest words of each point, itself included."""
     here = space.at(points).astype(np.float32)
     scores = here @ space.vectors.T - np.square(space.vectors).sum(axis=1) / 2
     most = min(NEAREST + 2, len(space))
@@ -124,13 +112,9 @@ def _nearest(space: Space, points: NDArray[np.intp]) -> list[list[int]]:
     return [[int(place) for place in row] for row in np.take_along_axis(found, order, axis=1)]
 
 
-DROPPED = 0.7
-ROWS_AT_ONCE = 32
-
-
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """A network that fills blanks, its tokenizer, and the most tokens it reads."""
+    """A masked language model, its tokenizer, and the most tokens it reads."""
 
     network: Any
     tokenizer: Tokenizer
@@ -181,7 +165,7 @@ def _of_text(text: str, model: NeighborModel, count: int, randomness: Randomness
 
 
 def _single_tokens(words: Words, places: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """The words that are one token, with the token's place."""
+    """The words that are one token, each with the position of the token."""
     starts = {start: place for place, (start, end) in enumerate(places) if end > start}
     found = {}
     for word in range(len(words)):
@@ -196,7 +180,7 @@ def _single_tokens(words: Words, places: Sequence[tuple[int, int]]) -> dict[int,
 def _fill(
     model: NeighborModel, tokens: list[int], at: list[int], randomness: Randomness
 ) -> list[Tensor]:
-    """What the model would put at each place, its embedding there mostly dropped."""
+    """Probabilities of all tokens at each place, with most of its embedding dropped."""
     import torch
 
     rows = torch.tensor([tokens] * len(at))

@@ -1,14 +1,15 @@
-"""Shadow models: of the target's own shape, each trained on a random half of the candidates.
+"""Shadow models: trained like the target, each on a random half of the candidates.
 
-Shadows come in pairs, a half and its complement, so that every candidate is inside exactly half of
-them. They are trained as the target was (model, sizes, optimizer, passes, batches), but always
-without noise. Each is a run of its own under the cache, so a killed attack goes on where it was;
-the halves are drawn once and kept beside them.
+Shadows come in pairs, a half and its complement, so that exactly half of them were trained on each
+candidate. They are trained as the target was (model, sizes, optimizer, passes, batches), but always
+without noise. Each is a run of its own under the cache, so an interrupted attack continues where it
+stopped; the halves are drawn once and kept beside the runs.
 
 Care
-    Shadows are trained on private text without protection: the folder is for its owner only, and
-    as private as the candidates. It is named by a hash under a key that was drawn for the cache, so
-    that the name confirms no guess at the text. Deleting it costs time, nothing else.
+    Shadows are trained on private text without protection. The folder is readable by its owner only
+    and is as private as the candidates. Its name is a hash under a key that was drawn for the
+    cache, so the name confirms no guess at the text. Deleting the folder costs only the time to
+    train again.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from sfumato.text.document import Document
 
 if TYPE_CHECKING:
     from sfumato.models.tokenizer import Tokenizer
-    from sfumato.training.run import Request
+    from sfumato.training.request import Request
 
-# No seed: the shadow is drawn from the secure stream.
+# Marks a shadow without a seed: its randomness is secure.
 UNSEEDED = -1
 _README = """Models that an attack has trained on private text, without any protection.
 They are as private as that text. The folder may be deleted; they are then trained again.
@@ -57,9 +58,9 @@ class Halves:
 
 
 def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
-    """The training of a run once more, without noise; ``settings`` are those of its folder."""
+    """The training of a run, without noise; ``settings`` are those in the folder of the run."""
     from sfumato.catalog import entries
-    from sfumato.training.run import Request
+    from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
     try:
@@ -77,7 +78,7 @@ def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
             classes=tuple(settings["classes"]),
             long=settings["long"],
             lora_rank=settings["lora_rank"],
-            # A pretrained model brings its own; one from scratch reads as the target does.
+            # A pretrained model has its own tokenizer; a model from scratch takes the target's.
             tokenizer=tokenizer if settings["model"] in entries("models") else None,
             settings=dict(settings["model_settings"]),
         )
@@ -86,7 +87,7 @@ def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
 
 
 def draw_halves(candidates: int, count: int, randomness: Randomness) -> Halves:
-    """Random halves and their complements; every candidate is in half of them."""
+    """Random halves and their complements; every candidate is in half of the shadows."""
     if at_least("shadows", count, 2) % 2:
         raise InvalidArgument(f"shadows={count} must be even: they come in pairs")
     if candidates < 4:
@@ -100,7 +101,7 @@ def draw_halves(candidates: int, count: int, randomness: Randomness) -> Halves:
     return Halves(inside, randomness.integers(2**31, count))
 
 
-def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, and how to look
+def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, how to measure
     recipe: Request,
     documents: Sequence[Document],
     count: int,
@@ -109,7 +110,7 @@ def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, 
     randomness: Randomness,
     done: Done | None = None,
 ) -> OtherModels:
-    """Train what is not trained yet, and measure the candidates under every shadow."""
+    """Train the shadows that are missing, and measure the candidates under every shadow."""
     place = _place(folder / "shadows", recipe, documents, count)
     halves = _keep_halves(place, len(documents), count, randomness)
     tables = []
@@ -125,7 +126,7 @@ def _train(
     recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
 ) -> ModelTarget:
     from sfumato.training.folder import RunFolder
-    from sfumato.training.run import train_model
+    from sfumato.training.request import train_model
 
     run = RunFolder(place / f"shadow-{number:03d}")
     asked = replace(recipe, corpus={"shadow": number}, seed=None if seed == UNSEEDED else seed)
@@ -135,7 +136,7 @@ def _train(
 
 
 def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: int) -> Path:
-    """A folder for these candidates under this recipe, and no others."""
+    """The folder for exactly these candidates and this recipe."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / "key").is_file():
@@ -165,7 +166,7 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
 
 
 def _keep_halves(place: Path, candidates: int, count: int, randomness: Randomness) -> Halves:
-    """The halves that were drawn when the first shadow was trained."""
+    """The halves of this folder; drawn and saved at the first call."""
     path = place / "halves.npz"
     if not path.is_file():
         drawn = draw_halves(candidates, count, randomness)

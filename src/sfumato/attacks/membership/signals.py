@@ -1,66 +1,56 @@
 """The signals by name: what each needs, and how it is computed from the evidence.
 
-All are oriented alike: higher means member.
+For all of them higher means member.
 
-Signals that compare the target with models that have not seen the text; higher means member.
+From the target's token probabilities alone
 
-- ``reference``: how much smaller the target's loss is than the mean of the references'.
+- ``loss``: the mean ln p per token.
+- ``zlib``: Σ ln p divided by the length of the compressed text in bytes, so that text which is easy
+  for every model does not count as known.
+- ``min-k``: the mean of the smallest ln p: a text that was not seen contains a few surprises.
+- ``min-k++``: the same after each ln p was standardized by the mean and the standard deviation of
+  ln p at its position, so that a position where every token is improbable is no surprise.
+- ``neighborhood``: the mean loss of the text's neighbors minus the loss of the text.
+
+Min-K takes at least one token of a short text. A position where all tokens are equally probable has
+standard deviation 0; its standardized value is 0.
+
+Against models that were not trained on the text
+
+- ``reference``: the mean loss of the references minus the loss of the target.
 - ``reference-rank``: the share of references whose loss is larger, a tie counting one half. The
   rule of MIA-R calls a text a member if the target's loss is below a percentile of the references'.
 - ``rmia``: the target's likelihood ratio p(x|target) / p(x) against that of every other candidate
-  z: the share of z that x beats by the factor γ. p(x) is the mean over references that have not
-  seen x, moved towards what models that have seen it would say by p_in ≈ a·p_out + 1 − a; or with
-  shadows the mean over those that have and have not, half and half.
+  z: the share of z that x beats by the factor γ. p(x) is the mean of p_in and p_out, the mean
+  likelihoods under models that were and were not trained on x. Without shadows p_in is
+  approximated by a·p_out + 1 − a.
+- ``lira-offline``: by how many standard deviations φ of the target exceeds its mean over models
+  that were not trained on the text, where φ = ln(p / (1 − p)).
 
 A likelihood is that of a token (the exponential of the mean ln p), so that texts of different
-lengths can be compared. The candidates z are taken whatever they are: their membership is not used.
+lengths can be compared. φ is close to normal over models that differ in their training texts. All
+candidates serve as z, members or not: their membership is not used.
 
-Reference
-    Mireshghallah et al. 2022, "Quantifying privacy risks of masked language models using membership
-    inference attacks" (MIA-R); Zarifzadeh et al. 2024, "Low-cost high-power membership inference
-    attacks" (RMIA).
+Against shadows, which were trained on random halves of the candidates
 
-Signals from the target's token probabilities alone; higher means member.
+- ``lira-online``: the log-ratio of two normal densities of φ, for models with and without the text.
+- ``shadow``: a classifier learns to tell texts inside from texts outside, from the token signals
+  over all shadows together, and is then applied to the target. The halves of the shadows are
+  independent of the target's members, so learning on the same texts gives nothing away.
 
-- ``loss``: how probable the text is, per token.
-- ``zlib``: the same against how well the text can be compressed anyhow: Σ −ln p over the *length*
-  of the compressed bytes, so that text which is easy for everybody does not pass for known.
-- ``min-k``: the mean of the smallest ln p: a text that was not seen holds a few surprises.
-- ``min-k++``: the same after each ln p was set against the mean and the deviation of ln p at its
-  place, so that a place where everything is improbable surprises nobody.
-
-Of a short text at least one token is taken. A place where all tokens are equally probable has
-deviation 0, and the token there stands at the mean.
+Care
+    Many models are needed to estimate a standard deviation. With fewer than 64 it is shared: the
+    variances of all texts are averaged, each around the mean of its own text. A single model has no
+    variance; then the standard deviation is 1, which changes no order.
 
 Reference
     Yeom et al. 2018, "Privacy risk in machine learning"; Carlini et al. 2021, "Extracting training
     data from large language models"; Shi et al. 2024, "Detecting pretraining data from large
-    language models"; Zhang et al. 2025, "Min-K%++".
-
-LiRA: how probable the target's loss is for models with the text, and without it.
-
-The statistic is φ = ln(p / (1 − p)) of the likelihood p of a token, which is close to normal over
-models that differ in their training texts. Offline the score is how many deviations φ of the target
-lies above the mean of models that have not seen the text; online it is the logarithm of the ratio
-of two normal densities, for models with the text and without it.
-
-Care
-    A deviation takes many models to estimate. With fewer than 64 models it is shared: the variances
-    of all texts are averaged, each around the mean of its own text. A single model has no variance;
-    then the deviation is 1, which changes no order.
-
-Reference
-    Carlini et al. 2022, "Membership inference attacks from first principles".
-
-Shadow models: learn on models whose members are known what a member looks like.
-
-Every shadow was trained on a random half of the candidates, so it is known which of them it has
-seen. A classifier learns to tell the two halves apart from the signals of the tokens, over all
-shadows together, and is then asked about the target. Which half a candidate was in says nothing
-about the target, so learning on the very texts that are judged afterwards gives nothing away.
-
-Reference
-    Shokri et al. 2017, "Membership inference attacks against machine learning models".
+    language models"; Zhang et al. 2025, "Min-K%++"; Mattern et al. 2023 (neighborhood);
+    Mireshghallah et al. 2022, "Quantifying privacy risks of masked language models using membership
+    inference attacks" (MIA-R); Zarifzadeh et al. 2024, "Low-cost high-power membership inference
+    attacks" (RMIA); Carlini et al. 2022, "Membership inference attacks from first principles"
+    (LiRA); Shokri et al. 2017, "Membership inference attacks against machine learning models".
 """
 
 from __future__ import annotations
@@ -73,7 +63,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.membership import neighbors
+from sfumato.attacks.membership.classifier import fit_logistic
 from sfumato.attacks.membership.evidence import (
     Evidence,
     OtherModels,
@@ -82,13 +72,31 @@ from sfumato.attacks.membership.evidence import (
     neutral,
     possible,
 )
-from sfumato.attacks.membership.logistic import fit_logistic
 from sfumato.attacks.token_scores import TokenScores
 from sfumato.core.arrays import Floats
+from sfumato.core.errors import InvalidArgument
+
+TOKENS, TEXTS, AROUND, OUTSIDE, SHADOWS = "tokens", "texts", "around", "outside", "shadows"
+# A standard deviation below this is rounding error.
+FLAT = 1e-4
+# With at least this many models each text gets its own standard deviation.
+MANY_MODELS = 64
+# The smallest loss and the smallest standard deviation that are told apart from 0.
+SMALLEST_LOSS = 1e-6
+LEAST_DEVIATION = 1e-6
+NEEDS = {
+    TOKENS: "need members and others (`members=FILE, others=FILE`)",
+    TEXTS: "need the probabilities of tokens, which a classifier does not give",
+    AROUND: "need the probabilities of tokens, which a classifier does not give",
+    OUTSIDE: "need models trained without the members: `reference=[RUN]`, as many as there are "
+    "(`sfumato.train(TEXT, RUN, epsilon=inf)` makes one), or `settings={'shadows': 8}`",
+    SHADOWS: "need models trained on random halves of the texts: `settings={'shadows': 8}`, on the "
+    "folder of a run (4 at least for lira-online)",
+}
 
 
 def difference(evidence: Evidence) -> Floats:
-    """Mean loss of those that have not seen the text, less the target's."""
+    """Mean loss of the models without the text, minus the target's."""
     return mean_known(evidence.outsiders.outside) - evidence.losses
 
 
@@ -117,7 +125,7 @@ def relative(evidence: Evidence, gamma: float, offset: float) -> Floats:
     ratios = -evidence.losses - np.log(usual)
     known = ~np.isnan(ratios)
     ordered = np.sort(ratios[known])
-    # Against itself a text has the ratio 1: it is no other candidate.
+    # A text beats itself if γ <= 1, but it is no other candidate.
     itself = 1 if gamma <= 1 else 0
     beaten = np.searchsorted(ordered, ratios - math.log(gamma), side="right") - itself
     return np.where(known, beaten / max(1, len(ordered) - 1), np.nan)
@@ -133,15 +141,18 @@ def _usual(others: OtherModels, offset: float) -> Floats:
 
 
 def mean_known(values: Floats) -> Floats:
-    """The mean of each column's numbers; no number where there is none."""
+    """The mean of each column without NaN; NaN for a column of NaN only."""
     known = ~np.isnan(values)
     counts = known.sum(axis=0)
     sums = np.where(known, values, 0.0).sum(axis=0)
     return np.where(counts > 0, sums / np.maximum(1, counts), np.nan)
 
 
-# Below it a deviation is rounding.
-FLAT = 1e-4
+def neighborhood(evidence: Evidence) -> Floats:
+    """The mean loss of a text's neighbors minus the loss of the text."""
+    if evidence.around is None:
+        raise InvalidArgument("this signal needs the losses of neighbors")
+    return evidence.around - evidence.losses
 
 
 def likelihood(evidence: Evidence) -> Floats:
@@ -150,7 +161,7 @@ def likelihood(evidence: Evidence) -> Floats:
 
 
 def compress_likelihood(evidence: Evidence) -> Floats:
-    """The negative information of a text against that of its compressed bytes."""
+    """The sum of ln p divided by the length of the compressed text."""
     return _compress(evidence.target, evidence.texts)
 
 
@@ -160,12 +171,12 @@ def smallest(evidence: Evidence, share: float) -> Floats:
 
 
 def smallest_standardized(evidence: Evidence, share: float) -> Floats:
-    """The mean of the smallest ln p, each against what is usual at its place."""
+    """The mean of the smallest ln p, each standardized at its position."""
     return _each(evidence.target, standardize_tokens, share)
 
 
 def standardize_tokens(scores: TokenScores) -> Floats:
-    """How far ln p of each token is from the mean at its place, in deviations."""
+    """The ln p of each token, standardized by mean and standard deviation at its position."""
     deviation = scores.deviation.astype(np.float64)
     distance = possible(scores) - scores.mean
     flat = deviation < FLAT
@@ -173,7 +184,7 @@ def standardize_tokens(scores: TokenScores) -> Floats:
 
 
 def features(table: ScoreTable, texts: Sequence[str], share: float) -> Floats:
-    """All of these signals side by side, one row for each text."""
+    """The token signals side by side, one row for each text."""
     columns = (
         -losses(table),
         _compress(table, texts),
@@ -200,21 +211,14 @@ def _lowest(values: Floats, share: float) -> float:
     return float(np.partition(values, count - 1)[:count].mean())
 
 
-# From so many models on, each text has a deviation of its own.
-MANY_MODELS = 64
-# ln p of a text that is all but certain, and the least deviation: below is rounding.
-SMALLEST_LOSS = 1e-6
-LEAST_DEVIATION = 1e-6
-
-
 def offline(evidence: Evidence) -> Floats:
-    """φ of the target in deviations above the mean of the models without the text."""
+    """Standard deviations of φ of the target above the mean of models without the text."""
     mean, deviation = moments(statistic(evidence.outsiders.outside))
     return (statistic(evidence.losses) - mean) / deviation
 
 
 def online(evidence: Evidence) -> Floats:
-    """The log-ratio of the densities of φ for models with the text and without it."""
+    """The log-ratio of the densities of φ for models with and without the text."""
     shadows, own = evidence.insiders, statistic(evidence.losses)
     found = statistic(shadows.losses)
     with_it = moments(np.where(shadows.inside, found, np.nan))
@@ -229,12 +233,12 @@ def statistic(losses: Floats) -> Floats:
     [0.0, -20.0]
     """
     floored = np.maximum(losses, SMALLEST_LOSS)
-    # ln p − ln(1 − p), in a form that neither overflows nor loses digits.
+    # ln p − ln(1 − p), without overflow and without loss of digits.
     return -floored - np.log(-np.expm1(-floored))
 
 
 def moments(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and deviation of each column's numbers; the deviation is shared by few rows."""
+    """Mean and standard deviation of each column; with few rows the latter is shared by all."""
     mean = mean_known(values)
     counts = (~np.isnan(values)).sum(axis=0)
     squares = np.where(np.isnan(values), 0.0, np.square(values - mean)).sum(axis=0)
@@ -251,7 +255,7 @@ def _log_density(value: Floats, mean: Floats, deviation: Floats) -> Floats:
 
 
 def learn_from_shadows(evidence: Evidence, share: float) -> Floats:
-    """The logarithm of the odds that a candidate is a member."""
+    """The log-odds that a candidate is a member."""
     shadows = evidence.insiders
     rows = np.concatenate([_fill(features(t, evidence.texts, share)) for t in shadows.tables])
     asked = features(evidence.target, evidence.texts, share)
@@ -265,25 +269,12 @@ def _fill(rows: Floats) -> Floats:
     return np.column_stack([neutral(column) for column in rows.T])
 
 
-TOKENS, TEXTS, AROUND, OUTSIDE, SHADOWS = "tokens", "texts", "around", "outside", "shadows"
-
-NEEDS = {
-    TOKENS: "need members and others (`members=FILE, others=FILE`)",
-    TEXTS: "need the probabilities of tokens, which a classifier does not give",
-    AROUND: "need the probabilities of tokens, which a classifier does not give",
-    OUTSIDE: "need models trained without the members: `reference=[RUN]`, as many as there are "
-    "(`sfumato.train(TEXT, RUN, epsilon=inf)` makes one), or `settings={'shadows': 8}`",
-    SHADOWS: "need models trained on random halves of the texts: `settings={'shadows': 8}`, on the "
-    "folder of a run (4 at least for lira-online)",
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Knobs:
-    """What the signals can be told.
+    """Settings of the signals.
 
-    ``share`` of the tokens are the least probable ones of Min-K, ``gamma`` and ``offset`` are
-    RMIA's γ and a.
+    ``share`` is the share of least probable tokens in Min-K; ``gamma`` and ``offset`` are RMIA's γ
+    and a.
     """
 
     share: float
@@ -293,7 +284,7 @@ class Knobs:
 
 @dataclass(frozen=True)
 class Signal:
-    """What it needs and how it scores the candidates."""
+    """What a signal needs and how it scores the candidates."""
 
     needs: str
     score: Callable[[Evidence, Knobs], Floats]
@@ -304,7 +295,7 @@ SIGNALS: dict[str, Signal] = {
     "zlib": Signal(TEXTS, lambda evidence, _: compress_likelihood(evidence)),
     "min-k": Signal(TEXTS, lambda evidence, knobs: smallest(evidence, knobs.share)),
     "min-k++": Signal(TEXTS, lambda evidence, knobs: smallest_standardized(evidence, knobs.share)),
-    "neighborhood": Signal(AROUND, lambda evidence, _: neighbors.neighborhood(evidence)),
+    "neighborhood": Signal(AROUND, lambda evidence, _: neighborhood(evidence)),
     "reference": Signal(OUTSIDE, lambda evidence, _: difference(evidence)),
     "reference-rank": Signal(OUTSIDE, lambda evidence, _: rank(evidence)),
     "lira-offline": Signal(OUTSIDE, lambda evidence, _: offline(evidence)),
@@ -318,5 +309,5 @@ SIGNALS: dict[str, Signal] = {
 
 
 def score_signal(name: str, evidence: Evidence, knobs: Knobs) -> Floats:
-    """The score of each candidate; a text that gives no evidence has a neutral one."""
+    """The score of each candidate; neutral for a text that gives no evidence."""
     return neutral(SIGNALS[name].score(evidence, knobs))

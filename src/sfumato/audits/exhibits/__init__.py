@@ -1,4 +1,4 @@
 """Claims that are known to be false, each with the paper, the reason and the repair.
 
-They are what a falsifier is measured by: it must refute every one of them, and none of the repairs.
+They test the falsifier: it must refute every one of them, and none of the repairs.
 """

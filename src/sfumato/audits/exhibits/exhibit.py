@@ -19,7 +19,7 @@ Maker = Callable[[], PointMechanism | Subject]
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """A claim as it was made, why it is false, and what would make it true."""
+    """A published claim, why it is false, and what would make it true."""
 
     name: str
     source: str

@@ -1,11 +1,11 @@
-"""All exhibits, and what becomes of each when it is put to the test."""
+"""All exhibits, and the result of testing each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import adept, custext, dpnr, dptext, gumbel, ome, tem, vickrey
+from sfumato.audits.exhibits import encoders, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -13,21 +13,21 @@ from sfumato.core.errors import UnknownName
 from sfumato.core.randomness import Randomness
 
 EXHIBITS = (
-    adept.EXHIBIT,
-    custext.ACROSS_GROUPS,
-    custext.WITHOUT_HALF,
-    dpnr.EXHIBIT,
-    dptext.EXHIBIT,
-    ome.EXHIBIT,
-    tem.EXHIBIT,
-    gumbel.EXHIBIT,
-    vickrey.EXHIBIT,
+    encoders.ADEPT,
+    words.CUSTEXT_ACROSS_GROUPS,
+    words.CUSTEXT_WITHOUT_HALF,
+    encoders.DPNR,
+    encoders.DPTEXT,
+    encoders.OME,
+    words.TEM_WRONG_BOTTOM,
+    words.TRUNCATED_GUMBEL,
+    words.VICKREY_WITHOUT_INPUT,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExhibitOutcome:
-    """What came of an exhibit: the false claim must be refuted, the repaired one must not be."""
+    """The result for an exhibit: the false claim must be refuted, the repaired one must not be."""
 
     exhibit: Exhibit
     broken: Verdict
@@ -35,7 +35,7 @@ class ExhibitOutcome:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the falsifier told the false claim from the repaired one."""
+        """Whether the false claim was refuted and the repaired one was not."""
         return self.broken.refuted and not self.repaired.refuted
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def find_exhibit(name: str) -> Exhibit:
 
 
 def examine(exhibit: Exhibit, *, confidence: float, randomness: Randomness) -> ExhibitOutcome:
-    """Put the false claim and the repaired one to the test; the budget is that of both together."""
+    """Test the false claim and the repaired one; the error budget covers both together."""
     each = 1 - (1 - confidence) / 2
     return ExhibitOutcome(
         exhibit=exhibit,

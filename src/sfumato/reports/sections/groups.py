@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from sfumato.charts.groups import GroupPoint, groups_chart
 from sfumato.charts.numbers import count_things, number
 from sfumato.reports.markup import CellValue, Table
-from sfumato.reports.parts import Figure, Section, draw_figure, paragraph
+from sfumato.reports.page import Figure, Section, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, quantities
 from sfumato.reports.studied import Studied
 from sfumato.results.row import Row
 
-# Figures that are drawn; the others stand among all figures.
+# At most so many figures are drawn; the table of all figures has the others.
 MOST_DRAWN = 6
-# Groups that are told apart in a chart.
+# At most so many groups are drawn in a chart.
 MOST_GROUPS = 7
-# Authors may be many, and most of them too few to be looked at alone.
+# There may be many authors, most of them with too few documents to be attacked alone.
 MOST_LISTED = 50
 
 
@@ -37,16 +37,16 @@ def groups(study: Studied) -> Section | None:
         return None
     more = []
     if len(figures) > MOST_DRAWN:
-        said = f"{len(figures) - MOST_DRAWN:,} further figures by group stand among all figures."
+        said = f"{len(figures) - MOST_DRAWN:,} further figures by group are among all figures."
         more = [paragraph(said, kind="quiet")]
     if unseen is not None:
         more.append(unseen.html())
     said = (
-        "Noise hides few better than many: what a small group writes may be lost first, or "
-        "show through longest. The gap is between the group that fares best and the one that "
-        "fares worst. It is the largest of many differences and so tends to come out larger than "
-        "it is: with as many groups of equal fate there is a gap, too. Intervals are for each "
-        "group alone, and those of fewer than some twenty documents are too narrow."
+        "Noise does not affect all groups alike: what a small group writes may be the first text "
+        "to be lost, or the last to be hidden. The gap is between the group that fares best and "
+        "the one that fares worst. As the largest of many differences it tends to be "
+        "overestimated: even equal groups would show a gap. Each interval is for one group alone, "
+        "and that of a group with fewer than about twenty documents is too narrow."
     )
     return Section(
         name="groups",
@@ -56,7 +56,7 @@ def groups(study: Studied) -> Section | None:
 
 
 def _left_out(study: Studied) -> Table | None:
-    """The groups that an attack could not look at alone: silence about them is no good news."""
+    """The groups that could not be attacked alone: no figure does not mean no leakage."""
     found = Counter(
         (cell.name, str(group), str(why))
         for cell in study.done
@@ -65,7 +65,7 @@ def _left_out(study: Studied) -> Table | None:
     if not found:
         return None
     rows: list[list[CellValue]] = [[*reason, times] for reason, times in found.items()]
-    caption = f"Groups that an attack could not look at alone: {count_things(len(rows), 'case')}"
+    caption = f"Groups that could not be attacked alone: {count_things(len(rows), 'case')}"
     if len(rows) > MOST_LISTED:
         caption += f", of which the first {MOST_LISTED} are listed"
     head = ("attack", "group", "why", "computations")
@@ -89,7 +89,7 @@ def _figure(field: str, quantity: Quantity, found: list[SeriesPoint]) -> Figure:
             f"{widest[2]} worst."
         )
     if len(largest) > MOST_GROUPS:
-        said += f" Drawn are the {MOST_GROUPS} largest of {len(largest)} groups."
+        said += f" The chart shows the {MOST_GROUPS} largest of {len(largest)} groups."
     return Figure(
         title=f"By {field}: {quantity.said}.",
         description=said,

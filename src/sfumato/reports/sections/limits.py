@@ -1,7 +1,7 @@
-"""What is proven about a release, and what a page does not show.
+"""The guarantee of a release, and what a page does not show.
 
-The guarantee stands as its sentence and in its parts. What follows from neither the guarantee nor
-the figures is said on every page, in full, whether somebody wants to hear it or not.
+The guarantee is shown as a sentence and as a table. Every page lists in full what follows from
+neither the guarantee nor the figures.
 """
 
 from __future__ import annotations
@@ -10,41 +10,39 @@ import math
 from collections.abc import Sequence
 
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.guarantees.wording import at_most, exact
+from sfumato.guarantees.wording import at_most, for_people, share_in_words
 from sfumato.reports.markup import CellValue, Html, properties, tag
-from sfumato.reports.parts import Section, bullets, paragraph
+from sfumato.reports.page import Section, bullets, paragraph
 from sfumato.reports.studied import Studied
 
 NAME, TITLE = "limits", "What this does not show"
 
 _ALWAYS = (
-    "A guarantee is about the computation that is described, not about a file that was changed "
-    "afterwards, and not about other releases of the same data: those add up.",
+    "A guarantee covers the computation that is described. It covers neither a file that was "
+    "changed afterwards nor other releases of the same data: their losses add up.",
     "What a policy does not find is not protected. How much it misses can be measured on text with "
     "marked spans.",
-    "Words that say the same thing in other places (a name here, a birthday there) may together "
-    "tell what each of them hides.",
+    "Several words of a text (a name here, a birthday there) may together reveal what each of them "
+    "alone hides.",
 )
 _OF_STUDIES = (
     "An attack that fails proves nothing: another attacker, with other knowledge or more time, may "
     "succeed. Low leakage is 'not found', not 'not there'.",
-    "Exposure speaks of made-up secrets of one format, in one sentence each; real ones differ.",
-    "Figures are from one corpus, the models and the seeds that are named, and hold there.",
-    "Intervals hold with 95 % each, not all together: among a hundred figures some miss.",
-    "Levels of different notions cannot be compared: equal numbers are not equal privacy.",
-    "The two ends for texts have the policy of the first text method: words that it does not find "
-    "stay in 'random output', too, and a method that finds more may lie below it.",
-    "Means over seeds are of the figures as they are, also where those are perplexities: one bad "
-    "run weighs much.",
-    "All levels of a way of training start from the same weights and draw the same noise, only "
-    "stronger or weaker. Their figures err together, so a trend over levels of few seeds may be "
-    "chance more often than its p-value says.",
-    "Choosing a method or a level by these figures spends private information that no guarantee "
-    "here counts, unless the corpus is public.",
+    "Exposure is measured on made-up secrets of one format, in one sentence each; real secrets "
+    "differ.",
+    "Figures hold for the corpus, the models and the seeds that are named, not beyond them.",
+    "Each interval holds with 95 %, not all of them together: among a hundred some miss.",
+    "Levels of different notions of privacy cannot be compared: equal numbers are not equal "
+    "privacy.",
+    "The two anchors for texts have the policy of the first text method. Words that it does not "
+    "find stay in 'random output' too, so a method with a wider policy may lie below it.",
+    "Means over seeds are arithmetic, also those of perplexities: one bad run has much weight.",
+    "Choosing a method or a level by these figures reveals private information that no guarantee "
+    "here covers, unless the corpus is public.",
 )
 _OF_RUNS = (
-    "What a model writes may repeat text that the policy did not find or that stands in the corpus "
-    "of its first training.",
+    "What a model writes may repeat text that the policy did not find, or text from the corpus of "
+    "its pretraining.",
     "What was measured on a text is no more private than that text.",
 )
 
@@ -78,8 +76,9 @@ def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
 
 
 def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellValue]]) -> Section:
-    """The sentence, then a table; ``further`` are lines of its own."""
-    epsilon = "∞ (nothing is proven)" if math.isinf(guarantee.epsilon) else exact(guarantee.epsilon)
+    """Three lines, the sentence, then a table; ``further`` are lines of its own."""
+    level = guarantee.epsilon
+    epsilon = "∞ (nothing is proven)" if math.isinf(level) else f"≤ {for_people(level)}"
     lines: list[tuple[str, CellValue]] = [
         ("notion of privacy", guarantee.notion.value),
         ("ε", epsilon),
@@ -91,7 +90,10 @@ def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellVal
         ("may be released", "yes" if guarantee.for_release else "no: see what is still visible"),
         *further,
     ]
+    if guarantee.stays is not None:
+        lines.append(("words expected to stay as they are", share_in_words(guarantee)))
     parts: list[Html] = [
+        *(paragraph(line) for line in guarantee.summary()),
         tag("blockquote", {}, tag("p", {}, guarantee.sentence())),
         properties("The guarantee in its parts", lines),
     ]

@@ -1,9 +1,9 @@
-"""What a study's results rest on: every figure, what it cost, how it was made, what is missing.
+"""The record behind a study's results: all figures, their cost, their origin, what is missing.
 
-These sections hold what the others choose from. All figures stand as in ``results.jsonl``, up to a
-number that a page can hold; cost is time, processor time and memory for each kind of computation;
-the provenance is the command, the file and the versions to the letter, with how to cite them; and
-what failed is named with its error, what was never computed by its place in the grid.
+All figures are listed as in ``results.jsonl``, up to a limit. Cost is time, processor time and
+memory for each kind of computation. The provenance is the command, the file and the versions as
+they were, and how to cite them. What failed is listed with its error, what was never computed by
+its place in the grid.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from sfumato.charts.numbers import count_things, interval, level_of, memory, plain
 from sfumato.reports.markup import CellValue, Html, Table, fold_table, properties, tag
-from sfumato.reports.parts import Notice, Section, paragraph
+from sfumato.reports.page import Notice, Section, paragraph
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.results.row import COST, Row
 from sfumato.studies.folder import CellRecord
 
-# The page stays small; the rest stands in results.jsonl.
+# The page stays small; results.jsonl has the rest.
 MOST_ROWS = 3000
 _HEAD = (
     *("corpus", "method", "level", "seed", "kind", "figure", "by"),
@@ -31,14 +31,14 @@ _HEAD = (
 
 
 def all_figures(study: Studied) -> Section | None:
-    """A long table, folded away."""
+    """The table of all figures, folded."""
     rows = [row for row in study.rows if row.role != COST]
     if not rows:
         return None
     said = f"{len(rows):,} figures, each from one computation with one seed. "
-    said += "All digits stand in results.jsonl beside this page."
+    said += "results.jsonl beside this page has all digits."
     if len(rows) > MOST_ROWS:
-        said += f" Listed here are the first {MOST_ROWS:,}."
+        said += f" The first {MOST_ROWS:,} are listed here."
     first = 0 if study.corpora else 1  # a single corpus has no name
     table = Table(
         caption="Figures as measured; intervals hold with 95 % each",
@@ -71,7 +71,7 @@ def _row(row: Row) -> list[CellValue]:
 
 
 def cost(study: Studied) -> Section | None:
-    """Means over the cells of a kind and method."""
+    """The mean cost of each kind of computation and method."""
     timed: dict[tuple[str, str], list[CellRecord]] = {}
     seen: set[str] = set()
     for cell in study.done:
@@ -118,7 +118,7 @@ def _cost_row(name: str, method: str, cells: list[CellRecord]) -> list[CellValue
 
 
 def provenance(study: Studied) -> Section:
-    """Everything it takes to compute the same again."""
+    """Everything that is needed to repeat the study."""
     command, file = study.said("command"), study.said("file")
     parts: list[Html] = []
     if command:
@@ -128,7 +128,7 @@ def provenance(study: Studied) -> Section:
         parts.append(_methods(methods))
     if file:
         text = tag("pre", {}, tag("code", {}, file))
-        parts.append(fold_table("The study as it was described", text, kind="print"))
+        parts.append(fold_table("The study's file", text, kind="print"))
     versions = {**study.listed("versions"), **study.listed("machine")}
     if versions:
         parts.append(
@@ -187,7 +187,7 @@ MOST_LISTED = 200
 
 
 def missing_notice(study: Studied) -> Notice | None:
-    """What stands at the top of an incomplete report."""
+    """The notice at the top of an incomplete report."""
     lacking = len(study.failed) + len(study.missing)
     if not lacking:
         return None
@@ -197,12 +197,12 @@ def missing_notice(study: Studied) -> Notice | None:
         kind="missing",
         title=f"{lacking:,} of {count_things(len(study.cells), 'computation')} are not here.",
         text=f"{count_things(len(study.failed), 'computation')} failed and {len(study.missing):,} "
-        "are missing; whatever follows is about the rest.",
+        "are missing; this report is about the rest.",
     )
 
 
 def missing(study: Studied) -> Section | None:
-    """Which ones, and why."""
+    """The computations that failed, with their errors, and those that are missing."""
     if not study.failed and not study.missing:
         return None
     parts: list[Html] = []
@@ -232,7 +232,7 @@ def missing(study: Studied) -> Section | None:
         head = ("method", "computation", "missing")
         parts.append(Table(caption=caption, head=head, rows=counts).html())
     again = paragraph(
-        "Run the study again to compute what is missing: ",
+        "To compute what is missing, run the study again and resume it: ",
         tag("code", {}, study.said("command") or "sfumato study run FILE.toml"),
     )
     return Section(name="missing", title="What is missing", parts=[*parts, again])

@@ -1,4 +1,4 @@
-"""What a reader takes away: for every method a sentence, its figures and what is proven."""
+"""The summary: for every method a sentence, its figures and its guarantee."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sfumato.charts.numbers import NONE, level_of, number
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
 from sfumato.reports.markup import CellValue, Html, Table, fold_table, tag
-from sfumato.reports.parts import Section, paragraph
+from sfumato.reports.page import Section, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, ends, headline, points, whole
 from sfumato.reports.studied import Studied
 from sfumato.results.row import LEAKAGE, UTILITY
@@ -39,9 +39,9 @@ def _show(found: dict[Quantity, list[SeriesPoint]]) -> str:
         beside = "".join(f"; {name}: {number(value)}" for name, value in ends(some))
         said.append(f"{one.role} is {one.said} ({_WAYS[one.better]}{beside})")
     chosen = (
-        "They were chosen after the fact: of those that speak of most methods and levels what was "
-        "measured on models, not on text, if anything was; and of an attack's figures what tells "
-        "no privacy from random output best. All others stand below."
+        "These figures were chosen after they were measured: among those that cover most methods "
+        "and levels, figures of models come before figures of texts; among an attack's figures, "
+        "the one that best separates no privacy from random output is taken. All others are below."
     )
     return f"In this summary {', and '.join(said)}. {chosen}"
 
@@ -84,9 +84,9 @@ def _waiting(study: Studied, method: str) -> str:
 
 
 def _guarantee(proven: dict[MethodPlace, Guarantee]) -> list[Html]:
-    """The sentence of the smallest level, which others differ from in numbers; and those."""
+    """The guarantee with the smallest epsilon, and the others folded."""
     if not proven:
-        return [paragraph("What is proven is not known yet.", kind="quiet")]
+        return [paragraph("No guarantee is known yet.", kind="quiet")]
     place, first = min(proven.items(), key=lambda item: item[1].epsilon)
     at = level_of(*place)
     said = [tag("strong", {}, f"Proven{f' at {at}' if at else ''}: "), first.sentence()]
@@ -124,5 +124,5 @@ def _epsilon(guarantee: Guarantee) -> str:
         return "nothing is proven"
     times_distance = "·d" if guarantee.metric else ""
     delta = f" (δ = {at_most(guarantee.delta)})" if guarantee.delta else ""
-    # Four digits, never below; in full it stands further below.
+    # Four digits, rounded up; the sentence of the guarantee has all digits.
     return f"{at_most(guarantee.epsilon, 4)}{times_distance} per {guarantee.unit}{delta}"

@@ -1,28 +1,27 @@
 """Samples of text before and after, side by side, or why there are none.
 
-What the policy found is marked in the original; in the privatized text, what came in its place and
-what was sensitive and stayed.
+In the original, what the policy found is marked. In the privatized text, replacements are marked,
+and sensitive words that stayed.
 
 Care
-    A text before is private text, unless it is generated or declared public. It is read only where
-    whoever makes the page names the file and says how many documents to show.
+    The original is private text, unless it is generated or declared public. It is read only if the
+    user names its file and the number of documents to show.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import islice
 from types import MappingProxyType
 
 import regex
 
 from sfumato.charts.numbers import level_of
 from sfumato.reports.markup import Html, join, tag
-from sfumato.reports.parts import Section, paragraph
-from sfumato.studies.samples import TextSample
+from sfumato.reports.page import Section, paragraph
+from sfumato.reports.samples import TextSample
 
-# Of a long document the beginning is shown.
+# Only the beginning of a long document is shown.
 MOST_CHARACTERS = 1500
 NEW, KEPT = "new", "kept"
 
@@ -129,23 +128,13 @@ def _piece(text: str, kind: str, label: str) -> str:
     return tag("mark", {"class": kind}, text, said)
 
 
-def some(samples: Sequence[TextSample], count: int) -> list[TextSample]:
-    """So many of each method."""
-    methods = dict.fromkeys((sample.method, sample.level) for sample in samples)
-    return [
-        sample
-        for method in methods
-        for sample in islice((s for s in samples if (s.method, s.level) == method), count)
-    ]
-
-
 NO_PARAMETERS: Mapping[str, str | None] = MappingProxyType({})
 _LEGEND = (
-    (("found", "found"), " is what the policy found, with what it was found as; "),
-    (("new", "new"), " is what stands in its place; "),
+    (("found", "found"), " is what the policy found, with its type; "),
+    (("new", "new"), " is its replacement; "),
     (
         ("kept", "kept"),
-        " was sensitive and stayed as it was, as its level allows.",
+        " was sensitive and stayed unchanged, which its level allows.",
     ),
 )
 

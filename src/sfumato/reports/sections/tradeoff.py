@@ -12,12 +12,12 @@ from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_
 from sfumato.charts.numbers import interval
 from sfumato.core.randomness import Randomness
 from sfumato.reports.markup import CellValue, Html, Table
-from sfumato.reports.parts import Figure, Section, bullets, draw_figure, paragraph
+from sfumato.reports.page import Figure, Section, bullets, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
 from sfumato.reports.studied import Studied
 from sfumato.results.row import ANCHORS, LEAKAGE, UTILITY, Row
 
-# One for each attack; further figures stand in the table of all.
+# At most so many attacks are drawn; the table of all figures has the others.
 MOST_DRAWN = 5
 
 QuantityPlace = tuple[str, str | None, float | None]
@@ -26,7 +26,7 @@ QuantityPlace = tuple[str, str | None, float | None]
 def tradeoff(study: Studied) -> Section | None:
     """For each attack its first figure, against the utility that was measured on the same."""
     rows = [row for row in whole(study.rows) if row.value is not None and math.isfinite(row.value)]
-    # What an audit finds stands beside what is claimed, in a section of its own.
+    # Audits have a section of their own, with the claims.
     leaking = [row for row in rows if row.role == LEAKAGE and row.by != "audit"]
     using = [row for row in rows if row.role == UTILITY]
     parts: list[Html | Figure] = []
@@ -36,12 +36,12 @@ def tradeoff(study: Studied) -> Section | None:
     if not parts:
         return None
     said = paragraph(
-        "Privacy is a trade: what protects more keeps less. Every method lies between two ends, "
-        "'no privacy' and 'random output'. Equal numbers of different methods are not equal "
-        "privacy; what can be compared is what they keep at equal leakage, in the last panel. "
-        "Leakage is what one attack found, and a stronger one may find more. Of each attack that "
-        "figure is shown which tells the two ends apart best: it was chosen after the fact, "
-        "which the intervals do not account for. All figures stand below."
+        "Privacy is a trade-off: a method that protects more keeps less. Every method lies between "
+        "two anchors, 'no privacy' and 'random output'. Equal levels of different methods are not "
+        "equal privacy. What can be compared is their utility at equal leakage, in the last "
+        "panel. Leakage is what one attack found; a stronger one may find more. For each attack "
+        "the figure that best separates the two anchors is shown. It was chosen after it was "
+        "measured, and the intervals do not account for that. All figures are below."
     )
     return Section(
         name="tradeoff",
@@ -60,7 +60,7 @@ def _figure(
     found = _places(leaking, leakage)
     candidates = [(one, _places(using, one)) for one in telling(using)]
     on_model = leakage.by in study.on_models
-    # The utility that was measured on most of what this attack was run on, be it texts or models.
+    # The utility that was measured on most of the texts or models that were attacked.
     utility, kept = max(
         candidates,
         key=lambda one: (
@@ -83,13 +83,13 @@ def _figure(
     figure = Figure(
         title=f"Every method by {leakage.said}.",
         description=f"Leakage is {leakage.said}; {leakage.better} is better.{against} With the two "
-        "ends between which every method lies.",
+        "anchors between which every method lies.",
         table=_table(leakage, utility, found, kept),
         chart=draw_figure(lambda: calibration_chart(sweeps, anchors, labels)),
     )
     if not verdicts:
         return [figure]
-    said = paragraph(f"Does {leakage.said} follow the level, so that methods can be set by it?")
+    said = paragraph(f"Does {leakage.said} follow the level, so that it can calibrate methods?")
     return [figure, said, bullets(verdicts)]
 
 
@@ -98,7 +98,7 @@ def _curves(
 ) -> tuple[dict[QuantityPlace, float], list[str]]:
     """Monotone curves of leakage, and whether each method's figures are fit for one.
 
-    Only where the corpus is public: which curve is fit is something to choose by.
+    Only if the corpus is public, because a verdict can guide the choice of a level.
     """
     selected = select_rows(
         rows,
@@ -106,7 +106,7 @@ def _curves(
         metric=leakage.metric,
         utility=None if utility is None else utility.metric,
     )
-    # The tests of fitness draw at random; a page is the same for the same figures.
+    # The tests of fitness are random; a fixed seed gives the same page for the same figures.
     found = calibrate_methods(
         selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0)
     )
@@ -122,7 +122,7 @@ def _curves(
 
 
 def _axes(study: Studied) -> dict[str, str]:
-    """What follows a parameter's name for each method: levels of two notions share no axis."""
+    """A suffix of each method's parameter: levels of different notions share no axis."""
     notions = {
         method: next((one.notion.value for one in study.guarantees(method).values()), "")
         for method in study.methods

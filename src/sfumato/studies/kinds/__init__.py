@@ -1,1 +1,1 @@
-"""What the cells of a study compute, one kind in each module."""
+"""What each kind of cell computes."""

@@ -1,26 +1,33 @@
-"""What a cell is given to compute with, and what it gives back."""
+"""What the computation of a cell is given, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.results.row import Row
 from sfumato.studies.cell import RELEASE, Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.spec import StudySpec
+from sfumato.text.document import Document
 
-# No other stream of a seed has this number.
+TRAIN, TEST = "train.jsonl", "test.jsonl"
+# The training text without the made-up documents of coins.
+MEMBERS = "members.jsonl"
+RELEASED = "text.jsonl"
+CANARIES, COINS = "canaries.json", "coins.json"
+# The stream of a seed for attacks and measures. Nothing else uses this number.
 LOOKING = 2**31
 
 
 @dataclass(frozen=True)
 class Context:
-    """A cell and where everything stands."""
+    """A cell, its study, and the study's folder."""
 
     study: StudySpec
     folder: StudyFolder
@@ -43,9 +50,7 @@ class Context:
 
     @property
     def target_path(self) -> Path:
-        """The privatized file, the folder of the run, or that of a model without a run."""
-        from sfumato.studies.kinds.corpus import texts
-
+        """The privatized file, the folder of the training run, or that of an untrained model."""
         there = self.folder.cell(self.target.key)
         if self.target.kind == RELEASE:
             return there / texts(self).released
@@ -53,17 +58,17 @@ class Context:
 
     @property
     def randomness(self) -> Randomness:
-        """For attacks and measures; a study repeats itself, so nothing it makes is for release.
+        """Reproducible randomness for attacks and measures; nothing made with it is for release.
 
-        It is apart from what made the corpus, its secrets and coins, or a model, also where all of
-        them have the same seed: who guesses must not draw again what was drawn to be hidden.
+        Its stream differs from those that made the corpus, its secrets and coins, or a model, even
+        if all have the same seed: an attacker must not repeat the draws that it has to guess.
         """
         return Randomness.reproducible(self.cell.seed).stream(LOOKING)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellResult:
-    """What a cell gives: figures, what is proven of what it made, and what a chart needs."""
+    """The result of a cell: figures, the guarantee of what it made, and details for charts."""
 
     rows: tuple[Row, ...] = ()
     guarantee: Mapping[str, Any] | None = None
@@ -72,31 +77,71 @@ class CellResult:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Group:
-    """Documents that are looked at apart: their field, its value and their places."""
+@dataclass(frozen=True, kw_only=True)
+class StudyTexts:
+    """The files with the texts of a study, and how to read them.
 
-    field: str
-    name: str
-    number: int
-    places: Sequence[int]
+    ``members`` is ``train`` without the coins at its end. Coins are unlike any other text: an
+    attack could tell them from it without looking at the model.
+    """
+
+    train: Path
+    members: Path
+    test: Path | None
+    canaries: Path | None
+    coins: Path | None
+    layout: Layout
+    file_format: str | None
 
     @property
-    def said(self) -> tuple[str, str]:
-        """As rows name it."""
-        return self.field, self.name
+    def released(self) -> str:
+        """The file name of a privatized version, which has the same format."""
+        return Path(RELEASED).stem + "".join(self.train.suffixes[-2:])
+
+    def documents(self, path: Path) -> list[Document]:
+        """All documents of one of the files."""
+        return list(Source.of(path, self.layout, file_format=self.file_format).documents())
+
+    @property
+    def source(self) -> Source:
+        """The text to protect."""
+        return Source.of(self.train, self.layout, file_format=self.file_format)
 
 
-def by_group(
-    context: Context, groups: Mapping[str, Sequence[int]], look: Callable[[Group], Iterable[Row]]
-) -> tuple[list[Row], dict[str, str]]:
-    """Rows of every group that the study asks for, and why a group has none."""
-    field_ = context.cell.settings.get("groups")
-    found: list[Row] = []
-    left_out: dict[str, str] = {}
-    for number, (name, places) in enumerate(groups.items() if field_ else ()):
-        try:
-            found += look(Group(str(field_), name, number, places))
-        except (BadInput, InvalidArgument) as error:
-            left_out[name] = str(error)
-    return found, left_out
+def texts(context: Context) -> StudyTexts:
+    """The texts of the study. The cell of the corpus must be finished."""
+    study, here = context.study, context.corpus
+    corpus, manifest = study.corpus, study.canaries and study.canaries.manifest
+    planted = study.path(manifest) if manifest else here / CANARIES
+    train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
+    return StudyTexts(
+        train=train,
+        members=here / MEMBERS if study.coins else train,
+        test=_test(study, here),
+        canaries=planted if study.canaries else None,
+        coins=here / COINS if study.coins else None,
+        layout=layout_of(study),
+        file_format=None if corpus.copied else corpus.format,
+    )
+
+
+def _test(study: StudySpec, here: Path) -> Path | None:
+    if study.test is None:
+        return None
+    return here / TEST if study.test.copied else study.path(str(study.test.path))
+
+
+def layout_of(study: StudySpec) -> Layout:
+    """The fields of the texts, as they stand in the files that cells read."""
+    corpus = study.corpus
+    if corpus.copied:
+        labeled = study.groups or corpus.label_field
+        return Layout(
+            author_field="author" if corpus.author_field else None,
+            label_field="label" if labeled else None,
+        )
+    return Layout(
+        field=corpus.field,
+        author_field=corpus.author_field,
+        label_field=study.groups or corpus.label_field,
+    )

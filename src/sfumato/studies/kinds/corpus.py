@@ -1,17 +1,14 @@
-"""The texts of a study: what is trained on or privatized, and what is measured on.
+"""The corpus of a study: the text to train on or to privatize, and the text to test on.
 
-A corpus that is generated or declared public is written into the study's folder with its canaries
-and coins. A private one is read where it stands: no copy of it is made.
-
-The groups of documents that are looked at apart: authors, dialects, countries, any field.
+A corpus that is generated or declared public is written into the study's folder, with its canaries
+and coins. A private corpus is read from its own file and never copied.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,73 +22,29 @@ from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
-from sfumato.studies.kinds.context import CellResult, Context
+from sfumato.studies.kinds.context import (
+    CANARIES,
+    COINS,
+    MEMBERS,
+    TEST,
+    TRAIN,
+    CellResult,
+    Context,
+    layout_of,
+)
 from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.text.document import Document
 from sfumato.vectors.load import public_words
 
-TRAIN, TEST = "train.jsonl", "test.jsonl"
-# What is trained on, without the made-up documents of coins.
-MEMBERS = "members.jsonl"
-RELEASED = "text.jsonl"
-CANARIES, COINS = "canaries.json", "coins.json"
-# Coins belong to no group of people.
+# The label of coins, which belong to no group.
 NOBODY = "made up"
 COIN_WORDS = 15_000
 _HALF = re.compile("[\ud800-\udfff]")
 NO_DOCUMENT = "the corpus of the study holds no document"
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyTexts:
-    """Where the texts of a study stand, and how they are read.
-
-    ``members`` is what somebody wrote of ``train``: all of it but the coins, which stand at its
-    end. Coins are unlike any other text, and would be told from it without a look at the model.
-    """
-
-    train: Path
-    members: Path
-    test: Path | None
-    canaries: Path | None
-    coins: Path | None
-    layout: Layout
-    file_format: str | None
-
-    @property
-    def released(self) -> str:
-        """The name of a privatized version: the same format."""
-        return Path(RELEASED).stem + "".join(self.train.suffixes[-2:])
-
-    def documents(self, path: Path) -> list[Document]:
-        """All documents of one of the files."""
-        return list(Source.of(path, self.layout, file_format=self.file_format).documents())
-
-    @property
-    def source(self) -> Source:
-        """What is protected."""
-        return Source.of(self.train, self.layout, file_format=self.file_format)
-
-
-def texts(context: Context) -> StudyTexts:
-    """The texts, once the corpus is there."""
-    study, here = context.study, context.corpus
-    corpus, manifest = study.corpus, study.canaries and study.canaries.manifest
-    planted = study.path(manifest) if manifest else here / CANARIES
-    train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
-    return StudyTexts(
-        train=train,
-        members=here / MEMBERS if study.coins else train,
-        test=_test(study, here),
-        canaries=planted if study.canaries else None,
-        coins=here / COINS if study.coins else None,
-        layout=_layout(study),
-        file_format=None if corpus.copied else corpus.format,
-    )
-
-
-def compute(context: Context) -> CellResult:
-    """Write what may be written, and look whether the rest can be read."""
+def compute_corpus(context: Context) -> CellResult:
+    """Write the texts that may be copied, and check that the others can be read."""
     study, here = context.study, context.here
     if study.corpus.copied:
         planted = _plant(study, here)
@@ -108,30 +61,9 @@ def compute(context: Context) -> CellResult:
 
 def _source(study: StudySpec, here: Path) -> Source:
     if study.corpus.copied:
-        return Source.of(here / TRAIN, _layout(study))
+        return Source.of(here / TRAIN, layout_of(study))
     path = study.path(str(study.corpus.path))
-    return Source.of(path, _layout(study), file_format=study.corpus.format)
-
-
-def _test(study: StudySpec, here: Path) -> Path | None:
-    if study.test is None:
-        return None
-    return here / TEST if study.test.copied else study.path(str(study.test.path))
-
-
-def _layout(study: StudySpec) -> Layout:
-    corpus = study.corpus
-    if corpus.copied:
-        labeled = study.groups or corpus.label_field
-        return Layout(
-            author_field="author" if corpus.author_field else None,
-            label_field="label" if labeled else None,
-        )
-    return Layout(
-        field=corpus.field,
-        author_field=corpus.author_field,
-        label_field=study.groups or corpus.label_field,
-    )
+    return Source.of(path, layout_of(study), file_format=study.corpus.format)
 
 
 def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
@@ -191,7 +123,7 @@ def _write(path: Path, documents: Iterable[Document]) -> None:
 
 
 def _writable(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents, if what they are called can be written: figures are written beside it."""
+    """The documents, if their ids, authors and labels can be written: results contain them."""
     for number, one in enumerate(documents, start=1):
         for called in (one.id, one.author, *one.labels):
             if called is not None and not called.isascii() and _HALF.search(called):
@@ -203,25 +135,10 @@ def _writable(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def _record(document: Document) -> dict[str, Any]:
-    # Who has no author or label has none when it is read again, which is not an error.
+    # A missing author or label is missing when the file is read again, which is not an error.
     label = document.labels[0] if document.labels else None
     return {"id": document.id, "text": document.text, "author": document.author, "label": label}
 
 
 def _json(path: Path, content: dict[str, Any]) -> None:
     write_whole(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def groups_of(documents: Sequence[Document]) -> dict[str, list[int]]:
-    """Which documents belong to each group, the largest group first.
-
-    >>> two = [Document("a", labels=("GB",)), Document("b", labels=("US",))]
-    >>> groups_of([*two, Document("c", labels=("US",))])
-    {'US': [1, 2], 'GB': [0]}
-    """
-    found: dict[str, list[int]] = {}
-    for place, document in enumerate(documents):
-        for label in document.labels[:1]:
-            found.setdefault(label, []).append(place)
-    found.pop(NOBODY, None)
-    return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))

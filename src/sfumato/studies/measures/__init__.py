@@ -1,1 +1,1 @@
-"""What can be measured of a privatized text, a model or a mechanism, one measure in each file."""
+"""Measures of a privatized text, a model or a mechanism, one in each file."""

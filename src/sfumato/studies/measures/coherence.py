@@ -1,12 +1,12 @@
 """Whether a privatized text still reads like text to a public language model.
 
 Figures
-    ``perplexity before`` and ``perplexity after`` of the model on the originals and on what became
-    of them, and ``perplexity ratio``, the factor by which it has grown: 1 is not at all.
+    ``perplexity before`` and ``perplexity after``: the model's perplexity on the originals and on
+    the privatized texts. ``perplexity ratio``: the factor by which it grew; 1 is no change.
 
 Care
-    The model must be public: one that was trained on the originals would find them familiar for
-    another reason. Fluent is not faithful: a model may find a wrong word perfectly natural.
+    The model must be public: a model that was trained on the originals would know them. Fluent text
+    may still be wrong: a model may find a wrong word natural.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sfumato.core.checks import extra
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
-from sfumato.metrics.coherence import measure_coherence
+from sfumato.metrics.readability import measure_coherence
 from sfumato.results.measured import Predicted
 from sfumato.results.row import LOWER, UTILITY
 from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
@@ -48,7 +48,7 @@ class CoherenceMeasure:
             )
 
     def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
-        """Perplexity before, after, and by what factor it has grown."""
+        """Perplexity before and after, and the factor by which it grew."""
         predicted = specimen.each(self._predict)
         found = measure_coherence(
             [one for one, _ in predicted], [one for _, one in predicted], randomness

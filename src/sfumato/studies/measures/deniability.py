@@ -1,7 +1,7 @@
-"""How well a mechanism hides words at its level: exact or drawn, for frequent public words.
+"""How well a mechanism hides frequent public words at its level, computed exactly or by draws.
 
 Figures
-    ``chance to stay``: the probability that a word stays as it is, the median over words.
+    ``chance to stay``: the probability that a word stays unchanged, the median over words.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from sfumato.results.row import LEAKAGE, LOWER
 from sfumato.studies.measures.measure import MECHANISM, MeasureReading, Specimen, Taken
 
 _SPREAD = ("low", "median", "high")
-NOT_BY_WORDS = "this method does not replace words by words"
+NOT_BY_WORDS = "this method does not replace each word by another"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeniabilityMeasure:
-    """Look at frequent public words: ``words`` of them, drawn ``draws`` times without rows.
+    """Measure ``words`` frequent public words; without exact probabilities by ``draws`` draws each.
 
-    S, the number of words that one may become, is the fewest that hold 1 − ``eta``.
+    S, the number of words that a word may become, is the size of the smallest set of words with
+    probability 1 − ``eta``.
     """
 
     words: int = 200
@@ -50,7 +51,7 @@ class DeniabilityMeasure:
         between("eta", self.eta, 0, 1)
 
     def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
-        """The chance that a word stays, over words."""
+        """The probability that a word stays unchanged, over words."""
         if not isinstance(specimen.mechanism, OverVocabulary):
             return MeasureReading(details={"none": NOT_BY_WORDS})
         points = specimen.mechanism.points

@@ -1,15 +1,15 @@
-"""What every measure is: something to look at in, figures with their meaning out.
+"""The protocol of measures: a specimen goes in, figures with their meaning come out.
 
-A measure is a frozen dataclass; its fields are its settings. It says what it looks at (``of``: a
-privatized text, a model or a mechanism), whether its figures are about leakage or use (``role``),
-and for each figure which way is better (``better``), so that studies, curves and pages can show
-figures that they have never heard of. Groups of documents are looked at by calling it once more
-with a part of the specimen. A measure that has something to draw has a class method
-``chapter(taken)``, which gives what a report shows of it.
+A measure is a frozen dataclass whose fields are its settings. It declares what it looks at (``of``:
+a privatized text, a model or a mechanism), whether its figures are about leakage or utility
+(``role``), and for each figure which direction is better (``better``). So studies, curves and
+reports can show the figures of any measure. For a group of documents it is called again with a part
+of the specimen. A measure with charts has a class method ``chapter(taken)``, which returns what a
+report shows.
 
 Care
-    Figures that were measured on private text are a release of their own, which no guarantee
-    covers.
+    Figures that were measured on private text reveal something about it, and no guarantee covers
+    them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Each = Callable[["Specimen"], Sequence[ItemT]]
 class Specimen:
     """What is measured.
 
-    Of a text, ``documents`` are the privatized ones and ``originals`` what they were made from, if
-    that is at hand. Of a model, ``model`` is its folder and ``documents`` are what it is tried on.
-    Of a mechanism there is the ``mechanism``, or None where words are not replaced one by one.
-    ``group`` names the group that the documents belong to, if they are not all of them.
+    For a text, ``documents`` are the privatized documents and ``originals`` their originals, if
+    these are known. For a model, ``model`` is its folder and ``documents`` are the texts to test it
+    on. For a mechanism, ``mechanism`` is the mechanism, or None if it does not replace words one by
+    one. ``group`` names the group of the documents, if they are only a part.
     """
 
     documents: Sequence[Document] = ()
@@ -56,7 +56,7 @@ class Specimen:
     _known: dict[Each[Any], list[Any]] = field(default_factory=dict)
 
     def part(self, places: Sequence[int], group: str) -> Specimen:
-        """The documents at some places, which are a group."""
+        """The specimen with the documents of one group only."""
         originals = self.originals
         return replace(
             self,
@@ -69,7 +69,7 @@ class Specimen:
         )
 
     def each(self, compute: Each[ItemT]) -> list[ItemT]:
-        """What a method of the measure computes for each document: once, however many groups."""
+        """One item for each document, computed once however many groups there are."""
         if self._whole is not None:
             found = self._whole.each(compute)
             return [found[place] for place in self._places]
@@ -81,13 +81,13 @@ class Specimen:
         """The text of every document before and after."""
         if self.originals is None:
             raise MissingInput(
-                "this is measured on a privatized text beside what it was made from: name that "
-                "file with `originals=...`"
+                "this measure compares a privatized text with its originals: name their file with "
+                "`originals=...`"
             )
         if len(self.originals) != len(self.documents):
             raise BadInput(
-                f"the originals are {len(self.originals):,} documents and the privatized text has "
-                f"{len(self.documents):,}: they must be the same documents in the same order"
+                f"there are {len(self.originals):,} originals and {len(self.documents):,} "
+                "privatized documents: they must be the same documents in the same order"
             )
         both = zip(self.originals, self.documents, strict=True)
         return [(before.text, after.text) for before, after in both]
@@ -95,11 +95,11 @@ class Specimen:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureReading:
-    """What a measure reads off a specimen.
+    """The result of a measure on one specimen.
 
-    ``chance`` is what a figure would be if nothing of the text was left; ``details`` are for
-    charts, ready for JSON and without private text. Where there is nothing to measure there is no
-    figure, and ``details["none"]`` says why.
+    ``chance`` is what a figure would be if nothing of the text were left. ``details`` are for
+    charts: JSON values without private text. If there is nothing to measure there is no figure, and
+    ``details["none"]`` says why.
     """
 
     figures: Sequence[Measured] = ()
@@ -108,11 +108,11 @@ class MeasureReading:
 
 
 class Measure(Protocol):
-    """One way to look at what a method made."""
+    """One way to measure what a method made."""
 
     @property
     def name(self) -> str:
-        """As in the catalog."""
+        """The name in the catalog."""
         ...
 
     @property
@@ -122,22 +122,22 @@ class Measure(Protocol):
 
     @property
     def role(self) -> str:
-        """Whether its figures are about leakage or about use."""
+        """Whether its figures are about leakage or utility."""
         ...
 
     @property
     def better(self) -> Mapping[str, str]:
-        """Which way is better, for each figure; what follows a comma in a name does not count."""
+        """Which direction is better, for each figure, by its name up to a comma."""
         ...
 
     def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
-        """Look at a specimen. Randomness is for sampling and resampling, never for noise."""
+        """Measure a specimen. Randomness is for sampling and resampling, never for noise."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Meaning:
-    """How figures are to be read: who measured them, and which way is better."""
+    """How to read figures: what measured them, and which direction is better."""
 
     by: str
     role: str = UTILITY
@@ -153,7 +153,7 @@ class Meaning:
 def rows(
     figures: Iterable[Measured], meaning: Meaning, group: tuple[str, str] | None = None
 ) -> list[Row]:
-    """Figures as rows; which method they belong to is filled in by the grid."""
+    """Figures as rows; the grid fills in the method that they belong to."""
     field_, value = group or (None, None)
     return [
         Row(
@@ -259,6 +259,6 @@ def take(
 
 
 def configure_measure(name: str, given: Mapping[str, object]) -> Measure:
-    """The measure of that name with settings as a study has them: every value of its type."""
+    """The measure of that name with the settings of a study; the type of each is checked."""
     made: Measure = read_table(find("measures", name).load(), given, f"[measures.{name}]")
     return made

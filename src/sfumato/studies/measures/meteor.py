@@ -4,7 +4,7 @@ Figures
     ``meteor``: the mean over documents, between 0 and 1.
 
 Care
-    Synonyms come from WordNet, which is data and no part of a package; without it there is no
+    Synonyms come from WordNet, which is data that no package includes. Without it there is no
     score.
 """
 
@@ -25,7 +25,7 @@ from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
 
 @dataclass(frozen=True, kw_only=True)
 class MeteorMeasure:
-    """Score each document against its original; there is nothing to set."""
+    """Score each document against its original. It has no settings."""
 
     name: ClassVar[str] = "meteor"
     of: ClassVar[str] = TEXT

@@ -2,8 +2,8 @@
 
 Figures
     ``perplexity`` and ``accuracy``: the exponential of the mean −ln p of a token, and the share of
-    tokens that were the likeliest. With a ``policy`` also for the tokens that hold something it
-    finds, and for the others.
+    tokens that the model found likeliest. With a ``policy``, both are also given for the tokens in
+    which it finds something, and for the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
 class PerplexityMeasure:
     """Let a model predict documents; ``policy`` tells private tokens from others."""
 
-    # It may be a pattern, so it is not shown.
+    # It may be a private pattern, so it is not shown.
     policy: Annotated[str | tuple[str, ...] | Policy, NAMES_POLICY] = field(default=(), repr=False)
 
     name: ClassVar[str] = "perplexity"
@@ -51,7 +51,7 @@ class PerplexityMeasure:
             both = [(one, mask) for one, mask in predicted if mask is not None]
             chosen = [one.only(mask) for one, mask in both]
             others = [one.only(~mask) for one, mask in both]
-            # Each begins with the same draws, so that none depends on what else is measured.
+            # Each starts from the same randomness, so that none depends on the others.
             found += _measure(chosen, replace(randomness), ", private tokens")
             found += _measure(others, replace(randomness), ", other tokens")
         return MeasureReading(figures=found)
@@ -61,7 +61,7 @@ class PerplexityMeasure:
         from sfumato.training.evaluation import predict_tokens, select_tokens
 
         if specimen.model is None or not specimen.documents:
-            raise MissingInput("a model is measured on text that it has not seen: `corpus=...`")
+            raise MissingInput("a model is measured on text it has not seen: name it, `corpus=...`")
         inside = specimen.model / "model"
         folder = inside if inside.is_dir() else specimen.model
         model = load_model(str(folder), randomness=Randomness.secure(), kind="causal")

@@ -1,14 +1,15 @@
-"""How a privatized text reads, by counting; no figure understands a sentence.
+"""How readable a privatized text is, by counting words, sentences and syllables.
 
 Figures
-    ``reading ease``: Flesch's, higher is easier, 60 to 70 is plain English. ``familiar pairs``: the
-    share of neighboring words that also stand next to each other in a public ``corpus``, if one is
-    given; it falls where grammar breaks. ``change of variety``: how far the share of different
-    words is from that of the originals, where they are at hand. Words at random make a text more
-    varied, a few words for all make it less so: neither is better.
+    ``reading ease``: Flesch's score; higher is easier, 60 to 70 is plain English. ``familiar
+    pairs``: the share of pairs of neighboring words that also occur in a public ``corpus``, if one
+    is given; it falls where grammar breaks. ``change of variety``: how far the share of different
+    words is from that of the originals, if they are known. Random words make a text more varied,
+    and few words for many make it less varied; neither is better.
 
 Care
-    Made for English. Easy is not faithful: read the figures between the two ends of a study.
+    Made for English. Counts say nothing about meaning: compare the figures with those of the two
+    anchors of a study.
 """
 
 from __future__ import annotations

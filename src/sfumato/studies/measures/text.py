@@ -1,9 +1,9 @@
-"""How much of its text a privatized document keeps: words, and meaning as word vectors see it.
+"""How much of its original a privatized document keeps: words, and meaning by word vectors.
 
 Figures
-    ``word overlap``: words that stand in both among words that stand in either. ``similarity``: the
-    cosine of the mean word vectors of a document before and after; its chance is what documents
-    score that do not belong together.
+    ``word overlap``: the number of words in both texts, divided by the number in either.
+    ``similarity``: the cosine of the mean word vectors of a document before and after; its chance
+    is the similarity of documents that do not belong together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sfumato.vectors.space import Space
 
 @dataclass(frozen=True, kw_only=True)
 class TextMeasure:
-    """Compare each document with its privatized version; there is nothing to set."""
+    """Compare each document with its privatized version. It has no settings."""
 
     name: ClassVar[str] = "text"
     of: ClassVar[str] = TEXT
@@ -51,7 +51,7 @@ class TextMeasure:
 
 
 def _mean_vectors(some: Sequence[str], *, space: Space) -> NDArray[np.float64]:
-    """The mean of a text's known words: a simple encoder, and the same for every method."""
+    """The mean vector of a text's known words: a simple encoder, the same for every method."""
     vectors = np.zeros((len(some), space.dimension))
     for place, text in enumerate(some):
         points = space.points(Words.of(text))

@@ -1,18 +1,20 @@
-"""Clipping by book-keeping: every record's gradient bounded, at nearly the price of plain training.
+"""Clipping by book-keeping: per-record gradient bounds at nearly the cost of plain training.
 
-One forward and one backward pass. The backward pass computes gradients with respect to what flows
-through the model only; a supported layer writes down its input ``a`` and the gradient ``g`` at its
-output. From these follow the norm of each record's gradient, then its scale, then the scaled sum
-over the batch. The product that plain training does in the backward pass, gᵀa, is only put off
-until the scales are known, so nothing is computed twice.
+There is one forward and one backward pass. The backward pass computes gradients with respect to
+activations only; a supported layer records its input ``a`` and the gradient ``g`` at its output.
+From these the norm of each record's gradient is computed, then its scale, then the scaled sum over
+the batch. The product gᵀa, which plain training computes in the backward pass, is postponed until
+the scales are known, so nothing is computed twice.
 
-    layers/       one file per kind of layer: its norm, its scaled sum
-    recording.py  finds the layers of a model and lets them write down what they see
-    records.py    which rows of a batch belong to one record (an example, or an author)
-    rounding.py   a bound on what a record adds to the sum, whatever rounding does
-    clippers.py   from bounds to scales: flat, automatic, adaptive
-    row_checks.py whether rows have an influence on each other
-    losses.py     losses of rows that depend on nothing but the row
+    layers/        one file per kind of layer: its norm, its scaled sum
+    recording.py   records what the layers of a model see in one backward pass
+    slots.py       what is recorded for one parameter, by record (an example, or an author)
+    rounding.py    a bound on what a record adds to the sum, including rounding errors
+    clippers.py    from bounds to scales: flat, automatic, adaptive
+    release.py     what a step releases: bounded gradients, with noise
+    row_checks.py  whether rows influence each other
+    replays.py     calling a model again without side effects
+    losses.py      losses of rows that depend on nothing but the row
 
 Reference
     Bu, Wang, Zha and Karypis 2023, "Differentially private optimization on large model at small

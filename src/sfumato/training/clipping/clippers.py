@@ -1,23 +1,23 @@
-"""How much one record may add to a step: flat, automatic and adaptive clipping, and its price.
+"""How much one record may add to a step: flat, automatic and adaptive clipping, and its cost.
 
 Guarantee
-    A record's scaled gradient has a norm of at most ``clip_norm``, C. So does the change of the
-    batch's sum when a record is added or removed, and noise of z·C makes the sum a Gaussian release
+    A record's scaled gradient has a norm of at most ``clip_norm``, C. So adding or removing a
+    record changes the batch's sum by at most C, and noise of z·C makes the sum a Gaussian release
     with multiplier z.
 
 Why it holds
-    Flat: min(1, C/norm)·norm <= C. Automatic: C/(norm + stability)·norm < C. What is taken for the
-    norm here is a bound on what the record can add to the computed sum (``rounding``). Both make it
-    a little longer (``MARGIN``), for the rounding of the scale itself, and of the running sum to
-    which up to a thousand physical batches are added. A scale depends on no record but its own.
+    Flat: min(1, C/norm)·norm <= C. Automatic: C/(norm + stability)·norm < C. Here, norm means a
+    bound on what the record can add to the computed sum (``rounding``). Both kinds enlarge it a
+    little (``MARGIN``), for the rounding of the scale itself, and of the running sum over up to a
+    thousand physical batches. A record's scale depends on that record alone.
 
 Adaptive
-    The bound follows a quantile of the norms. What is learned about the norms is a release of its
-    own: every record of a batch counts +½ if its norm is within the bound and −½ if not. A record
-    that is left out counts 0, so one record moves the sum by ½, and the sum gets noise of standard
-    deviation ``count_noise``. That is a Gaussian release with multiplier 2·count_noise
-    (``count_multiplier``), about the same records as the gradient: together they are one release
-    with multiplier (z⁻² + (2·count_noise)⁻²)^(−½), which is what a plan charges (``released``).
+    The bound follows a quantile of the norms. Estimating the quantile is a further release: every
+    record of a batch counts +½ if its norm is within the bound and −½ if not. A missing record
+    counts 0, so one record moves the count by ½, and the count gets noise of standard deviation
+    ``count_noise``. That is a Gaussian release with multiplier 2·count_noise
+    (``count_multiplier``), on the same records as the gradient. Together they are one release with
+    multiplier (z⁻² + (2·count_noise)⁻²)^(−½), which is what a plan charges (``released``).
 
 Reference
     Abadi et al. 2016, "Deep learning with differential privacy"; Bu et al. 2023, "Automatic
@@ -35,34 +35,34 @@ from sfumato.accounting.events import computable_noise, jointly
 from sfumato.core.checks import between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 
-if TYPE_CHECKING:  # a plan needs the price of clipping, and no torch
+if TYPE_CHECKING:  # a plan needs the cost of clipping, but not torch
     from torch import Tensor
 
 KINDS = ("adaptive", "automatic", "fixed")
-# Weights are numbers of single precision: of a longer gradient rounding leaves little, and a
-# shorter bound could be missed by products so small that they underflow.
+# In single precision, rounding would destroy longer gradients, and for shorter bounds small
+# products would underflow.
 COMPUTABLE_NORM = 1e-8, 1e20
 LEAST_COUNT_NOISE = 2.0
-# By this share a norm is taken to be longer: a thousand roundings of a number are half of it.
+# Norms are enlarged by this share, which is twice the error of a thousand roundings.
 MARGIN = 2.0**-13
-# The bound changes by at most this much, as a logarithm, in a step.
+# The largest change of the logarithm of the bound in a step.
 LARGEST = 3.0
 
 
 def computable(name: str, norm: float) -> float:
-    """A bound that numbers of single precision can keep."""
+    """A clipping norm for which single precision is enough."""
     return between(name, positive(name, norm), *COMPUTABLE_NORM)
 
 
 class Clipper(Protocol):
-    """A bound, a scale for every norm, and what finding the bound costs."""
+    """A bound, a scale for every norm, and the cost of adapting the bound."""
 
     @property
     def clip_norm(self) -> float:
-        """The longest a scaled gradient can be."""
+        """The largest norm of a scaled gradient."""
 
     def scales(self, norms: Tensor) -> Tensor:
-        """What each record's gradient is multiplied by."""
+        """The factor of each record's gradient."""
 
     def released(self, noise_multiplier: float) -> float:
         """The multiplier of all that a step releases, given that of its gradient."""
@@ -70,7 +70,7 @@ class Clipper(Protocol):
 
 @dataclass(frozen=True)
 class Flat:
-    """Gradients longer than ``clip_norm`` are shortened to it; others are left alone.
+    """Gradients longer than ``clip_norm`` are scaled down to it; others are not changed.
 
     >>> import torch
     >>> Flat(2.0).scales(torch.tensor([0.0, 1.0, 8.0])).round(decimals=4)
@@ -93,7 +93,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class Automatic:
-    """All gradients are brought near ``clip_norm``; short ones, of length ``stability``, to half.
+    """All gradients are scaled to nearly ``clip_norm``; those of length ``stability`` to half.
 
     >>> import torch
     >>> scales = Automatic(1.0, stability=0.01).scales(torch.tensor([0.0, 0.01, 0.99]))
@@ -137,12 +137,12 @@ class Adaptive:
 
     @property
     def clip_norm(self) -> float:
-        """The bound of the coming step."""
+        """The bound of the next step."""
         return self.initial
 
     @property
     def count_multiplier(self) -> float:
-        """Noise multiplier of the count: its deviation over what one record moves."""
+        """Noise multiplier of the count: its standard deviation over its sensitivity."""
         return 2 * self.count_noise
 
     def released(self, noise_multiplier: float) -> float:
@@ -162,9 +162,9 @@ class Adaptive:
         return float((norms <= self.initial).sum()) - len(norms) / 2
 
     def updated(self, noisy_count: float, expected_batch_size: float) -> Adaptive:
-        """The clipper for the next step: a longer bound if too few norms were within this one."""
+        """The next clipper; its bound is larger if too few norms were within this one."""
         share = noisy_count / expected_batch_size + 0.5
-        # One wild count must not send the bound where there are no numbers.
+        # A single extreme count must not make the bound overflow or underflow.
         change = min(max(-self.learning_rate * (share - self.quantile), -LARGEST), LARGEST)
         low, high = COMPUTABLE_NORM
         return replace(self, initial=min(max(self.initial * math.exp(change), low), high))
@@ -172,7 +172,7 @@ class Adaptive:
 
 @dataclass(frozen=True, kw_only=True)
 class Clipping:
-    """What a plan says of clipping: its kind, and ``norm``, the C of the first step.
+    """The clipping of a plan: its kind, and ``norm``, the C of the first step.
 
     ``fixed`` is ``Flat``. ``quantile`` and ``count_noise`` are for ``adaptive`` clipping.
 
@@ -199,7 +199,7 @@ class Clipping:
             computable_noise("count_noise", positive("count_noise", self.count_noise))
 
     def clipper(self) -> Clipper:
-        """What it does to the gradients of the first step."""
+        """The clipper of the first step."""
         if self.kind == "automatic":
             return Automatic(self.norm)
         if self.count_noise is not None:
@@ -212,8 +212,8 @@ class Clipping:
 
 
 def choose_clipping(kind: str, norm: float, batch_sizes: tuple[int, ...]) -> Clipping:
-    """Clipping of a kind, with the noise that its count needs if it follows the median."""
-    # A twentieth of the batch is what Andrew et al. use for the count; of a small batch that would
-    # be so little noise that the count costs more than the gradient.
+    """Clipping of a kind; adaptive clipping follows the median, with noise on its count."""
+    # Andrew et al. use a twentieth of the batch size. For a small batch that is so little noise
+    # that the count would cost more than the gradient.
     noise = max(min(batch_sizes) / 20, LEAST_COUNT_NOISE) if kind == "adaptive" else None
     return Clipping(kind=kind, norm=norm, count_noise=noise)

@@ -5,9 +5,9 @@ Guarantee
 
 Why it holds
     A row's loss is the sum over its own tokens, divided by a public constant or by the row's own
-    number of tokens. The usual mean over all tokens of a batch is neither: with it, a long row
-    makes the gradients of all others shorter, so removing one record changes the contributions of
-    the rest, and clipping bounds nothing.
+    number of tokens. The usual mean over all tokens of a batch does not have this property: a long
+    row makes the gradients of all others smaller, so removing one record changes the contributions
+    of the others, and clipping bounds nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
 
 IGNORED = -100
-# Scores that are worked on at a time: few enough for a processor's cache, enough for its threads.
+# Scores that are processed at a time: few enough for the cache, enough for several threads.
 _NUMBERS_AT_A_TIME = 8_000_000
 
 
@@ -30,8 +30,8 @@ def record_losses(
 ) -> Tensor:
     """Cross-entropy of each row: (rows, …, classes) against (rows, …).
 
-    Places with the label −100, or where ``mask`` is 0, do not count. A row's sum is divided by
-    ``divisor``, a public constant, or else by the number of its own places that count.
+    Positions with the label −100, or where ``mask`` is 0, do not count. A row's sum is divided by
+    ``divisor``, a public constant, or else by the number of its own positions that count.
 
     >>> logits = torch.zeros(2, 3, 4)
     >>> labels = torch.tensor([[0, 1, 2], [3, -100, -100]])
@@ -41,7 +41,7 @@ def record_losses(
     if logits.shape[:-1] != labels.shape:
         raise InvalidArgument(
             f"labels with {labels.dim()} axes do not fit logits with {logits.dim()}, whose last "
-            "one are the classes; give one label for each place of each row"
+            "axis is the classes; give one label for each position of each row"
         )
     counted = labels != IGNORED
     if mask is not None:
@@ -60,7 +60,7 @@ def record_losses(
 
 
 def next_tokens(tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Labels for a causal model: at each place the token after it, nothing at the last place.
+    """Labels for a causal model: at each position the next token, and −100 at the last.
 
     >>> next_tokens(torch.tensor([[5, 6, 7]]), torch.tensor([[1, 1, 0]]))
     tensor([[   6, -100, -100]])
@@ -73,10 +73,10 @@ def next_tokens(tokens: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Weighted cross-entropy at each place, in chunks that stay in the cache.
+    """Weighted cross-entropy at each position, in chunks that stay in the cache.
 
-    Torch's own keeps the log-probabilities of all classes at all places beside the scores; here
-    they are computed again in the backward pass, where they are turned into the gradient at once.
+    Torch's own function keeps the log-probabilities of all classes at all positions beside the
+    scores. Here they are computed again in the backward pass, directly as the gradient.
     """
 
     @staticmethod

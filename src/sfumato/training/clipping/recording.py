@@ -1,40 +1,40 @@
-"""Finds the layers of a model, and lets them write down what they see in one backward pass.
+"""Records, in one backward pass, what the layers of a model see.
 
-From what was written down follow, for every record, the norm of its gradient, its inner product
-with a direction, the gradient itself, and any weighted sum over records.
+From what was recorded follow the norm of each record's gradient, its inner product with a
+direction, the gradient itself, and any weighted sum over records.
 
 Why nothing is missed
-    Every trainable parameter must belong to a layer that is supported, or there is an error that
-    names it. While the model is called, the forward pass of each of these layers is replaced by
-    one in which parameters are constants. So if a parameter is used in any other way (by a function
-    of its own, through another module), torch finds it, gives it a gradient in the ordinary way,
-    and that is an error too. The gradient of a parameter is then the sum of what was written down.
+    Every trainable parameter must belong to a supported layer; otherwise an error names it. While
+    the model is called, the forward pass of each of these layers is replaced by one in which
+    parameters are constants. If a parameter is used in any other way (by a separate function,
+    through another module), torch gives it an ordinary gradient, and that is an error, too. So the
+    gradient of a parameter is the sum of what was recorded.
 
 Why rows are not mixed
-    A row's gradient is what was written down in its row, provided no row has an influence on
-    another row's loss. This is tried out on the first batches of two rows or more, then on some at
-    random (``row_checks``). The losses of a random half of the rows must leave the other half at
-    zero in every layer, and the other way round. And what the model computes for a row must be the
-    same whatever the other rows are, and however many. Normalization over the batch, detached or
-    not, a state that is passed from row to row, a capacity that rows share, or an axis taken for
-    the rows that is not, do not pass.
+    A row's gradient is what was recorded in its row, provided that no row influences another row's
+    loss. This is tested on the first batches of two rows or more, then on random ones
+    (``row_checks``). The gradient of the losses of a random half of the rows must be zero in the
+    other half, in every layer, and vice versa. And what the model computes for a row must not
+    depend on the other rows or on their number. Normalization over the batch, detached or not, a
+    state that is passed from row to row, a capacity that rows share, or a wrong axis for the rows
+    do not pass these tests.
 
-Ways around the noise: what a forward pass writes into the model, and batch statistics.
+Side effects of a forward pass would bypass the noise, so they are refused, as are batch statistics.
 
 Why it matters
-    Gradients get noise; what else a batch leaves in the model does not, and is saved with it. A
-    batch normalization keeps averages of what went through it, an embedding with ``max_norm``
-    shortens the lines that were looked up, also when it is frozen. And what is normalized by the
-    other rows of a batch depends on them, whether or not that shows in a gradient.
+    Gradients get noise; other changes that a batch makes to the model do not, and they are saved
+    with it. Batch normalization keeps averages of its inputs, and an embedding with ``max_norm``
+    rescales the lines that were looked up, even if it is frozen. And values that are normalized
+    over a batch depend on the other rows, whether or not a gradient shows it.
 
-Why nothing is missed
+Why no change is missed
     Torch counts the changes of every tensor. Parameters and all buffers that are saved must have
     the same count before the model is called and after the backward pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,9 +44,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
 from sfumato.core.randomness import Randomness
-from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role
-from sfumato.training.clipping.layers.rules import rule_for, slot_for, unsupported
-from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.layers.layer import CurrentBatch
+from sfumato.training.clipping.layers.rules import assign_slots, find_layers
 from sfumato.training.clipping.replays import ModelInputs, tensors_in
 from sfumato.training.clipping.rounding import (
     MeasuredNorms,
@@ -55,13 +54,13 @@ from sfumato.training.clipping.rounding import (
     together,
 )
 from sfumato.training.clipping.row_checks import CheckSchedule, RowSplit, check_call
-from sfumato.training.clipping.slots import Slot
+from sfumato.training.clipping.slots import Records
 
 BufferVersions = Mapping[str, tuple[int, int]]
 
 
 def refuse_batch_statistics(model: nn.Module) -> None:
-    """Name the layers that let the rows of a batch see each other."""
+    """Refuse layers that normalize over the rows of a batch."""
     for name, module in model.named_modules():
         if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None):
             raise UnsupportedLayer(
@@ -72,19 +71,19 @@ def refuse_batch_statistics(model: nn.Module) -> None:
 
 
 def state_of(model: nn.Module) -> BufferVersions:
-    """Which tensor stands where, and how often it was changed."""
+    """The identity of every parameter and saved buffer, and how often it was changed."""
     return {name: (id(one), one._version) for name, one in _save(model)}
 
 
 def refuse_changes(before: BufferVersions, model: nn.Module) -> None:
-    """Name what was changed since then by something else than a private step."""
+    """Refuse changes since then that were not made by a private step."""
     after = state_of(model)
     changed = sorted(name for name, state in before.items() if after.get(name) != state)
     if changed:
         raise UnsupportedLayer(
             f"{', '.join(changed)} was changed while the model was computing: it would be saved "
             "with the model, and holds the text without noise. Switch that off (eval(), no "
-            "max_norm), or replace the layer; use this model no further"
+            "max_norm), or replace the layer; do not use this model any more"
         )
 
 
@@ -98,18 +97,18 @@ def _save(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 class Recording:
-    """A model whose layers write down what clipping needs, whenever it is called for training.
+    """A model whose layers record what clipping needs, whenever it is called for training.
 
     ``slots`` maps the name of each trainable parameter to where its gradients are gathered.
-    ``coin`` decides which batches are looked at more closely, and may be known to anybody. Who has
-    compared rows by other means may set ``compared`` before a call that is then spared.
+    ``coin`` decides which batches are checked, and need not be secret. Callers that have compared
+    rows by other means may set ``compared`` before a call, which is then not checked.
     """
 
     def __init__(self, model: nn.Module, coin: Randomness | None = None) -> None:
         self.model = model
         self.batch = CurrentBatch()
-        self.layers = _layers(model, self.batch)
-        self.slots = _slots(model, self.layers)
+        self.layers = find_layers(model, self.batch)
+        self.slots = assign_slots(model, self.layers)
         refuse_batch_statistics(model)
         self._state = state_of(model)
         self._entered: list[Tensor] = []
@@ -129,7 +128,7 @@ class Recording:
         ]
 
     def close(self) -> None:
-        """Leave the model as it was found."""
+        """Restore the model as it was before."""
         for hook in self._hooks:
             hook.remove()
         self._uninstall()
@@ -138,7 +137,7 @@ class Recording:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Let the model be trained or evaluated in the ordinary way for a while."""
+        """Within this block the model can be trained or evaluated in the ordinary way."""
         before, self.paused = self.paused, True
         try:
             yield
@@ -146,11 +145,11 @@ class Recording:
             self.paused = before
 
     def backward(self, losses: Tensor, owner: Tensor | None = None) -> Records:
-        """The one backward pass; afterwards every slot knows the gradients of the rows.
+        """The one backward pass; afterwards every slot holds the gradients of the rows.
 
         Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record.
         """
-        # No error here tells a shape: how many rows there are, and how long, is secret.
+        # No error here contains a shape: the number of rows and their length are secret.
         if not isinstance(losses, Tensor) or not losses.requires_grad:
             raise InvalidArgument(
                 "the losses do not come from the model; call it with gradients enabled, and give "
@@ -191,7 +190,8 @@ class Recording:
         whole = together(parts)
         which = whole.uncertain()
         if len(which):
-            # What is left alone adds up to less than half of what a record may be in doubt by.
+            # The doubt of the slots that are not measured again is less than half of what is
+            # allowed.
             much = shares(whole.dtype)[0] * whole.square[which] / (2 * len(parts))
             for index, (slot, part) in enumerate(zip(slots, parts, strict=True)):
                 doubtful = which[part.doubt[which] > much]
@@ -204,8 +204,8 @@ class Recording:
     def inner_products(self, direction: Mapping[str, Tensor], records: Records) -> Tensor:
         """The inner product of each record's gradient with a direction, in double precision.
 
-        ``direction`` has a tensor in the shape of each parameter, by name. No gradient is formed
-        for it: what it costs is about a forward pass.
+        ``direction`` has a tensor in the shape of each parameter, by name. No gradient is formed;
+        the cost is about that of a forward pass.
         """
         if missing := self.slots.keys() - direction.keys():
             raise InvalidArgument(
@@ -225,15 +225,15 @@ class Recording:
     def gradients(self, records: Records) -> dict[str, Tensor]:
         """The gradients themselves, by parameter: (records, …), then the shape of the parameter.
 
-        The price is the memory of as many models as there are records in this physical batch, which
-        norms and weighted sums never need. Only parameters that the batch used are there; do not
-        change the tensors, they may be what the sums are computed from.
+        This takes the memory of as many models as there are records in this physical batch, which
+        norms and weighted sums never need. It contains only parameters that the batch used. Do not
+        change the tensors: the sums may be computed from them.
         """
         used = {name: slot for name, slot in self.slots.items() if slot.used}
         return {name: slot.gradients(records) for name, slot in used.items()}
 
     def weighted_sums(self, weights: Tensor, records: Records) -> Iterator[tuple[str, Tensor]]:
-        """For each parameter the records' gradients times their weights, summed; forgets them."""
+        """The weighted sum of the records' gradients for each parameter; discards the gradients."""
         for name, slot in self.slots.items():
             if slot.used:
                 total = slot.weighted_sum(_round(weights, slot.parameter.dtype), records)
@@ -241,13 +241,13 @@ class Recording:
                 yield name, total
 
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
         for slot in self.slots.values():
             slot.clear()
 
     @contextmanager
     def comparing(self) -> Iterator[None]:
-        """Record calls that are no part of training, and forget them."""
+        """Record calls that are not part of training, and discard them afterwards."""
         before = self.batch.rows, self._comparing
         self._comparing = True
         try:
@@ -257,7 +257,7 @@ class Recording:
             self.clear()
 
     def gather(self, loss: Tensor, records: Records, *, keep_graph: bool = False) -> None:
-        """Go back from a number, so that every slot knows what each row has to do with it."""
+        """Backpropagate from a scalar, so that every slot holds each row's part of its gradient."""
         self.clear()
         for slot in self.slots.values():
             slot.each_row = records.each_row
@@ -281,9 +281,9 @@ class Recording:
             )
 
     def _rows_are_apart(self, losses: Tensor, probed: Tensor) -> bool:
-        """Whether losses of some rows are seen to leave all others alone; an error if they do not.
+        """Whether the losses of some rows have no gradient in other rows; an error if they have.
 
-        Numbers that are not finite hide what there is to see, and prove nothing.
+        False if numbers are not finite, so that nothing is proven.
         """
         probed = probed.to(losses.device)
         self.gather(losses[probed].sum(), Records(len(losses)), keep_graph=True)
@@ -324,7 +324,7 @@ class Recording:
             first = next(iter(tensors_in((args, kwargs))), None)
             if first is None or first.dim() == 0:
                 raise InvalidArgument(
-                    "the model was called without a tensor whose first axis are the rows"
+                    "the model was called without a tensor whose first axis is the rows"
                 )
             refuse_batch_statistics(self.model)
             if not self._comparing:
@@ -340,11 +340,11 @@ class Recording:
         return None
 
     def _look_closely(self, first: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Now and then see whether rows stay apart: in this call, and later in its gradients."""
+        """From time to time check that rows are independent: in this call, and in its gradients."""
         compared, self.compared, self._half = self.compared, False, None
         if len(first) < 2:
             return
-        # Only here numbers turn their signs, in every other comparison.
+        # Only this check flips the signs of inputs, in every other comparison.
         if (not compared or first.is_floating_point()) and self._calls.due():
             split = RowSplit.drawn(len(first), self.coin, flipped=self._comparisons % 2 == 1)
             self._comparisons += 1
@@ -355,11 +355,11 @@ class Recording:
             self._half = RowSplit.drawn(len(first), self.coin).looked_at
 
     def _traced(self, value: Any) -> Any:
-        """Numbers that enter the model, so that their rows can be seen to stay apart as well."""
+        """A copy of a floating-point input with a gradient, so that its rows are checked, too."""
         if not isinstance(value, Tensor) or not value.is_floating_point() or value.requires_grad:
             return value
         self._entered.append(value.detach().clone().requires_grad_())
-        return self._entered[-1] * 1  # as it was: it may be changed in place
+        return self._entered[-1] * 1  # not a leaf, so it may be changed in place
 
     def _end(self, *_: Any) -> None:
         self._uninstall()
@@ -377,68 +377,14 @@ class Recording:
                 layer.module.__dict__.pop("forward", None)
 
     def _call_root(self, *args: Any, **kwargs: Any) -> Any:
-        # Torch looks up the forward of the model before it calls our hook, so a model that is
-        # itself a layer must find out when it is called.
+        # Torch looks up the model's forward before it calls our hook. So if the model itself is a
+        # layer, its forward has to be chosen at the time of the call.
         root = next(layer for layer in self.layers if layer.module is self.model)
         if self._installed:
             return root.forward(*args, **kwargs)
         return type(self.model).forward(self.model, *args, **kwargs)
 
 
-def _layers(model: nn.Module, batch: CurrentBatch) -> list[Layer]:
-    found: list[Layer] = []
-    strangers: dict[nn.Parameter, str] = {}
-    for name, module in model.named_modules():
-        own = {
-            key: one
-            for key, one in module._parameters.items()
-            if one is not None and one.requires_grad
-        }
-        rule = rule_for(module) if own else None
-        layer = rule(name, module, batch) if rule is not None else None
-        if layer is not None and own.keys() <= layer.roles().keys():
-            found.append(layer)
-        else:
-            kind = type(module).__name__
-            strangers |= {one: f"{_join(name, key)} ({kind})" for key, one in own.items()}
-    # A module may hold a parameter that only a layer below it uses.
-    used = {parameter for layer in found for parameter in layer.trainable().values()}
-    missing = [name for parameter, name in strangers.items() if parameter not in used]
-    if missing:
-        raise unsupported(missing)
-    return found
-
-
-def _slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
-    names = {parameter: name for name, parameter in model.named_parameters()}
-    roles: dict[nn.Parameter, set[Role]] = {}
-    for layer in layers:
-        for key, parameter in layer.trainable().items():
-            roles.setdefault(parameter, set()).add(layer.roles()[key])
-    slots = {parameter: slot_for(parameter, kinds) for parameter, kinds in roles.items()}
-    impossible = [names[parameter] for parameter, slot in slots.items() if slot is None]
-    if impossible:
-        raise unsupported(impossible)
-    known = {parameter: slot for parameter, slot in slots.items() if slot is not None}
-    coarse = [names[one] for one in known if one.dtype not in (torch.float32, torch.float64)]
-    if coarse:
-        raise InvalidArgument(
-            f"{', '.join(coarse)} must be float32 or float64: norms and noise would be rounded "
-            "too much; call model.float() first"
-        )
-    for layer in layers:
-        layer.slots = {key: known[parameter] for key, parameter in layer.trainable().items()}
-    if not known:
-        raise InvalidArgument(
-            "the model has no trainable parameters; unfreeze what is to be trained"
-        )
-    return {names[parameter]: slot for parameter, slot in known.items()}
-
-
 def _round(weights: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights in the precision of a parameter; one so small that rounding could double it is 0."""
+    """Weights in the precision of a parameter; subnormal ones, which round badly, become 0."""
     return torch.where(weights.abs() < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
-
-
-def _join(name: str, key: str) -> str:
-    return f"{name}.{key}" if name else key

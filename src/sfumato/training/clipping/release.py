@@ -1,8 +1,8 @@
-"""What one step releases of its batch: how a record is bounded, what noise hides it, what it costs.
+"""What one step releases of its batch: bounded records, noise, and the event to account for.
 
-A private step is one object around another: ``steps.PrivateStep`` gathers, counts and divides, and
-a ``GradientRelease`` says what each record adds to the sum, which noise the sum gets, and which
-event that is for an accountant. Another kind of release is another object, and no other change.
+``steps.PrivateStep`` collects contributions and divides; a ``GradientRelease`` decides what each
+record adds to the sum, which noise the sum gets, and which event that is for an accountant. A new
+kind of release is a new class, without other changes.
 
 Gaussian release
     Every record's gradient is scaled to a norm of at most C by a ``Clipper``, and the sum gets
@@ -10,12 +10,12 @@ Gaussian release
     noise multiplier z (``clippers`` and ``rounding`` say why).
 
 Care
-    Noise for millions of parameters takes time, so it is drawn by several threads, each piece of
-    the sum from a stream of its own. With a seed it does not depend on the number of threads.
-    Numbers are drawn and scaled in double precision and rounded to the precision of the parameter
-    when they are added. Floating-point numbers are not real numbers: the lowest bits of a sum can
-    in principle tell which sums were possible. This is true of every implementation of DP-SGD in
-    floating point, and is not covered by the guarantee.
+    Noise for millions of parameters takes time, so several threads draw it, with a separate stream
+    for each piece of the sum. With a seed it does not depend on the number of threads. Numbers are
+    drawn and scaled in double precision and rounded to the precision of the parameter when they are
+    added. Floating-point numbers are not real numbers: the lowest bits of a noisy sum can in
+    principle reveal which sums were possible. This is true of every implementation of DP-SGD in
+    floating point, and the guarantee does not cover it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from sfumato.core.errors import UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Clipper
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import bound_formed, together
+from sfumato.training.clipping.slots import Records
 
 _NUMBERS_AT_A_TIME = 1 << 17
 
@@ -45,7 +45,7 @@ NamedTensors = Iterable[tuple[str, Tensor]]
 
 @dataclass(frozen=True)
 class StepNoise:
-    """How much noise this step has, and the stream that all of it comes from."""
+    """The noise multiplier of a step, and the stream that its noise is drawn from."""
 
     multiplier: float
     randomness: Randomness
@@ -61,22 +61,22 @@ class GradientRelease(Protocol):
 
     @property
     def sensitivity(self) -> float:
-        """How far the sum moves at most when a record is added or removed."""
+        """The largest change of the sum when a record is added or removed."""
 
     @property
     def saturation(self) -> float:
-        """A gradient of about this length adds as much as any, or half of it."""
+        """The length from which on a gradient contributes at least half of the maximum."""
 
     def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:
-        """The sum of what the records of a physical batch add; afterwards it is forgotten."""
+        """The sum of what the records of a physical batch add; discards the batch."""
 
     def contribute_whole(self, gradient: Mapping[str, Tensor], noise: StepNoise) -> NamedTensors:
         """The same of one record, from its gradient, which was summed over several batches."""
 
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
-        """Add noise to the sum of the step, in place, and be ready for the next step.
+        """Add noise to the sum of the step, in place, and prepare for the next step.
 
-        ``sums`` has a tensor for every parameter, whether or not anybody in the batch used it;
+        ``sums`` has a tensor for every parameter, whether or not a record of the batch used it;
         ``size`` is the expected size of the batch, a public number.
         """
 
@@ -84,14 +84,14 @@ class GradientRelease(Protocol):
         """Standard deviation of the noise in every coordinate of the sum, for optimizers."""
 
     def event(self, noise_multiplier: float, *, rate: float = 1.0) -> SampledGaussian:
-        """What an accountant is told of a step; ``rate`` is the chance to be in its batch."""
+        """The event of a step for an accountant; ``rate`` is the probability to be in its batch."""
 
     def restore(self, sensitivity: float) -> None:
-        """Go on after an interruption, before which the sensitivity was this."""
+        """Resume after an interruption, with the last sensitivity."""
 
 
 class GaussianRelease:
-    """Clipped gradients, summed, with Gaussian noise; the bound of adaptive clipping moves."""
+    """Clipped gradients, summed, with Gaussian noise; adaptive clipping changes the bound."""
 
     def __init__(self, clipper: Clipper) -> None:
         self.clipper = clipper
@@ -104,10 +104,10 @@ class GaussianRelease:
 
     @property
     def saturation(self) -> float:
-        """The length from which on gradients are clipped, or half of the clipping norm is used."""
+        """The length at which clipping begins, or automatic clipping gives half the norm."""
         return self.clipper.clip_norm / float(self.clipper.scales(torch.zeros(1))[0])
 
-    def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:  # noqa: ARG002  # it comes at the end, once
+    def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:  # noqa: ARG002  # noise is added once, at the end
         """The clipped gradients of the records, summed."""
         return recording.weighted_sums(self._scales(recording.measure(records).bounds()), records)
 
@@ -137,7 +137,7 @@ class GaussianRelease:
         return SampledGaussian(noise_multiplier=self.clipper.released(noise_multiplier), rate=rate)
 
     def restore(self, sensitivity: float) -> None:
-        """Only adaptive clipping has a bound that moves."""
+        """Restore the bound of adaptive clipping; other bounds are fixed."""
         if isinstance(self.clipper, Adaptive):
             self.clipper = replace(self.clipper, initial=sensitivity)
 
@@ -151,7 +151,7 @@ class GaussianRelease:
 def refuse_undefined(bounds: Tensor) -> None:
     """Refuse a batch in which a record has no finite bound."""
     if not bool(bounds.isfinite().all()):
-        # Which record it was, and how many there are, is as secret as the sample.
+        # Which record it was, and how many there are, is secret like the sample.
         raise UndefinedGradient(
             "the gradient of a record in this batch is not finite; nothing of the batch was "
             "used. Lower the learning rate, or look for a division by zero in the loss"
@@ -176,5 +176,10 @@ def add_noise(totals: Iterable[Tensor], deviation: float, randomness: Randomness
         else:
             pieces[index].add_(torch.from_numpy(drawn).to(pieces[index]))
 
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        list(threads.map(fill, range(len(pieces))))
+    places, at_once = range(len(pieces)), torch.get_num_threads()
+    if at_once == 1:  # to start a thread takes longer than the noise of a small model
+        for index in places:
+            fill(index)
+        return
+    with ThreadPoolExecutor(at_once) as threads:
+        list(threads.map(fill, places))

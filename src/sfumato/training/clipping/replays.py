@@ -1,16 +1,16 @@
-"""Calling a model again: without a trace, with other rows, and with chance held still.
+"""Calling a model again: without side effects, with other rows, and without randomness.
 
 Guarantee
-    A call within ``unseen`` changes nothing that training goes on with: no weight, no gradient, no
-    buffer, no attribute of a module, and no draw from torch's, numpy's or Python's own source.
+    A call within ``unseen`` has no effect on training: it changes no weight, gradient, buffer or
+    attribute of a module, and no random generator of torch, numpy or Python.
 
 Why it holds
-    Sources and attributes are put back; buffers are lent as copies. So every call within
-    ``unseen`` also begins like the one before: dropout has the same masks, a counter the same
-    count. What is kept elsewhere, in a list that is appended to or a file, is out of reach.
+    Generators and attributes are restored, and buffers are replaced by copies. So every call within
+    ``unseen`` begins in the same state: dropout has the same masks, a counter the same count. State
+    that is kept elsewhere, such as in a list or a file, is not restored.
 
 Care
-    A batch of another size has other masks. For that ``StillDraws`` takes chance away: nothing is
+    A batch of another size has other masks. For that, ``StillDraws`` removes randomness: nothing is
     dropped, and whatever is drawn is the same for all rows.
 """
 
@@ -32,7 +32,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @contextmanager
 def unseen(model: nn.Module) -> Iterator[None]:
-    """Within, the model may be called at will; after, it and all sources are as they were."""
+    """Within this block the model may be called; afterwards it and all generators are restored."""
     modules = [(one, dict(vars(one))) for one in model.modules()]
     gradients = [(one, one.grad) for one in model.parameters()]
     devices = {one.device.index for one, _ in gradients if one.is_cuda}
@@ -55,24 +55,24 @@ def unseen(model: nn.Module) -> Iterator[None]:
 
 
 def draws(model: nn.Module) -> list[Tensor]:
-    """Where torch's sources stand: another place after a call in which something was drawn."""
+    """The states of torch's generators, which change when something is drawn."""
     devices = {one.device for one in model.parameters() if one.is_cuda}
     return [torch.get_rng_state(), *(torch.cuda.get_rng_state(one) for one in devices)]
 
 
 def draw_once(model: nn.Module) -> None:
-    """Let all that is drawn from here on be another."""
+    """Change all later draws, by one extra draw."""
     for device in {one.device for one in model.parameters()}:
         torch.rand(1, device=device)
 
 
 class StillDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within, dropout drops nothing and every draw of torch gives the same number."""
+    """Within this block, dropout drops nothing and every draw of torch gives the same number."""
 
     def __torch_dispatch__(
         self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Run one operation of torch, without chance."""
+        """Run one operation of torch without randomness."""
         kwargs = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags:
             return func(*args, **kwargs)
@@ -87,21 +87,22 @@ class StillDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
         drawn = func(*args, **kwargs)
         for one in tensors_in(drawn):
-            # Ones keep what a mask of dropout would drop; zero is a place that always exists.
+            # A mask of ones drops nothing; zero is an index that always exists.
             one.fill_(1 if one.is_floating_point() or one.dtype == torch.bool else 0)
         return drawn
 
 
 def still_draws() -> AbstractContextManager[object]:
-    """Within, chance has no influence on what torch computes."""
+    """Within this block, what torch computes does not depend on randomness."""
     return StillDraws()  # type: ignore[no-untyped-call]
 
 
 class ModelInputs:
-    """What a model was called with, by row.
+    """The arguments of a call of the model, by row.
 
-    The rows are the first axis of the first tensor. Other tensors have as many on their first axis,
-    or on their second, as the state of a recurrent network; or they are the same for all rows.
+    The rows are the first axis of the first tensor. Other tensors have the rows on their first
+    axis, or on their second like the state of a recurrent network; or they are the same for all
+    rows.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -109,7 +110,7 @@ class ModelInputs:
         first, *others = tensors_in(self._given)
         self._first, self.rows = first, len(first)
         shapes = [one.shape for one in (first, *others)]
-        # As many places as rows, and nobody can say which axis of a mask is which.
+        # If a tensor has two axes as long as the number of rows, its row axis is not known.
         self._told_apart = not others or all(tuple(one).count(self.rows) <= 1 for one in shapes)
         self.can_be_cut = self._told_apart and not _opaque(self._given, self.rows)
 
@@ -131,12 +132,12 @@ class ModelInputs:
 
 
 def row_axis(tensor: Tensor, rows: int) -> int | None:
-    """Which of the first two axes are the rows, if any."""
+    """Which of the first two axes is that of the rows, if any."""
     return next((axis for axis, size in enumerate(tensor.shape[:2]) if size == rows), None)
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """All tensors in a structure, in the order in which they stand there."""
+    """All tensors in a nested structure, in their order."""
     if isinstance(value, Tensor):
         return [value]
     return [tensor for inner in _inside(value) for tensor in tensors_in(inner)]
@@ -166,7 +167,7 @@ def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _opaque(value: Any, rows: int) -> bool:
-    """Whether rows may stand in something that cannot be cut into them."""
+    """Whether an argument may contain rows but cannot be split into them."""
     if value is None or isinstance(value, Tensor | bool | int | float | str):
         return False
     if isinstance(value, list | tuple) and value and not tensors_in(value):

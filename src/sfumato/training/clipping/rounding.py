@@ -1,9 +1,9 @@
-"""What rounding can do to a norm and to a sum, and a bound on a record that holds for every input.
+"""Rounding errors of norms and sums, and a bound on a record that holds for every input.
 
 Guarantee
     What a record adds to the computed sum of a batch, before its scale c, is no longer than
-    ``Measured.bounds``, whatever the record is: parts that cancel, places that repeat, numbers of
-    any size. Scaled by C/bound it is no longer than C.
+    ``MeasuredNorms.bounds``, whatever the record is: with terms that cancel, positions that repeat,
+    numbers of any size. Scaled by C/bound it is no longer than C.
 
 Why it holds
     A sum of n products, computed in any order, fused or not, differs from the true one by at most
@@ -24,28 +24,28 @@ Why it holds
       what the record adds is off by at most γ(CHAIN)·A. Where a record's gradient was formed and
       kept, the sum is over formed gradients, and it is off by γ(CHAIN)·‖Ĝ‖.
 
-    ``square`` is the computed square of the norm, ``doubt`` what the true one may be above it, and
-    ``size`` is A. So no record adds more than √(square + doubt) + γ(2·CHAIN)·size, half of which
-    is for the sum and half for having formed the gradient from at most CHAIN places; more places
-    are in the doubt. Records whose doubt is more than ``DOUBT`` of their square are measured again
-    from their formed gradient, which is off by a multiple of A and not of A².
+    ``square`` is the computed square of the norm, ``doubt`` bounds how far the true one may be
+    above it, and ``size`` is A. So no record adds more than √(square + doubt) + γ(2·CHAIN)·size,
+    half of which is for the sum and half for having formed the gradient from at most CHAIN places;
+    more places are in the doubt. Records whose doubt exceeds ``DOUBT`` times their square are
+    measured again from their formed gradient, whose error is a multiple of A and not of A².
 
 A scale must not depend on other records
-    Whether a gradient is formed, kept or never made depends on the shape of the batch, and if the
-    bound did, one record more could shorten all others: with records made to cancel, by many times
-    the clipping norm. So the bound is the same function of a record's own norm and its own A, with
-    public constants, however it was measured: norms are taken to be longer by half of ``DOUBT``,
-    and by ``DRIFT`` or γ(2·CHAIN)·A, whichever is more, also where less would do. For ordinary
-    text A is 3 to 11 times the norm at 128 to 256 tokens, and the price is 0.9 % of the clipping
-    norm; it is 1.2 % where A is 20 times the norm.
+    Whether a gradient is formed, kept or never formed depends on the shape of the batch. If the
+    bound depended on that, one more record could change the scales of all others, and for records
+    that were made to cancel, the sum by many times the clipping norm. So the bound is the same
+    function of a record's own norm and its own A, with public constants, however it was measured:
+    norms are enlarged by half of ``DOUBT``, and by the larger of ``DRIFT`` and γ(2·CHAIN)·A, even
+    where less would be enough. For ordinary text A is 3 to 11 times the norm at 128 to 256 tokens,
+    and this costs 0.9 % of the clipping norm; it costs 1.2 % where A is 20 times the norm.
 
 Care
-    Every sum in floating point also rounds what the others have put there, and does so differently
-    when a record is missing; so are their norms, within the half of ``DOUBT`` that is allowed for
-    it. Of ordinary records this changes some millionths of the clipping norm; of a batch full of
-    records made to cancel it can be more, and the guarantee does not cover it, as it does not cover
-    the lowest bits of the noise. Products must be computed in the precision of
-    their numbers: ``refuse_coarse_products``.
+    A sum in floating point also rounds what the other records have contributed, and does so
+    differently when a record is missing. The same holds for their norms, within the half of
+    ``DOUBT`` that is allowed for it. For ordinary records this changes some millionths of the
+    clipping norm. For a batch full of records that were made to cancel it can be more; the
+    guarantee does not cover that, as it does not cover the lowest bits of the noise. Products must
+    be computed in the precision of their factors: ``refuse_coarse_products``.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ from torch import Tensor
 
 from sfumato.core.errors import InvalidArgument
 
-# Places in one product of a scaled sum, and how many such products a sum may have.
+# Positions in one product of a scaled sum, and the largest number of such products in a sum.
 PRODUCT, PRODUCTS = 2048, 512
 CHAIN = PRODUCT + PRODUCTS + 8
 # Numbers that are multiplied and summed at a time for an inner product.
 WIDTH = 512
-# Shares, in single precision, by which all squares and norms are taken to be larger.
+# Shares by which all squares and norms are enlarged, in single precision.
 DOUBT, DRIFT = 0.012, 0.003
 # A little more than 1, for the products of several small errors.
 MORE = 1.02
@@ -73,7 +73,7 @@ MORE = 1.02
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNorms:
-    """Of each record the square of its gradient's norm, and what rounding may have done to it."""
+    """The square of each record's gradient norm, with bounds on its rounding error."""
 
     square: Tensor
     doubt: Tensor
@@ -85,7 +85,7 @@ class MeasuredNorms:
         return self.square.sqrt()
 
     def bounds(self) -> Tensor:
-        """What no record can exceed in the computed sum, before its scale."""
+        """A bound on what each record adds to the computed sum, before its scale."""
         doubt, drift = shares(self.dtype)
         longest = torch.maximum(self.square * (1 + doubt), self.square + self.doubt).sqrt()
         return torch.maximum(
@@ -130,7 +130,7 @@ def one_after_another(parts: Iterable[MeasuredNorms]) -> MeasuredNorms:
 
 
 def gamma(additions: int, dtype: torch.dtype) -> float:
-    """What a sum of so many terms can be off by, as a share of the sum of their absolute values.
+    """The largest relative error of a sum of so many terms, against the sum of absolute values.
 
     >>> gamma(1000, torch.float32) < 6.1e-5, gamma(1000, torch.float64) < 1.2e-13
     (True, True)
@@ -140,15 +140,15 @@ def gamma(additions: int, dtype: torch.dtype) -> float:
 
 
 def shares(dtype: torch.dtype) -> tuple[float, float]:
-    """By which share squares, and norms, are taken to be larger than computed."""
+    """The shares by which squares, and norms, are enlarged."""
     coarseness = torch.finfo(dtype).eps / torch.finfo(torch.float32).eps
     return DOUBT * coarseness, DRIFT * coarseness
 
 
 def bound_formed(gradients: Tensor) -> MeasuredNorms:
-    """Of gradients that are added to the sum as they stand: (records, …, width)."""
+    """The norms of gradients that are added to the sum as they are: (records, …, width)."""
     dtype, width = gradients.dtype, gradients.shape[-1]
-    # Along the last axis in single precision, then in double: these sums are the long ones.
+    # The last axis in single precision, for speed; all further sums in double precision.
     lengths: Tensor = torch.linalg.vector_norm(gradients, dim=-1).double()
     squared = lengths.square().reshape(len(lengths), -1).sum(1)
     underflow = gradients[0].numel() * torch.finfo(dtype).tiny if len(gradients) else 0.0
@@ -157,9 +157,9 @@ def bound_formed(gradients: Tensor) -> MeasuredNorms:
 
 
 def bound_approximated(gradients: Tensor, size: Tensor, additions: int) -> MeasuredNorms:
-    """Of gradients whose entries are sums of so many products, with A = ``size``."""
+    """The norms of gradients whose entries are sums of so many products, with A = ``size``."""
     like = bound_formed(gradients)
-    # As many as a bound allows for are not counted here again.
+    # The errors of the first CHAIN additions are already part of the bound.
     error = gamma(max(0, additions + 4 - CHAIN), like.dtype) * size
     return MeasuredNorms(
         like.square, like.doubt + error * (2 * like.size + error), size, like.dtype
@@ -167,7 +167,7 @@ def bound_approximated(gradients: Tensor, size: Tensor, additions: int) -> Measu
 
 
 def lengths(places: Tensor) -> Tensor:
-    """Length at each place, (rows, places, width) to (rows, places): never too small."""
+    """The length at each position, (rows, places, width) to (rows, places), rounded up."""
     width, dtype = places.shape[-1], places.dtype
     computed: Tensor = torch.linalg.vector_norm(places, dim=-1).double()
     return computed * (1 + gamma(width + 2, dtype)) + math.sqrt(width * torch.finfo(dtype).tiny)
@@ -185,11 +185,11 @@ def multiply(left: Tensor, right: Tensor) -> Tensor:
 
 
 def pieces(rows: Tensor) -> tuple[Tensor, ...]:
-    """Rows, as many at a time as one product may sum."""
+    """Rows in pieces of as many as one product may sum."""
     if len(rows) > PRODUCT * PRODUCTS:
         raise InvalidArgument(
-            "the batch is so large that the rounding of its sum cannot be bounded; let it go "
-            "through the model in smaller physical batches"
+            "the batch is so large that the rounding of its sum cannot be bounded; use "
+            "smaller physical batches"
         )
     return torch.split(rows, PRODUCT)
 
@@ -204,7 +204,7 @@ def add_up(parts: Iterable[Tensor]) -> Tensor:
 
 
 def refuse_coarse_products() -> None:
-    """Refuse settings of torch with which products are rounded more than their numbers."""
+    """Refuse settings of torch under which products are rounded more than their factors."""
     if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
         raise InvalidArgument(
             "autocast is on: products would be rounded to fewer digits than the norms that clip "

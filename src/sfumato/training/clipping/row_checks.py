@@ -1,26 +1,28 @@
-"""Comparisons that find rows of a batch which influence each other.
+"""Checks that detect rows of a batch that influence each other.
 
 Guarantee
-    A model, or a loss, in which rows influence each other in one of the batches that are compared
-    is refused, however the influence comes about: through a gradient, a number that is detached, a
-    capacity that rows share, the number of rows. Twice at the beginning a batch is compared, then
-    each with a chance of one in a thousand, by a coin that knows nothing of the data.
+    A model or a loss is refused if rows influence each other in one of the checked batches, by
+    whatever way: through a gradient, a detached number, a capacity that rows share, or the number
+    of rows. The first two batches are checked, then each batch with a probability of one in a
+    thousand, independently of the data.
 
 Why it holds
-    Of a random half of the rows, what is computed must stay what it is when all other rows are
-    replaced, and when they are left out: results, the norm of each row's gradient, and a sum of
-    the gradients with random signs. Replaced means: the same shape, the same mode and the same
-    draws of dropout, rows of the batch in other places, with the other sign if they are numbers.
-    Left out means a smaller batch, in which the same draws cannot be had; there nothing is dropped.
+    For a random half of the rows, the computation must not change when all other rows are replaced,
+    and when they are left out: neither the results, nor the norm of each row's gradient, nor a sum
+    of the gradients with random signs. Replaced means: the same shape, the same mode and the same
+    dropout masks, with rows of the batch at other positions, and with opposite signs if they are
+    floating-point numbers. Left out means a smaller batch, which cannot have the same dropout
+    masks; there nothing is dropped.
 
-What stays unseen
-    Differences that rounding could explain. When half of a batch is replaced at once, the norm of
-    a row's contribution to the sum may change by 2·SLACK·C (C is the clipping norm), and the sum of
+What is not detected
+    Differences that rounding could explain. When half of a batch is replaced at once, the norm of a
+    row's contribution to the sum may change by 2·SLACK·C (C is the clipping norm), and the sum of
     n/2 contributions with random signs by n·SLACK·C; when it is left out, by ten times as much,
-    because sums of other lengths are rounded differently. An influence between two rows that are
-    on the same side of all halves that were drawn; each half parts them with a chance of ½ at
-    least. An influence that begins later, until the coin finds it. What a model keeps from one call
-    for the next. And numbers that are not finite prove nothing: then the next batch is compared.
+    because sums of other lengths are rounded differently. An influence between two rows that are in
+    the same half in all checks; each check separates them with a probability of at least ½. An
+    influence that begins later, until a random check finds it. State that a model keeps from one
+    call to the next. If numbers are not finite, a check proves nothing, and the next batch is
+    checked.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ from torch import Tensor
 
 from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.replays import (
     ModelInputs,
     draw_once,
@@ -48,39 +49,39 @@ from sfumato.training.clipping.replays import (
     tensors_in,
     unseen,
 )
-from sfumato.training.failures import is_about_memory
+from sfumato.training.clipping.slots import Records
 
 if TYPE_CHECKING:
     from sfumato.training.clipping.recording import Recording
 
-# So many batches are compared at the beginning, and later ones with this chance. A comparison takes
-# the time of three to six batches, so all of them take less than a hundredth of a long training.
+# How many batches are checked at the beginning, and the probability for later ones. A check takes
+# the time of three to six batches, so all checks take less than one percent of a long training.
 FIRST, RARELY = 2, 1e-3
-# By this share a number may differ in a batch of the same shape, where most are equal to the bit,
-# and in one of another shape, where rounding is some ten times smaller at least.
+# The relative difference that is allowed in a batch of the same shape, where most numbers are
+# bitwise equal, and in one of another shape, where rounding errors are at least ten times smaller.
 SLACK, SLACK_IN_OTHER_SHAPES = 1e-4, 1e-3
 
 LossesOf = Callable[[Tensor], Tensor]
 
 
 class CheckSchedule:
-    """When to compare: the first batches that prove something, then at random."""
+    """When to check: the first batches that prove something, then at random."""
 
     def __init__(self, coin: Randomness) -> None:
         self._coin, self._left = coin, FIRST
 
     def due(self) -> bool:
-        """Whether the batch at hand is to be compared."""
+        """Whether to check the current batch."""
         return self._left > 0 or float(self._coin.uniform(1)[0]) < RARELY
 
     def passed(self) -> None:
-        """A comparison was made, and found nothing."""
+        """Note that a check found nothing."""
         self._left = max(0, self._left - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class RowSplit:
-    """A half of the rows to look at, and other rows in the places of the rest."""
+    """A random half of the rows to compare, and replacements for the others."""
 
     kept: Tensor
     replaced: Tensor
@@ -89,9 +90,9 @@ class RowSplit:
 
     @classmethod
     def drawn(cls, rows: int, coin: Randomness, *, flipped: bool = False) -> RowSplit:
-        """Of two rows or more; one at least is looked at and one at least is not.
+        """For two rows or more; at least one is compared and at least one is not.
 
-        ``flipped`` turns the sign of all numbers in the batch.
+        ``flipped`` changes the sign of all numbers in the batch.
         """
         kept = np.sort(np.argsort(coin.uniform(rows))[: rows // 2])
         places = np.arange(rows)
@@ -103,18 +104,18 @@ class RowSplit:
 
     @property
     def rows(self) -> int:
-        """How many there are in all."""
+        """The number of all rows."""
         return len(self.replaced)
 
     @property
     def looked_at(self) -> Tensor:
-        """Of each row whether it is in the half."""
+        """For each row, whether it is in the half that is compared."""
         return torch.isin(torch.arange(self.rows), self.kept)
 
 
 @dataclass(frozen=True, eq=False)
 class RowPlaces:
-    """A batch to be computed: which row stands where, and which of them change sign."""
+    """A batch to be computed: which row is at which position, and which rows change sign."""
 
     rows: Tensor
     flipped: Tensor
@@ -122,7 +123,7 @@ class RowPlaces:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was computed: results by row, the norms of gradients, and a sum with signs."""
+    """What was computed: results by row, gradient norms, and a sum with random signs."""
 
     results: list[Tensor]
     norms: Tensor
@@ -142,12 +143,12 @@ class Coupling(Enum):
     HIDDEN = auto()
 
 
-# From a batch to its results, by row, and a number whose gradient is to be looked at.
+# From a batch to its results by row, and a scalar whose gradient is compared.
 Look = Callable[[RowPlaces], tuple[list[Tensor], Tensor]]
 
 
 def check_call(recording: Recording, inputs: ModelInputs, split: RowSplit) -> bool:
-    """Compare what a model computes for some rows; whether numbers were finite."""
+    """Compare what a model computes for some rows; returns whether the numbers were finite."""
     outputs = _Outputs(inputs.rows)
 
     def look(places: RowPlaces) -> tuple[list[Tensor], Tensor]:
@@ -163,7 +164,7 @@ def check_call(recording: Recording, inputs: ModelInputs, split: RowSplit) -> bo
     except _Incomparable:
         return True
     except Exception:
-        return False  # the call itself will say what is wrong
+        return False  # the actual call will raise the error
     changes = {"changes with the input of other rows of its batch": comparison.replaced}
     if inputs.can_be_cut:
         changes["changes when other rows of its batch are left out"] = comparison.left_out
@@ -188,17 +189,17 @@ def _outcome_of(compare: Callable[[], Coupling]) -> Coupling:
     except Exception as error:
         if is_about_memory(error):
             raise
-        # What it says may tell how many rows there are.
+        # The original message may contain the number of rows.
         raise CoupledRows(
-            "the model fails when other rows of a batch are replaced or left out, so nobody can "
-            "see that rows have no influence on each other; let it take any rows"
+            "the model fails when other rows of a batch are replaced or left out, so it cannot be "
+            "checked that rows do not influence each other; the model must accept any rows"
         ) from None
 
 
 def check_losses(recording: Recording, losses_of: LossesOf, split: RowSplit, length: float) -> bool:
-    """Compare losses of some rows and their gradients; whether numbers were finite.
+    """Compare losses of some rows and their gradients; returns whether they were finite.
 
-    Gradients much shorter than ``length`` contribute next to nothing, and are as good as equal.
+    Gradients much shorter than ``length`` contribute almost nothing, and count as equal.
     """
 
     def look(places: RowPlaces) -> tuple[list[Tensor], Tensor]:
@@ -227,7 +228,7 @@ def check_losses(recording: Recording, losses_of: LossesOf, split: RowSplit, len
 
 
 class _Comparison:
-    """One batch, and the same rows in other company."""
+    """One batch, and some of its rows together with others."""
 
     def __init__(
         self, recording: Recording, look: Look, split: RowSplit, length: float | None = None
@@ -235,16 +236,16 @@ class _Comparison:
         self.recording, self.look, self.split, self._length = recording, look, split, length
         flipped = torch.full((split.rows,), split.flipped)
         self._whole = RowPlaces(torch.arange(split.rows), flipped)
-        # The others have both signs: their own, and the other one where rows have theirs.
+        # The replacements have the opposite sign.
         self._replaced = RowPlaces(split.replaced, flipped ^ ~split.looked_at)
         self._half = RowPlaces(split.kept, flipped[: len(split.kept)])
 
     def begin(self) -> None:
-        """See the batch as it is."""
+        """Compute the original batch."""
         self.base, self.drew = self._see(self._whole, self.split.signs)
 
     def replaced(self) -> Coupling:
-        """With other rows in the places of the rest, under the same draws."""
+        """With other rows at the positions of the rest, and the same random numbers."""
         other, _ = self._see(self._replaced, self.split.signs)
         return self._compare(self.base, other.of(self.split.kept), SLACK)
 
@@ -256,7 +257,7 @@ class _Comparison:
         base = self._see(self._whole, self.split.signs, still=True)[0]
         outcome = self._compare(base, self._see(self._half, signs, still=True)[0], slack)
         if outcome is Coupling.OTHER:
-            # Chance that cannot be held still, in a kernel of its own, is no influence of rows.
+            # Randomness that cannot be removed, in a custom kernel, is not an influence of rows.
             again = self._see(self._whole, self.split.signs, still=True, fresh=True)[0]
             if self._compare(base, again.of(self.split.kept), slack) is not Coupling.SAME:
                 return Coupling.SAME
@@ -265,7 +266,7 @@ class _Comparison:
     def _see(
         self, places: RowPlaces, signs: Tensor, *, still: bool = False, fresh: bool = False
     ) -> tuple[Seen, bool]:
-        """What is computed for a batch, and whether something was drawn in it."""
+        """What is computed for a batch, and whether random numbers were drawn."""
         recording, records = self.recording, Records(len(places.rows))
         chance = still_draws() if still else nullcontext()
         with unseen(recording.model), recording.comparing(), chance:
@@ -303,20 +304,20 @@ class _Comparison:
 
 
 class _Incomparable(Exception):
-    """There are no results by row, or they have another form in other company."""
+    """There are no results by row, or their shape changes with the other rows."""
 
 
 class _Outputs:
-    """The results of a model by row; what they are like is learned from the whole batch."""
+    """The results of a model by row; their layout is taken from the whole batch."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
         self._pulls: list[tuple[int, int | None, Tensor]] | None = None
 
     def look(self, outputs: list[Tensor]) -> tuple[list[Tensor], Tensor]:
-        """Results by row, and a number that pulls at all rows alike in a direction of no meaning.
+        """Results by row, and their inner product with a random direction, equal for all rows.
 
-        Results are not compared where two axes could be the rows; their gradients are.
+        Results are not compared if two axes could be the rows; their gradients are.
         """
         if self._pulls is None:
             self._pulls = self._learn(outputs)
@@ -361,5 +362,10 @@ def _finite(seen: Seen) -> bool:
 
 
 def _lengths(rows: Tensor) -> Tensor:
-    """Of each row the length; what is not finite, such as a masked score, does not count."""
+    """The length of each row; entries that are not finite, such as masked scores, do not count."""
     return torch.where(rows.isfinite(), rows, 0).double().square().sum(1).sqrt()
+
+
+def is_about_memory(error: Exception) -> bool:
+    """Whether an error means that there was not enough memory."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "alloc" in str(error)

@@ -1,22 +1,86 @@
-"""What is written down about one parameter during one backward pass.
+"""What is recorded for one parameter in one backward pass, and which rows form a record.
 
-A slot gathers what the layers that use a parameter saw, and turns it into two things: the norm of
-each record's gradient, with what rounding may have done to it (``rounding``), and, once the scales
-are known, the scaled sum of the gradients. It can also tell each record's inner product with a
-direction, and form the gradients themselves, which takes the memory of as many parameters as there
-are records.
+A slot collects what the layers that use a parameter saw. From this it computes the norm of each
+record's gradient, with a bound on its rounding error (``rounding``), and, once the scales are
+known, the scaled sum of the gradients. It can also compute each record's inner product with a
+direction, and the gradients themselves, which takes the memory of as many copies of the parameter
+as there are records.
+
 A parameter has one slot however many layers share it, because a record's gradient is the sum over
-all uses: norms of the uses taken one by one would miss what they have in common.
+all uses: separate norms of the uses would ignore their inner products. The record is the unit of
+privacy: all rows of one example, or of one author, are summed before the norm is taken. If an
+author's k rows were clipped separately, each row would be bounded, but the author could contribute
+k times the bound.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from sfumato.training.clipping.records import Records
+from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.rounding import MeasuredNorms, bound_formed, weigh
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """``of_row[i]`` is the record of row i; None when every row is a record of its own."""
+
+    count: int
+    of_row: Tensor | None = None
+
+    @classmethod
+    def of(cls, owner: Tensor | None, rows: int) -> Records:
+        """From the owner of each row, any whole numbers; records are in the order of owners."""
+        if owner is None:
+            return cls(rows)
+        if (
+            not isinstance(owner, Tensor)
+            or owner.shape != (rows,)
+            or owner.is_floating_point()
+            or owner.is_complex()
+        ):
+            raise InvalidArgument("owner must be a tensor of one whole number for each row")
+        if bool((owner[1:] > owner[:-1]).all()):
+            return cls(rows)
+        names, of_row = torch.unique(owner, return_inverse=True)
+        return cls(len(names), of_row)
+
+    @property
+    def each_row(self) -> bool:
+        """Whether every row is a separate record."""
+        return self.of_row is None
+
+    def sum(self, rows: Tensor) -> Tensor:
+        """Add up what belongs to one record."""
+        if self.of_row is None:
+            return rows
+        total = rows.new_zeros(self.count, *rows.shape[1:])
+        return total.index_add_(0, self.of_row, rows)
+
+    def per_row(self, values: Tensor) -> Tensor:
+        """The value of its record for every row."""
+        return values if self.of_row is None else values[self.of_row]
+
+    def indices(self, like: Tensor) -> Tensor:
+        """The record number of each row, on the device of another tensor."""
+        if self.of_row is None:
+            return torch.arange(self.count, device=like.device)
+        return self.of_row.to(like.device)
+
+    def groups(self, which: Tensor | None = None) -> Iterator[Tensor]:
+        """The rows of each record in turn, or of some records."""
+        chosen = range(self.count) if which is None else which.tolist()
+        if self.of_row is None:
+            yield from (torch.tensor([record]) for record in chosen)
+        else:
+            sizes = torch.bincount(self.of_row, minlength=self.count)
+            groups = torch.split(self.of_row.argsort(stable=True), sizes.tolist())
+            yield from (groups[record] for record in chosen)
 
 
 class Slot(ABC):
@@ -24,7 +88,8 @@ class Slot(ABC):
 
     def __init__(self, parameter: Tensor) -> None:
         self.parameter = parameter
-        # Whether every row is a record of its own; if so, a gradient formed early can be kept.
+        # Whether every row is a separate record; if so, a gradient that was formed early can be
+        # kept.
         self.each_row = True
 
     @abstractmethod
@@ -34,14 +99,14 @@ class Slot(ABC):
     @property
     @abstractmethod
     def used(self) -> bool:
-        """Whether any layer wrote something down."""
+        """Whether any layer recorded something."""
 
     @abstractmethod
     def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
 
     def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
-        """The same of some records, with less doubt, at whatever cost."""
+        """The same for some records, with less doubt, at whatever cost."""
         return self.measure(records).of(which)
 
     @abstractmethod
@@ -50,7 +115,7 @@ class Slot(ABC):
 
     @abstractmethod
     def inner_products(self, direction: Tensor, records: Records) -> Tensor:
-        """Of each record's gradient with a direction, in double precision."""
+        """The inner products of the records' gradients with a direction, in double precision."""
 
     @abstractmethod
     def gradients(self, records: Records) -> Tensor:
@@ -58,11 +123,11 @@ class Slot(ABC):
 
     @abstractmethod
     def extents(self) -> Tensor:
-        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
 
 
 class VectorSlot(Slot):
@@ -80,7 +145,7 @@ class VectorSlot(Slot):
 
     @property
     def used(self) -> bool:
-        """Whether any layer wrote something down."""
+        """Whether any layer recorded something."""
         return self._rows is not None
 
     def measure(self, records: Records) -> MeasuredNorms:
@@ -93,7 +158,7 @@ class VectorSlot(Slot):
         return weigh(weights, gradients.flatten(1)).view(gradients.shape[1:])
 
     def inner_products(self, direction: Tensor, records: Records) -> Tensor:
-        """Of each record's gradient with a direction, in double precision."""
+        """The inner products of the records' gradients with a direction, in double precision."""
         return self._of_records(records).flatten(1).double() @ direction.flatten().double()
 
     def gradients(self, records: Records) -> Tensor:
@@ -101,19 +166,19 @@ class VectorSlot(Slot):
         return self._of_records(records)
 
     def extents(self) -> Tensor:
-        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
         return self._gradients().flatten(1).abs().amax(1)
 
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
         self._rows = self._records = None
 
     def _of_records(self, records: Records) -> Tensor:
-        """A gradient for each record: what is measured is what is added to the sum."""
+        """The gradient of each record; the same values are measured and added to the sum."""
         if self._records is None:
             self._records = records.sum(self._gradients())
         return self._records
 
     def _gradients(self) -> Tensor:
-        assert self._rows is not None, "asked for a gradient that nobody wrote down"  # noqa: S101
+        assert self._rows is not None, "asked for a gradient that was not recorded"  # noqa: S101
         return self._rows

@@ -1,4 +1,4 @@
-"""What is trained on, and what is promised: the methods of ``sfumato train``, a file each.
+"""The methods of ``sfumato train``, a file each: what they train on, and what they guarantee.
 
 ===============  ===========================================  ================================
 method           private steps                                public steps
@@ -11,15 +11,13 @@ method           private steps                                public steps
 ``interleaved``  DP-SGD on private stretches                  on public stretches, in turns
 ===============  ===========================================  ================================
 
-A method is a frozen dataclass: its fields are its settings, and ``prepare`` makes of documents and
-a model a plan, what is trained on, and a function that trains (``base``). It is found by name in
-the catalog, so another method is one file and one entry.
+A method is a frozen dataclass: its fields are its settings, and its ``prepare`` turns documents and
+a model into a plan, the material to train on, and a function that trains (``base``). It is found by
+name in the catalog, so a new method is one file and one entry.
 
     base.py                what methods are given, what they return, what they share
-    promise.py             what is promised under a policy
-    streams.py             documents as a public and a private stream of records
-    public_steps.py        ordinary steps on public text between private ones
-    interleaved_plan.py    the plan of interleaved training, and what it costs
-    interleaved_steps.py   its steps
+    promise.py             what is guaranteed under a policy
+    streams.py             documents as a public and a private stream; steps on the public one
+    interleaved_steps.py   the steps of interleaved training
     stretch_records.py     its documents, in public and private stretches
 """

@@ -1,8 +1,8 @@
-"""What a method of training is: its settings, and how documents become a plan and a trained model.
+"""The base of training methods: settings, and how documents become a plan and a trained model.
 
-A method says what it needs and what it does (``needs_policy``, ``adds_noise``, ``kinds``), refuses
-requests that it cannot carry out, prepares training, and words its promise. Nothing outside a
-method's own file knows it by name.
+A method declares what it needs and does (``needs_policy``, ``adds_noise``, ``kinds``), refuses
+requests that it cannot fulfill, prepares the training, and states its guarantee. No code outside a
+method's own file refers to it by name.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from sfumato.training.loop import Between, WatchSteps
     from sfumato.training.plan import Plan, TrainingPlan
     from sfumato.training.records import Cut, TokenRecords
-    from sfumato.training.run import Request
+    from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
-# Independent streams of a run's source; the loop has its own below TRAINING.
+# Independent streams of a run's randomness; the loop uses further streams below TRAINING.
 INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
 
 Fit = Callable[[Randomness, "RunFolder", "WatchSteps | None"], Guarantee]
@@ -49,20 +49,21 @@ class Material(Protocol):
     """What a method trains on."""
 
     def lines(self) -> tuple[str, ...]:
-        """What it is, a line each, for the owner of the documents."""
+        """A summary for the owner of the documents, in lines."""
 
     def public_bits(self) -> Sequence[NDArray[np.generic]]:
-        """Where private parts stand, as far as that is public; nothing without a policy."""
+        """The public positions of private parts; empty without a policy."""
 
 
-# Told the plan and the material before the first step; may return who watches the steps.
+# Called with the plan and the material before the first step; may return a function that is called
+# after every step.
 Announce = Callable[["TrainingPlan", Any], "WatchSteps | None"]
 ANNOUNCED_TO: ContextVar[Announce | None] = ContextVar("announced to", default=None)
 
 
 @contextmanager
 def announcing(announce: Announce) -> Iterator[None]:
-    """Tell of every training that begins inside, whoever begins it."""
+    """Within this block, call ``announce`` for every training that begins."""
     token = ANNOUNCED_TO.set(announce)
     try:
         yield
@@ -72,10 +73,11 @@ def announcing(announce: Announce) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A plan, what it is about, and how to carry it out.
+    """A plan, the material it is for, and how to carry it out.
 
-    ``fit`` takes the run's source of randomness, its folder, and who watches the steps. It trains
-    the model, charges every step before its result is saved, and returns the plan's guarantee.
+    ``fit`` takes the run's randomness, its folder, and a function that is called after every step.
+    It trains the model, charges every step before its result is saved, and returns the plan's
+    guarantee.
     """
 
     plan: TrainingPlan
@@ -85,7 +87,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """All that a method may look at. The model is the one that is trained, in place."""
+    """The input of a method. The model is trained in place."""
 
     documents: Sequence[Document]
     model: LoadedModel
@@ -97,9 +99,9 @@ class Task:
 
     @property
     def policy(self) -> Policy:
-        """What finds the private parts; only methods that need a policy ask."""
+        """The policy that finds the private parts; only for methods that need one."""
         if self.protection is None:
-            raise InvalidArgument("there is no policy; a method that asks for one needs it")
+            raise InvalidArgument("there is no policy; a method that uses one sets needs_policy")
         return self.protection.policy
 
     @property
@@ -110,7 +112,7 @@ class Task:
         return Cut(context=self.model.context, unit=self.privacy.unit, long=self.long)
 
     def records(self) -> TokenRecords:
-        """All documents as they are: with their labels for a classifier, else to be predicted."""
+        """All documents as records, with their labels for a classifier."""
         from sfumato.training.records import make_labeled_records, make_language_records
 
         tokenizer = self.model.tokenizer
@@ -123,7 +125,7 @@ class Task:
 class TrainingMethod(ABC):
     """A method of training; the fields of a subclass are its settings.
 
-    ``kinds`` are the kinds of models that it trains. A method without noise keeps no level.
+    ``kinds`` are the kinds of models that it can train. A method without noise has no level.
     """
 
     name: ClassVar[str]
@@ -133,7 +135,7 @@ class TrainingMethod(ABC):
 
     @abstractmethod
     def prepare(self, task: Task) -> Prepared:
-        """Plan, material and how to train; whatever is wrong is said here, before training."""
+        """Plan, material and how to train; errors are raised here, before training."""
 
     def check(self, request: Request) -> None:
         """Refuse what this method cannot do, before anything is read."""
@@ -150,13 +152,13 @@ class TrainingMethod(ABC):
             )
 
     def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:
-        """The guarantee of the plan, as one about this method."""
+        """The guarantee of the plan, restated for this method."""
         return guarantee if protection is None else protection.selective(guarantee)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
         """For a run's settings, which are public: what must be the same on resuming.
 
-        A field that says ``repr=False`` is left out, and so is not compared on resuming.
+        A field with ``repr=False`` is left out, so it is not compared on resuming.
         """
         return {"method_settings": shown_settings(self)}
 
@@ -164,14 +166,14 @@ class TrainingMethod(ABC):
 def build_method(
     method: str | TrainingMethod, settings: Mapping[str, object] | None = None
 ) -> TrainingMethod:
-    """A method by its name, with its own settings (text or ready values); or as it is given."""
+    """A method by its name, with its own settings (text or values), or the given object."""
     if isinstance(method, str):
         built: TrainingMethod = configure(find("methods", method).load(), settings or {})
         refuse_a_borrowed_name(built)
         return built
     if settings:
         raise InvalidArgument(
-            f"{', '.join(settings)} would be set on a method that is made already; make it with "
+            f"{', '.join(settings)} cannot be set on a method object; create the object with "
             "these settings"
         )
     refuse_a_borrowed_name(method)
@@ -179,7 +181,7 @@ def build_method(
 
 
 def refuse_a_borrowed_name(method: TrainingMethod) -> None:
-    """A class of somebody's own must not pass for a method of the catalog that it is not."""
+    """Refuse a user's class that has the name of a method of the catalog."""
     kind = type(method)
     known = entries("methods").get(method.name)
     if known is not None and code_of(kind) != () and known.load() is not kind:
@@ -190,12 +192,12 @@ def refuse_a_borrowed_name(method: TrainingMethod) -> None:
 
 
 def method_code(method: TrainingMethod, salt: str | None = None) -> dict[str, Any]:
-    """Tells apart methods that are not ours, for a run's settings; empty for a method of ours.
+    """Identifies the code of a user's method in a run's settings; empty for a built-in method.
 
-    A name and settings do not say all: a run that went on with other code would be promised what
-    only one of the two keeps. So this says which classes it is made of, and has a digest of the
-    files that they stand in. Code may hold what is private, and a run's folder is given away: the
-    digest is slow and salted. It is None where the source cannot be read.
+    Name and settings are not enough: if a run were resumed with other code, its guarantee might not
+    hold. So this lists the classes of the method, with a digest of the files that define them. Code
+    may contain private data, and a run's folder is published, so the digest is slow and salted. It
+    is None if the source cannot be read.
     """
     code = code_of(type(method))
     if code == ():
@@ -208,9 +210,9 @@ def method_code(method: TrainingMethod, salt: str | None = None) -> dict[str, An
 
 @dataclass(frozen=True, eq=False)
 class TokenMaterial:
-    """What the private steps are taken on, and what the public ones.
+    """The records of the private steps, and those of the public ones.
 
-    ``selected`` is the share of tokens that are private; it is for the owner's eyes.
+    ``selected`` is the share of private tokens, shown to the owner of the documents only.
     """
 
     records: TokenRecords
@@ -218,7 +220,7 @@ class TokenMaterial:
     selected: float | None = None
 
     def lines(self) -> tuple[str, ...]:
-        """What it is, a line each, for the owner of the documents."""
+        """A summary for the owner of the documents, in lines."""
         if self.public is None or self.selected is None:
             return (self.records.counts.summary(),)
         return (
@@ -228,7 +230,7 @@ class TokenMaterial:
         )
 
     def public_bits(self) -> Sequence[NDArray[np.generic]]:
-        """Where masks stand in the public text."""
+        """The positions of masks in the public text."""
         masked = self.records if self.public is None else self.public
         if masked.wanted is None:
             return ()
@@ -242,9 +244,9 @@ def prepare_steps(
     *,
     plan: Plan | None = None,
 ) -> Prepared:
-    """Steps on records as a plan says, that of DP-SGD unless another one is given.
+    """Prepare steps on records by a plan, by default that of DP-SGD.
 
-    ``between`` makes what is done between the steps.
+    ``between`` makes the public training between the steps.
     """
     plan = plan or task.privacy.plan(len(material.records))
 
@@ -266,7 +268,7 @@ def prepare_steps(
 
 
 def refuse_a_single_unit(task: Task, units: int) -> None:
-    """Noise hides one unit among others."""
+    """Refuse a single unit: noise hides one unit among others."""
     if units < 2:
         raise BadInput(
             f"the policy {task.policy.name} finds something in one {task.privacy.unit} only; noise "
@@ -276,12 +278,12 @@ def refuse_a_single_unit(task: Task, units: int) -> None:
 
 
 def private_places(material: Material) -> dict[str, str]:
-    """Tells apart what policies find, for a run's settings; empty without a policy.
+    """Identifies what a policy finds, for a run's settings; empty without a policy.
 
-    A policy's name does not say all: a pattern, or a list of names, is not in it. A run that went
-    on with another one would take for public what it had promised to protect. So this is a digest
-    of the policy's bits, which are public: of where masks stand in the public text, or of how much
-    public text stands before each private stretch, and of nothing that is private.
+    A policy's name is not enough, because it does not contain a pattern or a list of names. If a
+    run were resumed with another one, text that it should protect would be treated as public. So
+    this is a digest of the policy's bits, which are public: of the positions of masks in the public
+    text, or of the amount of public text before each private stretch, and of nothing private.
     """
     bits = material.public_bits()
     if not bits:

@@ -1,34 +1,33 @@
-"""Interleaved Selective-DPSGD: plain steps on public stretches, private ones on private stretches.
+"""Interleaved Selective-DPSGD: plain steps on public stretches, private steps on private ones.
 
 Guarantee
-    That of the plan, for all weights and all states that ever leave a private stretch. A step
-    releases the noisy sum of clipped gradients of its private stretches, and the noisy clipped
-    state of every document that goes on: Gaussian releases with the plan's noise multiplier. A
-    document contributes to the sum once and has one state released. Hidden and cell state, taken as
-    one vector, have a norm of at most C and get noise of standard deviation z·C in every
-    coordinate. A document whose private part is null has the state 0 before the noise, so its
-    release moves by at most C. ``reset`` releases no state at all.
+    That of the plan, for all weights and all states that leave a private stretch. A step releases
+    the noisy sum of clipped gradients of its private stretches, and the noisy clipped state of
+    every document that continues: Gaussian releases with the plan's noise multiplier. A document
+    contributes to the sum once and has one state released. Hidden and cell state, taken as one
+    vector, have a norm of at most C and get noise of standard deviation z·C in every coordinate. A
+    document whose private part is null has the state 0 before the noise, so its release moves by at
+    most C. ``reset`` releases no state.
 
 Why it holds
     A step takes one turn of several documents. *Public stretches*: an ordinary update, computed
-    from public tokens, the weights so far and states that were released; so it is post-processing.
-    *Private stretches*: each document's gradient over its own stretch, clipped, summed, noised. The
-    state that goes on from a private stretch is clipped and noised, or reset. Everything else that
-    is computed in a private stretch ends with it. Hidden and cell state are shortened together, by
-    one scale; taken one by one with the same C each, they would be two releases. Every document has
-    noise of its own: states are not summed, and what is done with one of them later follows from
-    its release. Steps are charged before their results are saved, and one that was charged is never
-    taken again.
+    from public tokens, the weights so far and released states, so it is post-processing. *Private
+    stretches*: each document's gradient over its own stretch is clipped; the gradients are summed,
+    and noise is added. The state after a private stretch is clipped and gets noise, or it is reset.
+    Everything else that is computed in a private stretch is discarded after it. Hidden and cell
+    state are scaled together; clipped separately with the same C, they would be two releases.
+    States are not summed: every document has independent noise, and later uses of a state are
+    post-processing of its release. Steps are charged before their results are saved, and a charged
+    step is never taken again.
 
 Care
-    A private stretch begins from the state that the public one before it leaves, under the weights
-    before that one's update: what is read is read once. Stretches longer than the context are read
-    in pieces, the state going from one to the next and gradients not; the pieces of a private
-    stretch are clipped as one, and no state between them is released.
-    The number of coordinates of a state does not matter for privacy, but it does for use: the noise
-    is z·C·√d long and the state at most C. A small C keeps what the network reads next from being
-    drowned.
-    Losses of private stretches are for the eyes of whoever owns them; they are written nowhere.
+    A private stretch begins from the state after the public one before it, computed with the
+    weights before the public update, so that every text is read once. Stretches longer than the
+    context are read in pieces; the state passes from one piece to the next, gradients do not. The
+    pieces of a private stretch are clipped together, and no state between them is released. The
+    dimension d of a state does not matter for privacy, but for usefulness: the noise has a length
+    of about z·C·√d, the state at most C. With a small C, the noise affects the network less. Losses
+    of private stretches are shown to their owner only; they are written nowhere.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling" (algorithm 1). There a
@@ -51,18 +50,22 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import CannotResume, InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.models.architecture import draw_weights_from
-from sfumato.models.load import LoadedModel
+from sfumato.models.load import LoadedModel, draw_weights_from
 from sfumato.models.lstm_layer import State
 from sfumato.models.lstm_network import LstmForCausalLM
-from sfumato.training.checkpoints import Checkpoint, last_checkpoint, ledger_of, paid_if_undefined
+from sfumato.training.checkpoints import (
+    Checkpoint,
+    last_checkpoint,
+    ledger_of,
+    paid_if_undefined,
+    saving,
+)
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.clipping.release import GaussianRelease, add_noise
-from sfumato.training.failures import naming_nobody, refuse_diverged
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import DROPOUT, NOISE, ORDER, Progress, WatchSteps
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import InterleavedPlan
 from sfumato.training.methods.stretch_records import (
     Rows,
     Step,
@@ -74,9 +77,8 @@ from sfumato.training.methods.stretch_records import (
     states_behind,
 )
 from sfumato.training.optimizers import make_optimizer, put_back, rate_factor, set_rate, tell_noise
-from sfumato.training.saving import saving
 from sfumato.training.settings import Course
-from sfumato.training.steps import PrivateStep
+from sfumato.training.steps import PrivateStep, hide_members, refuse_diverged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ class StateRelease:
         computable_noise("noise_multiplier", self.noise_multiplier)
 
     def release(self, states: State, randomness: Randomness) -> State:
-        """Hidden and cell states (documents × size), safe to go on with.
+        """Hidden and cell states (documents × size), clipped and with noise.
 
         ``randomness`` must be a stream that is used for nothing else.
         """
@@ -103,7 +105,7 @@ class StateRelease:
 
 
 def clip_state(states: Tensor, clip_norm: float) -> Tensor:
-    """Every row, shortened to the bound where it is longer."""
+    """Every row, scaled down to the bound if it is longer."""
     norms = torch.linalg.vector_norm(states.double(), dim=1)
     if not bool(norms.isfinite().all()):
         raise UndefinedGradient("a state of this batch is not finite; lower the learning rate")
@@ -115,7 +117,7 @@ STATES = 4
 
 
 def require_recurrent(model: LoadedModel) -> LstmForCausalLM:
-    """The network, if it is one that interleaved training can carry a state through."""
+    """The network, if it is the recurrent one that interleaved training needs."""
     if not isinstance(model.network, LstmForCausalLM):
         raise InvalidArgument(
             "the method interleaved carries the state of a recurrent network from stretch to "
@@ -127,7 +129,7 @@ def require_recurrent(model: LoadedModel) -> LstmForCausalLM:
 
 @dataclass
 class InterleavedRun:
-    """What is under way. ``waiting`` holds the released states of documents with turns left."""
+    """A run in progress. ``waiting`` holds the released states of documents with turns left."""
 
     network: LstmForCausalLM
     records: StretchRecords
@@ -152,7 +154,7 @@ class InterleavedRun:
         network = require_recurrent(model)
         network.train()
         rate = plan.interleaving.public_learning_rate or course.learning_rate
-        # Nothing is to be known about noise where there is none.
+        # Public gradients have no noise, so Adam needs no correction for it.
         kind = "sgd" if course.optimizer == "sgd" else "adam"
         step = PrivateStep(
             network,
@@ -166,7 +168,7 @@ class InterleavedRun:
         return cls(network, records, plan, course, randomness, model.context, public, step)
 
     def may_wait(self, states: object) -> TypeGuard[dict[int, Tensor]]:
-        """Whether these can be the released states of documents, by their numbers."""
+        """Whether these can be released states of documents, by document number."""
         shape = (2, self.network.config.hidden_size)
         return isinstance(states, dict) and all(
             isinstance(number, int) and isinstance(one, Tensor) and one.shape == shape
@@ -185,7 +187,10 @@ class InterleavedRun:
         private = {place: one.private for place, one in enumerate(turns) if one.middle < one.end}
         tokens = sum(one.end - one.begin for one in turns)
         states = self._entering(step)
-        with naming_nobody(), draw_weights_from(self.randomness.stream(DROPOUT).stream(step.step)):
+        with (
+            hide_members(),
+            draw_weights_from(self.randomness.stream(DROPOUT).stream(step.step)),
+        ):
             loss = self.public_update(public, states, needed=private.keys())
             loss += self.private_update(private, states, step.step)
             self._leave(step, states)
@@ -194,9 +199,9 @@ class InterleavedRun:
     def public_update(
         self, stretches: Mapping[int, TokenRange], states: Tensor, *, needed: Collection[int] = ()
     ) -> float:
-        """The plain step on the mean loss of all public tokens; the sum of their losses.
+        """The plain step on the mean loss of all public tokens; returns the sum of their losses.
 
-        Only members in ``needed`` will be asked for their state afterwards.
+        Only the states of members in ``needed`` are used afterwards.
         """
         if not stretches:
             return 0.0
@@ -220,13 +225,13 @@ class InterleavedRun:
     def private_update(
         self, stretches: Mapping[int, TokenRange], states: Tensor, step: int
     ) -> float:
-        """The private step on private stretches, each document clipped; the sum of their losses.
+        """The private step on private stretches, clipped per document; returns the sum of losses.
 
         If no member has one, which is public, there is nothing to protect and no step.
         """
         if not stretches:
             return 0.0
-        # The noise of a step belongs to its number: no two steps may ever share it.
+        # The noise of a step is determined by its number: no two steps may share it.
         self.step.steps = step
         short = {one: it for one, it in stretches.items() if it[1] - it[0] <= self.context}
         total = 0.0
@@ -246,7 +251,7 @@ class InterleavedRun:
 
     def _clip(self, rows: Rows, states: Tensor, lengths: Tensor, owner: Tensor | None) -> float:
         def divided(losses: Tensor, lengths: Tensor) -> Tensor:
-            # By its own length or by a constant: what others bring must not matter.
+            # By its own length or by a constant, never by what other rows contain.
             return losses / (lengths if self.course.divisor is None else self.course.divisor)
 
         def losses_of(some: Tensor) -> Tensor:
@@ -271,7 +276,7 @@ class InterleavedRun:
         states[:, rows.members] = torch.stack(after)
 
     def _entering(self, step: Step) -> Tensor:
-        """Hidden and cell state of all members: zero, or what was released of them."""
+        """Hidden and cell state of all members: zero, or their released state."""
         size = self.network.config.hidden_size
         states = torch.zeros(2, len(step.documents), size)
         for place, document in enumerate(step.documents.tolist()):
@@ -280,7 +285,7 @@ class InterleavedRun:
         return states
 
     def _leave(self, step: Step, states: Tensor) -> None:
-        """Release the states of documents that go on; all of them leave a private stretch."""
+        """Release the states of documents with turns left; all of them leave a private stretch."""
         if self.plan.interleaving.state == "reset":
             return
         going = (step.numbers + 1 < self.records.turns[step.documents]).nonzero()[0]
@@ -321,7 +326,7 @@ def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defau
     folder: RunFolder | None = None,
     watch: WatchSteps | None = None,
 ) -> Guarantee:
-    """Train a recurrent model on documents in turns; the promise about the trained model."""
+    """Train a recurrent model on documents in turns; the guarantee of the trained model."""
     plan.require(records)
     course, randomness = course or Course(), randomness or Randomness.secure()
     run = InterleavedRun.begun(model, records, plan, course, randomness)
@@ -363,11 +368,11 @@ def _train(
 
 
 def _save(run: InterleavedRun, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
-    # First paid, then saved: what a kill between the two loses is paid for and not used.
+    # First charge, then save: steps that a kill between the two loses are charged and not used.
     charged = ledger.charge(steps)
     if folder is not None:
         kept = Checkpoint.of(charged, run.network, run.step.optimizer, run.plan.clipping.norm)
-        # Waiting states have their noise already.
+        # Waiting states were released: they have noise already.
         more = {"public": run.public.state_dict(), "waiting": run.waiting}
         replace(kept, between=more).save(folder.checkpoint)
 
@@ -384,6 +389,6 @@ def _resume(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None
         or not put_back(run.public, public)
     ):
         raise CannotResume("the checkpoint belongs to another method; start a new run")
-    # Where steps were lost, their states are: documents in the middle go on from zero.
+    # If steps were lost, so were their states: unfinished documents continue from zero.
     if checkpoint.steps == ledger.charged:
         run.waiting = dict(waiting)

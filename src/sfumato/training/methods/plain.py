@@ -1,4 +1,4 @@
-"""Ordinary steps on all documents: no clipping, no noise, no promise. For comparison."""
+"""Ordinary steps on all documents, for comparison: no clipping, no noise, no guarantee."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""What selective training promises: for private parts, under a policy, and for nothing else.
+"""The guarantee of selective training: for what a policy finds, and for nothing else.
 
 Guarantee
     (F, ε, δ)-selective DP for zero-out neighbors: two corpora with the same public tokens and the
-    same policy bits, of which one has the private part of one record replaced by null, so that the
-    record contributes nothing to the private stream.
+    same policy bits, where in one of them the private part of one record is replaced by null, so
+    that the record contributes nothing to the private stream.
 
 Why it holds
     Removing a record's private part removes the record from the private stream and changes nothing
     else, because the public stream is a function of public parts alone. Each private step is a
-    Poisson-sampled Gaussian release of clipped gradients; each public step is a function of what
+    Poisson-sampled Gaussian release of clipped gradients. Each public step is a function of what
     was released, of public text and of independent randomness: post-processing. So the steps
-    compose as those of DP-SGD do, for any architecture, and no hidden state is ever released.
+    compose like those of DP-SGD, for any architecture, and no hidden state is released.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling" (definition 3.1).
@@ -33,7 +33,7 @@ NEIGHBORS = (
     "two corpora with the same public text and the same private places, of which one lacks what "
     "the policy {policy} finds in {one}"
 )
-# A unit, and several of them, as what holds a secret.
+# How one unit, and several of them, are called as holders of a secret.
 _HOLDERS = {
     "author": ("all documents of one author", "documents of several authors"),
 }
@@ -50,7 +50,7 @@ LINK_LEAK = (
 
 @dataclass(frozen=True)
 class Misses:
-    """What a policy was seen to miss where the truth is known: a measurement, no promise."""
+    """What a policy missed on labeled text: a measurement, not a guarantee."""
 
     missed: int
     of: int
@@ -66,10 +66,10 @@ def not_found(policy: str, misses: Misses | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PolicyPromise:
-    """A policy that decides what is private, and what is known of it.
+    """The policy that decides what is private, and what is known about it.
 
-    ``misses`` is what it was seen to miss on labeled text. Under ``key`` guarantees of several
-    processes can be told to be about the same policy (``policies.identity``).
+    ``misses`` is what it missed on labeled text. With a ``key``, guarantees of several processes
+    can be recognized as being about the same policy (``policies.identity``).
     """
 
     policy: Policy
@@ -84,12 +84,12 @@ class PolicyPromise:
         key: str | Path | None = None,
         gold: str | Path | None = None,
     ) -> PolicyPromise | None:
-        """A policy with the key in a file, and measured on a file of labeled text."""
+        """A policy with a key from a file, measured on a file of labeled text."""
         if policy is None:
             for name, given in (("policy_key", key), ("gold", gold)):
                 if given is not None:
                     raise InvalidArgument(
-                        f"`{name}=FILE` says more about a policy; give `policy=NAME`, too"
+                        f"`{name}=FILE` describes a policy; give `policy=NAME`, too"
                     )
             return None
         found = cls(policy, key=None if key is None else Key.from_file(Path(key)))
@@ -106,15 +106,15 @@ class PolicyPromise:
         return replace(self, misses=Misses(recall.gold - recall.found, recall.gold))
 
     def selective(self, guarantee: Guarantee) -> Guarantee:
-        """The promise of the private stream, as one about what the policy finds."""
+        """The guarantee of the private stream, restated for what the policy finds."""
         return self._known(promise_selective(guarantee, self.policy.name, self.misses))
 
     def redacted(self, guarantee: Guarantee) -> Guarantee:
-        """No promise, with what is visible and what is not covered."""
+        """No guarantee, with what is visible and what is not covered."""
         return self._known(promise_redacted(guarantee, self.policy.name, self.misses))
 
     def _known(self, guarantee: Guarantee) -> Guarantee:
-        """With what tells the policy apart; a policy that cannot say is known in memory."""
+        """With the identity of the policy; without one it is recognized in this process only."""
         code = policy_code(self.policy, self.key)
         if not code:
             stated = replace(guarantee, about=(*guarantee.about, self.policy))
@@ -127,7 +127,7 @@ class PolicyPromise:
 
 
 def promise_selective(guarantee: Guarantee, policy: str, misses: Misses | None = None) -> Guarantee:
-    """The promise of the private stream, as one about what a policy of that name finds."""
+    """The guarantee of the private stream, restated for what a policy of that name finds."""
     missed = not_found(policy, misses)
     if guarantee.notion is Notion.NONE:
         return guarantee.not_covering(missed)

@@ -1,7 +1,7 @@
-"""Ordinary steps on text with masks over what a policy finds.
+"""Ordinary steps on text in which masks replace what a policy finds.
 
 Guarantee
-    None. What the policy misses is trained on in the clear, and nobody knows what it misses.
+    None. The model is trained on whatever the policy misses, and nobody knows what that is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sfumato.training.methods.promise import PolicyPromise
 
 @dataclass(frozen=True)
 class Redacted(Plain):
-    """Masks in place of what the policy finds; they are read, and not predicted."""
+    """Masks replace what the policy finds; the model reads them, but does not predict them."""
 
     name: ClassVar[str] = "redacted"
     needs_policy: ClassVar[bool] = True
@@ -31,5 +31,5 @@ class Redacted(Plain):
         return prepare_steps(task, TokenMaterial(records))
 
     def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:
-        """Nothing, and what is visible."""
+        """No guarantee, with what is visible."""
         return guarantee if protection is None else protection.redacted(guarantee)

@@ -1,11 +1,11 @@
-"""Selective-DPSGD with decoupled streams: all noise is spent on what a policy finds.
+"""Selective-DPSGD with separate streams: only what a policy finds is trained on with noise.
 
 Guarantee
     (F, ε, δ)-selective DP for zero-out neighbors, for any architecture (``promise`` says why).
 
 Why it holds
-    A document in which the policy finds nothing never takes a private step. So what a record adds
-    to the private sums vanishes with its private part, and the sensitivity is the clipping norm.
+    A document in which the policy finds nothing never takes a private step. So a record without its
+    private part adds nothing to the private sums, and the sensitivity is the clipping norm.
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling".
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class PublicCourse:
     """How much public training there is, and when.
 
-    ``lead`` is the share of public steps taken before the first private one; the rest are spread
+    ``lead`` is the share of public steps taken before the first private one. The others are spread
     evenly between the private ones, the last of them before the last private step.
     """
 
@@ -75,13 +75,13 @@ class PublicCourse:
         whole = self.steps(records)
         first = round(self.lead * whole)
         if step == of - 1:
-            return whole  # there is no later one to wait for, even if it is the only one
+            return whole  # before the last private step all public ones are taken
         return first + round((whole - first) * step / (of - 1))
 
 
 @dataclass(frozen=True)
 class SelectiveTraining(TrainingMethod):
-    """DP-SGD at private places, ordinary steps on text with masks before and between.
+    """DP-SGD at private positions, ordinary steps on masked text before and between.
 
     ``public_epochs`` are passes over the masked text, twice as many as private ones unless given;
     ``public_learning_rate`` is the step size on it, that of private steps unless given. ``lead`` is
@@ -91,8 +91,8 @@ class SelectiveTraining(TrainingMethod):
     name: ClassVar[str] = "selective"
     needs_policy: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("causal",)
-    # Public steps cost no privacy, and a selective model learns the rest from them alone. Found on
-    # generated dialogues, see docs/how-to-train-selectively.md.
+    # Public steps cost no privacy, and the model learns public text from them alone. Two passes
+    # were best on generated dialogues, see docs/how-to-train-selectively.md.
     public_passes: ClassVar[int] = 2
 
     public_epochs: float | None = None
@@ -108,24 +108,24 @@ class SelectiveTraining(TrainingMethod):
         )
 
     def prepare(self, task: Task) -> Prepared:
-        """Two streams of records, which do not meet."""
+        """Two separate streams of records."""
         from sfumato.training.methods.streams import selective_streams
 
         streams = selective_streams(task.documents, task.policy, task.model.tokenizer, task.cut)
         material = TokenMaterial(self.private_records(streams), streams.public, streams.selected)
         refuse_a_single_unit(task, len(material.records))
         public = self.public_course(task.privacy, task.course)
-        public.steps(len(streams.public))  # too many are refused before anything is begun
+        public.steps(len(streams.public))  # too many are refused before training begins
 
         def between(randomness: Randomness) -> Between:
-            from sfumato.training.methods.public_steps import PublicSteps
+            from sfumato.training.methods.streams import PublicSteps
 
             return PublicSteps(task.model, streams.public, public, task.course, randomness)
 
         return prepare_steps(task, material, between)
 
     def private_records(self, streams: Streams) -> TokenRecords:
-        """Documents with something private in them; only private places are predicted."""
+        """Documents with private parts; only private positions are predicted."""
         return streams.private
 
     def public_course(self, privacy: Privacy, course: Course) -> PublicCourse:

@@ -1,54 +1,66 @@
-"""Two streams of records from documents and a policy: one public, one private.
+"""Two streams of records from documents and a policy, one public and one private.
 
-*Public*: every document with masks over what is private. All of it is read; masks are not
-predicted, since a model that learns to say ``[PERSON]`` is of no use.
+*Public*: every document with masks in place of what is private. All of it is read; masks are not
+predicted, because a model that generates ``[PERSON]`` is of no use.
 
-*Private*: the documents as they are, but only those with something private in them, and only the
-loss at private places counts. A place is private if the token to predict is, or the token before
-it: what follows a secret tells of the secret, too.
+*Private*: the original documents, but only those with something private in them, and only the loss
+at private positions counts. A position is private if the token to predict is private, or the token
+before it: what follows a secret reveals something about it, too.
 
 Guarantee
-    The public text of a document is a function of what stands outside the private stretches, of
-    their number, places and types. Change what stands under a mask, and not a byte of it changes.
-    Whether a document is in the private stream is a function of the policy's bits, which are
-    public; a document without a private token never is.
+    The public text of a document is a function of the text outside the private stretches, and of
+    their number, positions and types. A change of the text under a mask does not change a byte of
+    it. Whether a document is in the private stream is a function of the policy's bits, which are
+    public; a document without a private token never is. Public steps need no guarantee: each is a
+    function of the weights so far, which are released, of public text, and of its own randomness.
+    With the same weights it is bitwise the plain step, whatever the secrets are.
 
 Why it holds
-    A mask is the type in square brackets, as in redaction: neither words nor lengths show. The
-    text is put together from the pieces outside the stretches and from masks, nothing else.
+    A mask is the type in square brackets, as in redaction, and shows neither words nor lengths. The
+    public text is made of the pieces outside the stretches and of masks, nothing else. The order of
+    public steps comes from a separate stream of randomness, so it reveals nothing about the private
+    sample.
 
-From places in a text to its tokens
-    A token is inside if it shares a character with a place: a token that spells the end of a public
-    word and the beginning of a private one is private as a whole. Tokens that spell no character of
-    the text, such as those for the beginning and the end of a document, are nobody's secret.
+From characters to tokens
+    A token is private if it shares a character with a private place: a token with the end of a
+    public word and the beginning of a private one is private as a whole. Tokens without characters
+    of the text, such as those for the beginning and the end of a document, are public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadInput
-from sfumato.mechanisms.redact import Redact
+from sfumato.core.errors import BadInput, CannotResume
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.redact import mask
+from sfumato.models.load import LoadedModel, draw_weights_from
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.policies.policy import Policy, find_in
 from sfumato.text.document import Document
 from sfumato.text.span import Spans, stretches
 from sfumato.text.words import Words
+from sfumato.training.batches import physical_batches
+from sfumato.training.clipping.losses import record_losses
+from sfumato.training.methods.selective import PublicCourse
+from sfumato.training.optimizers import make_optimizer, put_back
 from sfumato.training.records import Cut, TokenRecords, make_language_records
+from sfumato.training.settings import Course
 
 Extent = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Split:
-    """A document by a policy.
+    """A document split by a policy.
 
-    ``private`` are the private characters of the original, ``masks`` where the masks stand in the
-    ``public`` text; both as (start, end), in reading order.
+    ``private`` are the private characters of the original, ``masks`` the positions of the masks in
+    the ``public`` text; both as (start, end), in reading order.
     """
 
     original: Document
@@ -58,7 +70,7 @@ class Split:
 
 
 def split(document: Document, policy: Policy) -> Split:
-    """Put a mask over every stretch that the policy finds."""
+    """Replace every stretch that the policy finds by a mask."""
     return _mask(document, policy.find(document))
 
 
@@ -72,11 +84,12 @@ def _mask(document: Document, spans: Spans) -> Split:
     pieces: list[str] = []
     masks: list[Extent] = []
     copied = length = 0
-    for stretch, mask in zip(found, Redact().replace(found), strict=True):
+    for stretch in found:
+        hidden = mask(stretch)
         before = document.text[copied : stretch.start]
         start = length + len(before)
-        pieces += (before, mask)
-        length = start + len(mask)
+        pieces += (before, hidden)
+        length = start + len(hidden)
         masks.append((start, length))
         copied = stretch.end
     pieces.append(document.text[copied:])
@@ -106,7 +119,7 @@ def overlapping(
         if start < end:
             steps[start] += 1
             steps[end] -= 1
-    # How many covered characters stand before each character.
+    # How many covered characters precede each character.
     before = np.concatenate([[0], np.cumsum(np.cumsum(steps)[:-1] > 0)])
     return np.array([before[end] > before[start] for start, end in tokens], dtype=np.bool_)
 
@@ -123,7 +136,7 @@ class Streams:
 def selective_streams(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> Streams:
-    """Split every document by the policy and make records of both sides."""
+    """Split every document by the policy and make records of both parts."""
     splits = split_each(documents, policy)
     secret = [one for one in splits if one.private]
     if not secret:
@@ -131,7 +144,7 @@ def selective_streams(
             f"the policy {policy.name} finds nothing in the {len(documents):,} documents; there is "
             "nothing to protect, and the method 'plain' trains on such text"
         )
-    # First all documents: a complaint about one of them then names it by its place in the corpus.
+    # All documents first, so that an error names a document by its position in the corpus.
     public = _with_masks(splits, tokenizer, cut)
     private = make_marked_records(
         [one.original for one in secret],
@@ -147,7 +160,7 @@ def selective_streams(
 def make_redacted_records(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer, cut: Cut
 ) -> TokenRecords:
-    """Records of the documents with masks over what the policy finds; masks are not predicted."""
+    """Records of the documents with masks for what the policy finds; masks are not predicted."""
     return _with_masks(split_each(documents, policy), tokenizer, cut)
 
 
@@ -163,15 +176,15 @@ def make_marked_records(
     flags say so (one flag more than there are tokens).
     """
     records = make_language_records(documents, tokenizer, cut)
-    # A document without a token has no row; its only flag is that of its end. Neither has a token
-    # that nothing stands before or behind: there is nothing to predict it from.
+    # A document without tokens has no row; its only flag is that of its end. Neither has a document
+    # of a single token without begin and end tokens: there is nothing to predict.
     framed = [_frame(one, tokenizer) for one in marks if len(one) > 1]
     flags = [_kept(one, cut) for one in framed if len(one) > 1]
     return replace(records, wanted=np.concatenate(flags))
 
 
 def _with_masks(splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut) -> TokenRecords:
-    """Records of the public text; masks are read, and not predicted."""
+    """Records of the public text; masks are read, but not predicted."""
     return make_marked_records(
         [replace(one.original, text=one.public) for one in splits],
         [_not_masks(one, tokenizer) for one in splits],
@@ -181,7 +194,7 @@ def _with_masks(splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut) -> Toke
 
 
 def _kept(flags: NDArray[np.bool_], cut: Cut) -> NDArray[np.bool_]:
-    """The flags of the tokens that records keep: a truncated document has lost its end."""
+    """The flags of the tokens that records keep; a truncated document loses its end."""
     return flags if cut.long == "split" else flags[: cut.context + 1]
 
 
@@ -193,17 +206,92 @@ def _frame(flags: NDArray[np.bool_], tokenizer: Tokenizer) -> NDArray[np.bool_]:
 
 
 def _private_places(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Private tokens, and the token behind each of them; the last flag is the document's end."""
+    """Private tokens, and the token after each of them; the last flag is the document's end."""
     own = inside(one.original.text, one.private, tokenizer)
     places: NDArray[np.bool_] = _with_end(own) | np.concatenate([[False], own])
     return places
 
 
 def _not_masks(one: Split, tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """All but masks; the end of a document is always predicted."""
+    """All tokens except masks; the end of a document is always predicted."""
     return ~_with_end(inside(one.public, one.masks, tokenizer))
 
 
 def _with_end(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     ended: NDArray[np.bool_] = np.concatenate([flags, [False]])
     return ended
+
+
+class PublicSteps:
+    """Ordinary steps on the public stream, between private ones."""
+
+    def __init__(
+        self,
+        model: LoadedModel,
+        records: TokenRecords,
+        public: PublicCourse,
+        course: Course,
+        randomness: Randomness,
+    ) -> None:
+        self.model, self.records, self.public, self.course = model, records, public, course
+        self.optimizer = make_optimizer(
+            "sgd" if course.optimizer == "sgd" else "adam",
+            model.network.parameters(),
+            public.learning_rate,
+        )
+        self.taken = 0
+        self._randomness = randomness
+        self._batches = self._endless(randomness.stream(0))
+
+    def reach(self, step: int, of: int) -> None:
+        """Take the public steps that come before private step ``step`` of ``of``."""
+        wanted = self.public.before(step, of, len(self.records))
+        while self.taken < wanted:
+            self._step(next(self._batches))
+            self.taken += 1
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint; all of it follows from public text and released weights."""
+        return {"taken": self.taken, "optimizer": self.optimizer.state_dict()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore the state of a checkpoint; the order of the remaining records is drawn again."""
+        taken, optimizer = state.get("taken"), state.get("optimizer")
+        if (
+            not isinstance(taken, int)
+            or not isinstance(optimizer, dict)
+            or not put_back(self.optimizer, optimizer)
+        ):
+            raise CannotResume("the checkpoint belongs to another method; start a new run")
+        self.taken = taken
+
+    def _step(self, members: NDArray[np.int64]) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+        groups = physical_batches(
+            self.records,
+            members,
+            most_tokens=max(self.course.tokens_at_once, self.records.context),
+            divisor=self.course.divisor,
+        )
+        with draw_weights_from(self._randomness.stream(1).stream(self.taken)):
+            for group in groups:
+                for rows in group:
+                    logits = self.model.network(
+                        input_ids=rows.input_ids, attention_mask=rows.attention_mask
+                    ).logits
+                    losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+                    (losses.sum() / len(members)).backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _endless(self, randomness: Randomness) -> Iterator[NDArray[np.int64]]:
+        """Every record once per pass, in random order."""
+        size = min(self.public.batch_size, len(self.records))
+        waiting = np.empty(0, dtype=np.int64)
+        passes = 0
+        while True:
+            while len(waiting) < size:
+                order = np.argsort(randomness.stream(passes).uniform(len(self.records)))
+                waiting, passes = np.concatenate([waiting, order]), passes + 1
+            yield waiting[:size]
+            waiting = waiting[size:]

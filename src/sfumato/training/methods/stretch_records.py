@@ -1,42 +1,42 @@
-"""Documents as stretches: public and private ones in turn, and who takes which turn when.
+"""Documents as public and private stretches in turns, and the schedule of these turns.
 
-A place is where a token is read and the next one predicted. It is private if either of the two
-tokens is. The places of a document are cut into *turns*: a public stretch, which may be empty, and
-the private stretch behind it, which only the last turn may lack.
+A position is where a token is read and the next one predicted. It is private if one of the two
+tokens is. The positions of a document are split into *turns*: a public stretch, which may be empty,
+and the private stretch after it, which only the last turn may lack.
 
 Guarantee
-    What a policy finds in a document decides nothing but the tokens of its own private stretches:
-    not those of any other document, not the public tokens of its own, and not how many turns there
-    are. Neither does its length.
+    The text that a policy finds in a document affects only the tokens of the document's own private
+    stretches: no other document, not the document's public tokens, and not its number of turns.
+    Neither does the length of that text.
 
 Why it holds
-    Every stretch is tokenized on its own, so no token joins a public character to a private one,
-    and a private stretch has one token at least, whatever stands in it. Nothing is cut at a number
-    of tokens counted over private ones. Documents do not share a row.
+    Every stretch is tokenized separately, so no token joins a public character with a private one,
+    and a private stretch has at least one token, whatever its text. Nothing is split at a number of
+    tokens that includes private ones. Documents do not share a row.
 
 Full batches of turns
     A step takes one turn of each of up to ``batch_size`` documents. Documents have different
-    numbers of turns. Were a batch of documents worked through until its longest one is done, most
-    steps would serve a few documents only, at the price of a full one; so a document that is done
-    makes room for the next. In every epoch each document takes all its turns, in reading order,
+    numbers of turns. If a batch of documents were processed until its longest one is done, most
+    steps would have only a few documents at the cost of a full step. So the next document takes the
+    place of one that is done. In every epoch each document takes all its turns, in reading order,
     and at most one in a step. So a record contributes to as many private sums per epoch as it has
-    private stretches, once to each. The steps of an epoch are as few as can be, and their number is
+    private stretches, once to each. An epoch has the smallest possible number of steps, which is
     the same for every order.
 
 Why every turn is taken once
-    The turns of all documents are laid end to end, in the epoch's order, and the line is cut into
-    lanes of equal length, of which step t takes what stands at t (McNaughton 1959). A lane is at
-    least as long as a document has turns, so a document that is cut in two never meets itself. The
-    order is drawn without looking at private text, and lengths are counted in turns, which are
-    public: nothing rests on the order being secret.
+    The turns of all documents are concatenated in the epoch's order and split into lanes of equal
+    length; step t takes the turn at t of every lane (McNaughton 1959). A lane is at least as long
+    as the number of turns of any document, so a document that is split over two lanes never has two
+    turns in one step. The order is drawn without private text, and lengths are counted in turns,
+    which are public; the guarantee does not depend on the order being secret.
 
 Care
-    One space before a private stretch is counted into it: subword tokenizers join a space to the
-    word behind it, and a model would else learn to read numbers that never occur in ordinary text.
-    The shapes of physical batches follow from the lengths of private stretches; do not log them.
-    The order of rows within a step means nothing, since they are summed; so they are grouped by
-    length, and little is wasted on padding. Rows are padded on the right, so the state behind a row
-    is that at its own length.
+    One space before a private stretch belongs to it: subword tokenizers join a space with the word
+    after it, and otherwise the model would see tokens that never occur in ordinary text. The shapes
+    of physical batches depend on the lengths of private stretches; do not log them. The order of
+    rows within a step does not matter, since they are summed. They are grouped by length, so that
+    there is little padding. Rows are padded on the right, so the state after a row is the one at
+    its own length.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ TokenRange = tuple[int, int]
 
 @dataclass(frozen=True)
 class Turn:
-    """Places ``begin`` to ``middle`` are public, ``middle`` to ``end`` private; one may be empty.
+    """Positions from ``begin`` are public, from ``middle`` to ``end`` private; one may be empty.
 
-    At place p the token p is read and the token p + 1 predicted.
+    At position p, token p is read and token p + 1 is predicted.
     """
 
     begin: int
@@ -78,12 +78,12 @@ class Turn:
 
     @property
     def public(self) -> TokenRange:
-        """The public places."""
+        """The public positions."""
         return self.begin, self.middle
 
     @property
     def private(self) -> TokenRange:
-        """The private places."""
+        """The private positions."""
         return self.middle, self.end
 
 
@@ -105,7 +105,7 @@ class StretchRecords:
 
     @property
     def turns(self) -> NDArray[np.int64]:
-        """How many turns each document has; public, as the places of private stretches are."""
+        """How many turns each document has; public, like the positions of private stretches."""
         counts: NDArray[np.int64] = np.diff(self.first)
         return counts
 
@@ -118,12 +118,12 @@ class StretchRecords:
 
     @property
     def selected(self) -> float:
-        """The share of places that are private; itself private, for the owner's eyes."""
+        """The share of private positions; itself private, shown to the owner only."""
         return float((self.cuts[:, 2] - self.cuts[:, 1]).sum()) / self.places
 
     @property
     def places(self) -> int:
-        """As many as there are tokens to predict."""
+        """The number of positions, which is the number of tokens to predict."""
         return int((self.cuts[:, 2] - self.cuts[:, 0]).sum())
 
     def turn(self, document: int, number: int) -> Turn:
@@ -131,7 +131,7 @@ class StretchRecords:
         return Turn(*self.cuts[self.first[document] + number].tolist())
 
     def lines(self) -> tuple[str, ...]:
-        """What it is, for the owner of the documents."""
+        """A summary for the owner of the documents."""
         secret = int((self.private > 0).sum())
         empty = f", {self.without_text:,} without text" if self.without_text else ""
         return (
@@ -140,7 +140,7 @@ class StretchRecords:
         )
 
     def public_bits(self) -> Sequence[NDArray[np.generic]]:
-        """How much public text stands before each private stretch."""
+        """The length of the public text before each private stretch."""
         private = (self.cuts[:, 2] > self.cuts[:, 1]).astype(np.int64)
         return self.first, self.cuts[:, 1] - self.cuts[:, 0], private
 
@@ -148,7 +148,7 @@ class StretchRecords:
 def stretch_records(
     documents: Sequence[Document], policy: Policy, tokenizer: Tokenizer
 ) -> StretchRecords:
-    """Cut every document where the policy says; documents without a token are left out."""
+    """Split every document by the policy; documents without tokens are left out."""
     streams: list[Tokens] = []
     cuts: list[Turn] = []
     first, length, empty = [0], 0, 0
@@ -182,7 +182,7 @@ def turns_of(bits: NDArray[np.bool_], start: int = 0) -> list[Turn]:
     >>> turns_of(bits)
     [Turn(begin=0, middle=2, end=4), Turn(begin=4, middle=5, end=5)]
     """
-    # What follows a secret tells of it, as does what is predicted to be one.
+    # The token after a secret reveals something about it, as does predicting the secret.
     places = (bits[:-1] | bits[1:]).tolist()
     turns, begin, middle = [], 0, 0
     for place, private in enumerate(places):
@@ -229,14 +229,14 @@ def _join(
     tokens: list[Tokens] = []
     bits: list[NDArray[np.bool_]] = []
     for piece, private in pieces:
-        # A tokenizer that knows no token for a secret must not make its stretch vanish.
+        # If the tokenizer has no token for a secret, its stretch must not disappear.
         kept = piece if len(piece) or not private else np.array([tokenizer.padding], dtype=kind)
         tokens.append(kept)
         bits.append(np.full(len(kept), private))
     if not sum(map(len, tokens)):
         return np.empty(0, dtype=kind), np.empty(0, dtype=np.bool_)
     if tokenizer.begin is None and tokenizer.end is None and all(map(np.all, bits)):
-        # A secret alone in its document has a place, however few tokens it takes.
+        # A document that is one secret has a position, however few tokens it has.
         tokens.append(np.array([tokenizer.padding], dtype=kind))
         bits.append(np.array([True]))
     for place, edge in ((0, tokenizer.begin), (len(tokens) + 1, tokenizer.end)):
@@ -248,7 +248,7 @@ def _join(
 
 @dataclass(frozen=True)
 class Step:
-    """The documents that take a turn, and which one; ``step`` counts from 0 over all epochs."""
+    """The documents of a step and the turn of each; ``step`` counts from 0 over all epochs."""
 
     step: int
     documents: NDArray[np.int64]
@@ -256,7 +256,7 @@ class Step:
 
 
 def steps_per_epoch(turns: NDArray[np.int64], batch_size: int) -> int:
-    """As few as can be: enough for all turns, and for the document with the most of them.
+    """The smallest number of steps for all turns, and for the document with the most turns.
 
     >>> steps_per_epoch(np.array([1, 1, 5, 2]), 2), steps_per_epoch(np.array([1, 7]), 2)
     (5, 7)
@@ -273,8 +273,8 @@ def epoch(
     owner = np.repeat(order, counts).astype(np.int64)
     begin = np.repeat(np.cumsum(counts) - counts, counts)
     place = np.arange(len(owner))
-    # A document that is cut by the end of a lane goes on at the beginning of the next one, which is
-    # earlier: those are its first turns.
+    # A document that is split at the end of a lane continues at the beginning of the next one.
+    # Those steps are earlier, so these are its first turns.
     edge = (place // length) * length
     ahead = np.repeat(
         _beyond(begin_of=np.cumsum(counts) - counts, counts=counts, length=length), counts
@@ -287,7 +287,7 @@ def epoch(
 def all_steps(
     turns: NDArray[np.int64], batch_size: int, epochs: int, key: int, *, first: int = 0
 ) -> Iterator[Step]:
-    """The steps from ``first`` on, in orders that follow from ``key``."""
+    """The steps from ``first`` on, in random orders determined by ``key``."""
     length, orders = steps_per_epoch(turns, batch_size), Randomness.reproducible(key)
     for number in range(first // length, epochs):
         order = orders.stream(number).uniform(len(turns)).argsort(kind="stable")
@@ -300,7 +300,7 @@ def all_steps(
 def _beyond(
     *, begin_of: NDArray[np.int64], counts: NDArray[np.int64], length: int
 ) -> NDArray[np.int64]:
-    """How many turns of each document stand in the lane behind the one in which it begins."""
+    """How many turns of each document are in the lane after the one in which it begins."""
     end_of_lane = (begin_of // length + 1) * length
     beyond: NDArray[np.int64] = np.maximum(0, begin_of + counts - end_of_lane)
     return beyond
@@ -322,7 +322,7 @@ class Rows:
 
 
 def chunks(stretch: TokenRange, longest: int) -> Iterator[TokenRange]:
-    """A stretch in pieces that gradients do not flow between."""
+    """A stretch in pieces; gradients do not flow from one to the next."""
     begin, end = stretch
     for start in range(begin, end, longest):
         yield start, min(start + longest, end)
@@ -331,7 +331,7 @@ def chunks(stretch: TokenRange, longest: int) -> Iterator[TokenRange]:
 def row_batches(
     records: StretchRecords, stretches: Mapping[int, TokenRange], most_places: int
 ) -> Iterator[Rows]:
-    """The stretches of some members, none of them empty, in batches of at most so many places."""
+    """The stretches of some members, none empty, in batches of a bounded number of positions."""
     waiting: list[int] = []
     for member in sorted(stretches, key=lambda one: stretches[one][1] - stretches[one][0]):
         begin, end = stretches[member]

@@ -1,8 +1,8 @@
-"""Fine-tune twice: first on text with masks, then with DP-SGD on what was masked.
+"""Fine-tune twice: first on text with masks, then with DP-SGD on the documents with masked parts.
 
 Guarantee
-    That of ``selective``. The second time a document is learned as a whole; documents in which the
-    policy finds nothing are left out of it.
+    That of ``selective``. The second training uses whole documents; documents in which the policy
+    finds nothing are left out of it.
 
 Reference
     Shi et al. 2022, "Just fine-tune twice: selective differential privacy for large language
@@ -38,5 +38,5 @@ class Twice(SelectiveTraining):
             raise InvalidArgument("twice takes all public steps first; leave lead out")
 
     def private_records(self, streams: Streams) -> TokenRecords:
-        """Documents with something private in them, as a whole."""
+        """Whole documents, of those with private parts."""
         return replace(streams.private, wanted=None)

@@ -1,16 +1,16 @@
-"""Embeddings: a table of which a row of the batch looks up a few lines.
+"""Embeddings: a table in which each row of the batch looks up a few lines.
 
 Why the norm is right
-    The gradient of a row of the batch is zero but for the lines it looked up, and the gradients of
-    equal tokens add up. So equal tokens of a record are summed first and squared afterwards; the
-    work is proportional to the number of tokens, and no dense one-hot matrix is ever made. The
-    sums of a record are kept, and are what is scaled and added to the others: what was measured is
-    what is used, whatever rounding did to it.
+    The gradient of a row of the batch is zero except for the lines it looked up, and the gradients
+    of equal tokens add up. So equal tokens of a record are summed first and squared afterwards; the
+    work is proportional to the number of tokens, and no dense one-hot matrix is formed. The sums of
+    a record are kept, scaled and added to the others: exactly the values that were measured are
+    used, whatever their rounding errors.
 
 Positions
-    Models look positions up once, for all rows together, and let the result be repeated by
-    broadcasting; its gradient would arrive already summed over the batch. The recorded layer
-    repeats the result itself, so that every row has a gradient of its own.
+    Models look up positions once for all rows, and the result is repeated by broadcasting; its
+    gradient would then be summed over the batch already. The recorded layer repeats the result
+    itself, so that every row has a separate gradient.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from torch.nn import functional
 
 from sfumato.core.errors import UnsupportedLayer
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role, through
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import MeasuredNorms, add_up, bound_formed, pieces
-from sfumato.training.clipping.slots import Slot
+from sfumato.training.clipping.slots import Records, Slot
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class TableSlot(Slot):
         self._pairs.append((tokens, gradients))
 
     def pair(self) -> tuple[Tensor, Tensor]:
-        """All uses as one, with the places of all."""
+        """All uses joined along their positions."""
         if len(self._pairs) > 1:
             tokens, gradients = zip(*self._pairs, strict=True)
             self._pairs = [(torch.cat(tokens, 1), torch.cat(gradients, 1))]
@@ -61,7 +60,7 @@ class TableSlot(Slot):
 
     @property
     def used(self) -> bool:
-        """Whether any layer wrote something down."""
+        """Whether any layer recorded something."""
         return bool(self._pairs)
 
     def measure(self, records: Records) -> MeasuredNorms:
@@ -79,7 +78,7 @@ class TableSlot(Slot):
         lines = self.of_records(records)
         scaled = lines.gradients * weights[lines.records, None]
         size = len(self.parameter)
-        # Lines are in the order of the records, so a piece adds up the lines of few enough of them.
+        # Lines are in the order of the records, so each piece has the lines of few enough records.
         first = [int(some[0]) for some in pieces(torch.arange(records.count))][1:]
         ends = torch.searchsorted(lines.records, torch.tensor(first).to(lines.records)).tolist()
         parts = zip(*(torch.tensor_split(one, ends) for one in (scaled, lines.lines)), strict=True)
@@ -98,11 +97,11 @@ class TableSlot(Slot):
         return tables
 
     def extents(self) -> Tensor:
-        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
         return self.pair()[1].flatten(1).abs().amax(1)
 
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
         self._pairs.clear()
         self._lines = None
 
@@ -147,16 +146,16 @@ class RecordedEmbedding(Layer):
         return {"weight": Role.TABLE}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The lines, with token numbers and output gradient written down."""
+        """The lines, with token numbers and output gradient recorded."""
         return self.record(*args, **kwargs)
 
     def record(self, input: Tensor) -> Tensor:  # noqa: A002  # torch calls it so
-        """The lines, with token numbers and output gradient written down."""
+        """The lines, with token numbers and output gradient recorded."""
         output: Tensor = through(_LookUp, self._for_every_row(input), self.batch.anchor, self)
         return output
 
     def collect(self, tokens: Tensor, gradient: Tensor) -> None:
-        """Write down one use."""
+        """Record one use."""
         padding: int | None = self.module.padding_idx  # type: ignore[assignment]
         if padding is not None:
             gradient = gradient.masked_fill((tokens == padding)[..., None], 0.0)
@@ -167,8 +166,8 @@ class RecordedEmbedding(Layer):
         rows = self.batch.rows
         if tokens.dim() == 1:
             if self._repeats is None and max(len(tokens), rows) > 1:
-                # One token per row, or the positions of all rows? Once decided, a batch of as many
-                # rows as places is not taken for the other.
+                # One token per row, or the positions of all rows? This is decided once, so that a
+                # batch with as many rows as positions is not confused later.
                 self._repeats = len(tokens) != rows or tokens.tolist() == list(range(rows))
             if self._repeats:
                 return tokens.expand(rows, -1)

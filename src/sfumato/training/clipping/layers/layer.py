@@ -16,7 +16,7 @@ from sfumato.training.clipping.slots import Slot
 
 
 class Role(Enum):
-    """How a parameter enters a layer, which decides how its gradient can be written down."""
+    """How a parameter is used in a layer, which decides how its gradient can be recorded."""
 
     MATRIX = auto()  # a product: the gradient is a sum of outer products
     TABLE = auto()  # rows are looked up: the gradient has few rows
@@ -28,18 +28,18 @@ class CurrentBatch:
     """The physical batch that is going through the model."""
 
     rows: int = 0
-    # Passing this tensor in makes torch call a layer's backward even when its input, such as
-    # token numbers, has no gradient. Its own gradient is never asked for.
+    # With this tensor as an input, torch calls a layer's backward even if its actual input, such as
+    # token numbers, has no gradient. The gradient of this tensor is never used.
     anchor: Tensor = field(default_factory=lambda: torch.zeros((), requires_grad=True))
 
 
 def through(function: type[torch.autograd.Function], *inputs: object) -> Any:
-    """Apply a function that has a backward of its own."""
+    """Apply an autograd function."""
     return function.apply(*inputs)  # type: ignore[no-untyped-call]
 
 
 class Layer(ABC):
-    """One module of the model, and the forward pass that stands in for its own."""
+    """One module of the model, and the forward pass that replaces its own."""
 
     def __init__(self, name: str, module: nn.Module, batch: CurrentBatch) -> None:
         self.name, self.module, self.batch = name, module, batch
@@ -47,11 +47,11 @@ class Layer(ABC):
 
     @abstractmethod
     def roles(self) -> Mapping[str, Role]:
-        """How each of the module's own parameters enters it."""
+        """How each of the module's own parameters is used."""
 
     @abstractmethod
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module would have computed, with everything written down in the backward."""
+        """What the module would have computed; its backward pass records what is needed."""
 
     def trainable(self) -> dict[str, nn.Parameter]:
         """The module's own parameters that are to be trained."""
@@ -62,7 +62,7 @@ class Layer(ABC):
         }
 
     def write(self, name: str, *seen: Tensor) -> None:
-        """Write down what one of the parameters saw, if it is to be trained."""
+        """Record what one of the parameters saw, if it is trained."""
         slot = self.slots.get(name)
         if slot is None:
             return
@@ -75,7 +75,7 @@ class Layer(ABC):
         slot.collect(*seen)
 
     def by_row(self, tensor: Tensor) -> Tensor:
-        """(rows, …, width) as (rows, places, width), cut off from how it was computed."""
+        """(rows, …, width) as (rows, places, width), detached."""
         return tensor.detach().reshape(tensor.shape[0], -1, tensor.shape[-1])
 
     def check_rows(self, tensor: Tensor) -> None:
@@ -83,6 +83,6 @@ class Layer(ABC):
         if tensor.dim() < 2 or tensor.shape[0] != self.batch.rows:
             raise UnsupportedLayer(
                 f"layer {self.name!r} ({type(self.module).__name__}) was given input whose first "
-                "axis is not the rows of the batch, so its gradient cannot be split by row; let "
-                "them be the first of two or more axes everywhere"
+                "axis is not the rows of the batch, so its gradient cannot be split by row; the "
+                "rows must be the first of two or more axes everywhere"
             )

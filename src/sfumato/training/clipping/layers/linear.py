@@ -1,30 +1,28 @@
 """Linear layers, GPT-2's Conv1D, and with them LoRA factors: weights whose gradient is lᵀr.
 
 Why the norm is right
-    The gradient of a row is the sum over its T places of outer products, G = Σ_t l_t r_tᵀ, hence
+    The gradient of a row is the sum over its T positions of outer products, G = Σ_t l_t r_tᵀ, hence
     ‖G‖² = Σ_{t,s} (l_t·l_s)(r_t·r_s). A layer that is called several times, or shares its weight,
-    has as many more places. Linear stores its weight as (out, in), so l is the gradient at the
-    output and r the input; Conv1D stores the transpose and swaps the two. The factors of LoRA are
-    two Linear layers.
+    has correspondingly more positions. Linear stores its weight as (out, in), so l is the gradient
+    at the output and r the input; Conv1D stores the transpose and swaps the two. The factors of
+    LoRA are two Linear layers.
 
 Care
-    The terms of the double sum can be large and cancel, and then rounding could make the norm too
-    small, hence the clipped gradient too large. ``rounding`` says by how much, for any input, and
-    what is done about it.
+    The terms of the double sum can be large and cancel. Then rounding could make the norm too
+    small, hence the clipped gradient too large. ``rounding`` bounds this error for any input.
 
-Which way to the norm is cheaper for this batch: inner products or the gradient itself.
-
-A row's gradient is G = lᵀr with l of T×m and r of T×n (places × widths). Two ways to ‖G‖²:
+A row's gradient is G = lᵀr with l of T×m and r of T×n (positions × widths). There are two ways to
+compute ‖G‖²:
 
 - *inner products*, ⟨llᵀ, rrᵀ⟩: T²(m+n) multiplications; T² numbers are kept for a moment. The
   scaled sum over the batch, lᵀ(c·r), is one product later on, as in plain training.
 - *instantiation*: form G, T·m·n multiplications, and keep it. The scaled sum is then only a
-  weighted sum of what is there, so this is the very product plain training does, and what it costs
-  beyond that is memory traffic: m·n numbers of each row are written once and read twice.
+  weighted sum of these, so this is the same product as in plain training. The extra cost is memory
+  traffic: m·n numbers of each row are written once and read twice.
 
 So, beyond plain training, inner products cost T²(m+n) multiplications and instantiation costs the
-traffic of m·n numbers. The second is chosen when it takes less time and its memory, m·n, stays
-within a few times what is written down anyway, T(m+n).
+traffic of m·n numbers. Instantiation is chosen if it takes less time and its memory, m·n, stays
+within a few times what is recorded anyway, T(m+n).
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.training.clipping.layers.layer import Layer, Role, through
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import (
     WIDTH,
     MeasuredNorms,
@@ -50,11 +47,11 @@ from sfumato.training.clipping.rounding import (
     one_after_another,
     weigh,
 )
-from sfumato.training.clipping.slots import Slot
+from sfumato.training.clipping.slots import Records, Slot
 
-# One number written once and read twice costs as much time as so many multiplications in a
-# product; more if there are so many numbers in all rows that their memory is fresh each time.
-# Measured on x86-64 with MKL; the best choice changes little over a factor of two.
+# Writing a number once and reading it twice takes as long as so many multiplications in a product;
+# more if there are so many numbers that new memory is needed each time. Measured on x86-64 with
+# MKL; the best choice changes little over a factor of two.
 TRAFFIC, FRESH_TRAFFIC = 28, 130
 FRESH = 8_000_000
 # A kept gradient may take so many times the memory of the inputs and gradients it replaces.
@@ -83,7 +80,7 @@ def form_gradient(places: int, left: int, right: int) -> bool:
     return left * right < places * (left + right)
 
 
-# From here on half of a symmetric product is worth leaving out.
+# From this width on it pays to skip half of a symmetric product.
 WIDE = 1024
 
 
@@ -109,7 +106,7 @@ class MatrixSlot(Slot):
             self.keep()
 
     def keep(self) -> None:
-        """Form the gradients of the rows and forget what they were formed from."""
+        """Form the gradients of the rows and discard what they were formed from."""
         for left, right in self._pairs:
             self.add_size((lengths(left) * lengths(right)).sum(1), left.shape[1])
             if self.kept is None:
@@ -119,12 +116,12 @@ class MatrixSlot(Slot):
         self._pairs.clear()
 
     def add_size(self, size: Tensor, places: int) -> None:
-        """Note how long the parts are that were added to the kept gradients, and how many."""
+        """Note the length and number of the terms that were added to the kept gradients."""
         self._size = size if self._size is None else self._size + size
         self._summed += places
 
     def pair(self) -> tuple[Tensor, Tensor]:
-        """All uses as one, with the places of all."""
+        """All uses joined along their positions."""
         if len(self._pairs) > 1:
             lefts, rights = zip(*self._pairs, strict=True)
             self._pairs = [(torch.cat(lefts, 1), torch.cat(rights, 1))]
@@ -132,7 +129,7 @@ class MatrixSlot(Slot):
 
     @property
     def used(self) -> bool:
-        """Whether any layer wrote something down."""
+        """Whether any layer recorded something."""
         return self.kept is not None or bool(self._pairs)
 
     def places(self) -> Places:
@@ -151,14 +148,14 @@ class MatrixSlot(Slot):
         return one_after_another(measure_product(places.joined(one)) for one in records.groups())
 
     def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
-        """The same of some records, from their formed gradients."""
+        """The same for some records, from their formed gradients."""
         if self.kept is not None:
             return self.measure(records).of(which)
         places = self.places()
         return one_after_another(form_product(places.joined(one)) for one in records.groups(which))
 
     def _of_kept(self, kept: Tensor) -> MeasuredNorms:
-        """The bound of what is kept is that of what is not, lest it depend on the batch's shape."""
+        """The same bound as without kept gradients, lest it depend on the batch's shape."""
         assert self._size is not None, "kept gradients without their sizes"  # noqa: S101
         return bound_approximated(kept, self._size, self._summed)
 
@@ -192,16 +189,16 @@ class MatrixSlot(Slot):
         return torch.cat([torch.bmm(one.transpose(1, 2), other) for one, other in joined])
 
     def extents(self) -> Tensor:
-        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
         if self.kept is not None:
             return self.kept.flatten(1).abs().amax(1)
         left, right = self.pair()
-        # A place counts if neither side of its outer product is zero.
+        # A position counts if neither factor of its outer product is zero.
         places = left.abs().amax(2).double() * right.abs().amax(2).double()
         return places.amax(1)
 
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
         self.kept = self._places = self._size = None
         self._summed = 0
         self._pairs.clear()
@@ -295,17 +292,17 @@ class RecordedLinear(Layer):
         return {"weight": Role.MATRIX, "bias": Role.VECTOR}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The product, with input and output gradient written down."""
+        """The product, with input and output gradient recorded."""
         return self.record(*args, **kwargs)
 
     def record(self, input: Tensor) -> Tensor:  # noqa: A002  # torch calls it so
-        """The product, with input and output gradient written down."""
+        """The product, with input and output gradient recorded."""
         self.check_rows(input)
         output: Tensor = through(_Product, input, self.batch.anchor, self)
         return output
 
     def collect(self, entered: Tensor | None, gradient: Tensor) -> None:
-        """Write down one use: what entered the layer, and the gradient at its output."""
+        """Record one use: what entered the layer, and the gradient at its output."""
         gradient = self.by_row(gradient)
         if "bias" in self.slots:
             self.write("bias", gradient.sum(1))
@@ -322,7 +319,7 @@ class RecordedConv1D(RecordedLinear):
 
 
 class _Product(torch.autograd.Function):
-    """y = x·Wᵀ + b in which W and b are constants: the backward asks for no product with them."""
+    """y = x·Wᵀ + b with constant W and b: the backward pass computes no gradient for them."""
 
     @staticmethod
     def forward(ctx: Any, entered: Tensor, _anchor: Tensor, layer: RecordedLinear) -> Tensor:
@@ -335,7 +332,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None]:
         weight, _ = _weight_and_bias(ctx.layer)
-        saved = ctx.saved_tensors  # to be asked for once: asking may compute it again
+        saved = ctx.saved_tensors  # read once: with checkpointing, every access computes it again
         ctx.layer.collect(saved[0] if saved else None, gradient)
         return (gradient @ weight if ctx.needs_input_grad[0] else None), None, None
 

@@ -2,9 +2,9 @@
 
 Why the norm is right
     With the gradient g_t at the gates of step t, the gradient of a row is Σ_t g_t x_tᵀ for the
-    input matrix and Σ_t g_t h_{t−1}ᵀ for the recurrent one: two Linear layers with as many places
-    as steps. Both biases are added to the same gates, so each has the gradient Σ_t g_t; a record's
-    norm counts it twice, because there are two parameters that move.
+    input matrix and Σ_t g_t h_{t−1}ᵀ for the recurrent one: two Linear layers with as many
+    positions as steps. Both biases are added to the same gates, so each has the gradient Σ_t g_t; a
+    record's norm counts it twice, because there are two parameters.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class RecordedLSTM(Layer):
         }
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Outputs and last state, with the gradients at the gates written down."""
+        """Outputs and last state, with the gradients at the gates recorded."""
         return self.record(*args, **kwargs)
 
     def record(self, entered: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Outputs and last state, with the gradients at the gates written down."""
+        """Outputs and last state, with the gradients at the gates recorded."""
         self.check_rows(entered)
         hidden, cell = self.layer.start(entered, state)
         outputs, *last = through(_Steps, entered, hidden, cell, self.batch.anchor, self)
@@ -49,7 +49,7 @@ class RecordedLSTM(Layer):
         return self.module
 
     def collect(self, course: ForwardPass, gates: Tensor) -> None:
-        """Write down one use."""
+        """Record one use."""
         gates = gates.transpose(0, 1)
         entered, hidden = (one.detach().transpose(0, 1) for one in (course.entered, course.hidden))
         self.write("weight_ih_l0", gates, entered)

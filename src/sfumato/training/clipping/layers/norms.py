@@ -1,16 +1,16 @@
-"""Normalization: LayerNorm, RMSNorm, and the many classes that are one of the two by another name.
+"""Normalization: LayerNorm, RMSNorm, and the many classes that compute the same.
 
 Why the norm is right
-    Such a layer multiplies (and shifts) what it has normalized by vectors of the width of the
-    model, so the gradient of every row, Σ_t g_t·x̂_t for the weight and Σ_t g_t for the bias, is
-    small enough to be formed.
+    Such a layer multiplies (and shifts) its normalized input by vectors of the width of the model.
+    So the gradient of every row, Σ_t g_t·x̂_t for the weight and Σ_t g_t for the bias, is small
+    enough to be formed.
 
 Other people's classes
-    Transformers come with a class of RMSNorm each. They are not known by name: a class qualifies if
-    it has nothing but vectors and gives the same result, with the same gradients, when each row of
-    a batch has a copy of the vectors of its own. This is tried out on random numbers before
-    anything is trained. A class that fails, because it mixes rows or calls a kernel that knows one
-    vector only, is not supported.
+    Most transformers have their own class of RMSNorm. These are not recognized by name: a class
+    qualifies if all its parameters are vectors and if it gives the same result, with the same
+    gradients, when each row of a batch has its own copy of the vectors. This is tested on random
+    numbers before training. A class that fails, because it mixes rows or calls a kernel that takes
+    one vector only, is not supported.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class RecordedLayerNorm(Layer):
         return {"weight": Role.VECTOR, "bias": Role.VECTOR}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The layer's output, with what its gradient needs written down."""
+        """The layer's output, with what its gradient needs recorded."""
         return self.record(*args, **kwargs)
 
     def record(self, input: Tensor) -> Tensor:  # noqa: A002  # torch calls it so
-        """The layer's output, with what its gradient needs written down."""
+        """The layer's output, with what its gradient needs recorded."""
         self.check_rows(input)
         output: Tensor = through(_Normalize, input, self.batch.anchor, self)
         return output
 
     def collect(self, entered: Tensor, gradient: Tensor) -> None:
-        """Write down one use: what entered the layer, and the gradient at its output."""
+        """Record one use: what entered the layer, and the gradient at its output."""
         module: Any = self.module
         if "bias" in self.slots:
             self.write("bias", self.by_row(gradient).sum(1))
@@ -83,7 +83,7 @@ class _Normalize(torch.autograd.Function):
 
 
 class RecordedVectors(Layer):
-    """A module that multiplies or shifts by vectors: every row is given a copy of its own."""
+    """A module that multiplies or shifts by vectors: every row gets its own copy of them."""
 
     def roles(self) -> Mapping[str, Role]:
         """Vectors."""
@@ -101,12 +101,12 @@ class RecordedVectors(Layer):
             return self.run(*args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes from its input and whatever stands in place of its vectors."""
+        """What the module computes from its input and the replacements of its vectors."""
         return type(self.module).forward(self.module, *args, **kwargs)
 
 
 class RecordedRMSNorm(RecordedVectors):
-    """``nn.RMSNorm`` over the last axis, whose kernel knows one weight only."""
+    """``nn.RMSNorm`` over the last axis, whose kernel takes one weight only."""
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Normalize, then multiply."""
@@ -133,19 +133,19 @@ class _Copy(torch.autograd.Function):
 
 
 def is_elementwise(module: nn.Module) -> bool:
-    """Whether a module has only vectors, which may as well be one for each row."""
+    """Whether a module has only vectors as parameters, and works with one copy for each row."""
     vectors = [vector for vector in module._parameters.values() if vector is not None]
     widths = {tuple(vector.shape) for vector in vectors}
     if list(module.children()) or len(widths) != 1 or len(next(iter(widths))) != 1:
         return False
     try:
         return _rows_go_alone(module, vectors[0])
-    except Exception:  # whatever a stranger's module raises, it is not one of these
+    except Exception:  # a module that fails does not qualify
         return False
 
 
 def _rows_go_alone(module: nn.Module, like: Tensor) -> bool:
-    chance = torch.Generator().manual_seed(0)  # public numbers, only to try the module out
+    chance = torch.Generator().manual_seed(0)  # public numbers, only for testing the module
 
     def numbers(*shape: int) -> Tensor:
         drawn = torch.rand(*shape, generator=chance) + 0.5
@@ -178,13 +178,13 @@ def _rows_go_alone(module: nn.Module, like: Tensor) -> bool:
 
 
 def _copies(rows: Tensor, entered: Tensor) -> Tensor:
-    """(rows, width) as (rows, 1, …, width), to meet input of any number of axes."""
+    """(rows, width) as (rows, 1, …, width), to fit input with any number of axes."""
     return rows.reshape(len(rows), *(1,) * (entered.dim() - 2), rows.shape[1])
 
 
 @contextmanager
 def replace_norm(module: nn.Module, values: Mapping[str, Tensor]) -> Iterator[None]:
-    """Other tensors in place of a module's own parameters, for one call."""
+    """Replace a module's own parameters by other tensors within this block."""
     own = {name: module._parameters[name] for name in values}
     try:
         module._parameters.update(values)  # type: ignore[arg-type]

@@ -7,14 +7,14 @@ Why the norm is right
 
         ⟨E, H⟩ = Σ_{t,s} ⟨e_t, a_s⟩ · g_s[u_t],
 
-    for E has the line e_t at u_t and H has the line Σ_s g_s[u]·a_s at u. Where the gradients are
-    formed (``costs``), E is added to H before anything is squared.
+    because E has the line e_t at u_t and H has the line Σ_s g_s[u]·a_s at u. Where the gradients
+    are formed (``linear.keep_gradient``), E is added to H before anything is squared.
 
 Why rounding does not spoil it
-    E and H can cancel almost entirely, and then the sum of the three is nothing but rounding. With
-    A = Σ_t |e_t| + Σ_s |g_s|·|a_s|, each of the three is off by at most a share γ of its part of
-    A², where γ counts the additions of ``rounding``: together by γ·A². A record of which this is
-    too large a share is measured again from E + H, formed.
+    E and H can cancel almost entirely, and then the sum of the three terms is only rounding error.
+    With A = Σ_t |e_t| + Σ_s |g_s|·|a_s|, each of the three is off by at most a share γ of its part
+    of A², where γ counts the additions of ``rounding``: together by γ·A². If this is too large a
+    share of a record's square, the record is measured again from the formed E + H.
 
 Care
     Leaving the cross term out is the classic mistake: when a text repeats a word that the model
@@ -28,7 +28,6 @@ from torch import Tensor
 
 from sfumato.training.clipping.layers.embedding import TableSlot
 from sfumato.training.clipping.layers.linear import MatrixSlot, as_one
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.rounding import (
     MeasuredNorms,
     add_up,
@@ -37,7 +36,7 @@ from sfumato.training.clipping.rounding import (
     lengths,
     one_after_another,
 )
-from sfumato.training.clipping.slots import Slot
+from sfumato.training.clipping.slots import Records, Slot
 
 
 class TiedSlot(Slot):
@@ -50,7 +49,7 @@ class TiedSlot(Slot):
 
     @property
     def each_row(self) -> bool:
-        """Whether every row is a record of its own."""
+        """Whether every row is a separate record."""
         return self.matrix.each_row
 
     @each_row.setter
@@ -58,12 +57,12 @@ class TiedSlot(Slot):
         self.matrix.each_row = self.table.each_row = value
 
     def collect(self, *seen: Tensor) -> None:
-        """Add one use: a look-up if it begins with token numbers, else a product."""
+        """Add one use: a look-up if its first tensor has token numbers, otherwise a product."""
         (self.matrix if seen[0].is_floating_point() else self.table).collect(*seen)
 
     @property
     def used(self) -> bool:
-        """Whether any layer wrote something down."""
+        """Whether any layer recorded something."""
         return self.matrix.used or self.table.used
 
     def measure(self, records: Records) -> MeasuredNorms:
@@ -81,7 +80,7 @@ class TiedSlot(Slot):
         return MeasuredNorms(square.clamp_(min=0.0), doubt, size, matrix.dtype)
 
     def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:
-        """The same of some records, from their formed gradients."""
+        """The same for some records, from their formed gradients."""
         if not self.table.used or not self.matrix.used:
             only = self.matrix if self.matrix.used else self.table
             return only.measure_closely(records, which)
@@ -105,12 +104,12 @@ class TiedSlot(Slot):
         return every[0] if len(every) == 1 else every[0] + every[1]
 
     def extents(self) -> Tensor:
-        """Of each row a number: zero only if its gradient is, NaN if that is undefined."""
+        """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
         parts = [slot.extents().double() for slot in (self.matrix, self.table) if slot.used]
         return torch.stack(parts).amax(0)
 
     def clear(self) -> None:
-        """Forget the batch."""
+        """Discard the batch."""
         self.matrix.clear()
         self.table.clear()
 
@@ -135,7 +134,7 @@ class TiedSlot(Slot):
         return records.sum(lengths(self.table.pair()[1]).sum(1))
 
     def _doubt(self, size: Tensor, looked_up: Tensor, records: Records) -> Tensor:
-        """What rounding may have taken from twice the cross term, also by summing look-ups."""
+        """The rounding error of twice the cross term, including that of summing look-ups."""
         (rows, places), width = self.table.pair()[0].shape, self.parameter.shape[1]
         places *= 1 if records.each_row else rows
         lefts = records.sum(self.matrix.places().lefts.sum(1))

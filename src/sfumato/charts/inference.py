@@ -1,7 +1,8 @@
-"""Hits against false alarms on logarithmic axes: what an attack finds when it must be sure.
+"""Charts of inference attacks: members against false alarms, and words found by guesses.
 
-On straight axes an attack that is right about a few members beyond doubt looks like chance. The
-diagonal is chance; a curve begins at the smallest rate that so many texts can show.
+The ROC chart has logarithmic axes: on linear ones an attack that identifies a few members with
+certainty looks like chance. The diagonal is chance; a curve begins at the smallest rate that so
+many texts can show.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.chart import COLORS, FAINT_INK, WIDTH, Chart
+from sfumato.charts.chart import COLORS, FAINT_INK, HEIGHT, WIDTH, Chart
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import altair
 
-# Dashes tell curves apart that share a color, or where colors cannot be seen.
+# Dashes distinguish curves that share a color.
 DASHES = ([1, 0], [6, 3], [2, 2])
 CHANCE = "chance"
 
@@ -65,7 +66,7 @@ def _smallest(curves: Mapping[str, RocPoints]) -> float:
 
 
 def _drawable(name: str, points: RocPoints, smallest: float) -> list[dict[str, Any]]:
-    """A logarithm has no zero: what is never wrong stands at the edge."""
+    """The points of a curve; zeros, which a logarithmic axis lacks, are drawn at the edge."""
     return [
         {
             "signal": name,
@@ -106,3 +107,46 @@ def _legend() -> altair.Legend:
     import altair
 
     return altair.Legend(title=None, orient="right")
+
+
+SERIES = {"share": "attacker", "control": "null control", "chance": "best blind guesses"}
+
+
+def guesses_chart(points: Sequence[Mapping[str, Any]], *, title: str, subtitle: str) -> Chart:
+    """Lines over the number of guesses; each point has ``guesses`` and one share per series."""
+    import altair
+
+    if not points:
+        raise InvalidArgument("a chart of guesses needs at least one point")
+    rows = [
+        {"guesses": point["guesses"], "found": point[name], "series": said}
+        for point in points
+        for name, said in SERIES.items()
+    ]
+    series = altair.Scale(domain=list(SERIES.values()), range=[COLORS[0], COLORS[1], FAINT_INK])
+    dashes = altair.Scale(domain=list(SERIES.values()), range=[[1, 0], [5, 4], [2, 3]])
+    marks = altair.Scale(domain=list(SERIES.values()), range=["circle", "triangle-up", "square"])
+    legend = altair.Legend(orient="bottom", title=None, columns=3)
+    whole = altair.Axis(tickMinStep=1, format="d", grid=False)
+    drawing = (
+        altair.Chart(altair.InlineData(values=rows))
+        .mark_line(point=True)
+        .encode(
+            x=altair.X("guesses:Q", axis=whole, title="guesses for each word"),
+            y=altair.Y("found:Q", scale=altair.Scale(domain=[0, 1]), title="share of words found"),
+            color=altair.Color("series:N", scale=series, legend=legend),
+            strokeDash=altair.StrokeDash("series:N", scale=dashes, legend=legend),
+            shape=altair.Shape("series:N", scale=marks, legend=legend),
+            tooltip=[
+                altair.Tooltip("series:N", title="who"),
+                altair.Tooltip("guesses:Q"),
+                altair.Tooltip("found:Q", format=".3f"),
+            ],
+        )
+        .properties(
+            width=WIDTH,
+            height=HEIGHT,
+            title=altair.TitleParams(text=title, subtitle=subtitle),
+        )
+    )
+    return Chart.of(drawing)

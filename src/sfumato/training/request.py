@@ -1,0 +1,240 @@
+"""A whole training run from what a user asked for: corpus, model, plan, folder.
+
+``train_model`` makes records and a plan, trains the model, and writes a run folder. Called again
+with the same request, it resumes a run that was killed.
+
+Care
+    Everything in the folder is public: settings, versions, the plan with the number of units, a
+    digest of the vocabulary (which is public), and the time at which the corpus was last changed,
+    so that a run is not resumed on another corpus. For a method that is not part of sfumato, the
+    folder also has the names of its classes and a slow, salted digest of their code. There is no
+    digest of the corpus: with one, whoever finds the folder could test guesses about the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.checks import at_least, one_of
+from sfumato.core.errors import CannotResume
+from sfumato.core.json import write_number
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
+from sfumato.models.lora import Lora
+from sfumato.models.tokenizer import Tokenizer, load_tokenizer
+from sfumato.text.document import Document
+from sfumato.training.folder import RunFolder
+from sfumato.training.methods.base import (
+    ADAPTER,
+    ANNOUNCED_TO,
+    INITIAL,
+    Announce,
+    Task,
+    TrainingMethod,
+    method_code,
+    private_places,
+    refuse_a_borrowed_name,
+)
+from sfumato.training.methods.private import Private
+from sfumato.training.methods.promise import PolicyPromise
+from sfumato.training.plan import TrainingPlan
+from sfumato.training.records import LONG
+from sfumato.training.run import Run
+from sfumato.training.settings import Course, Privacy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Model and training; ``tokenizer`` is public, an object or the folder of one.
+
+    ``corpus`` says how the corpus is read and when it was last changed; nothing about its text.
+    """
+
+    model: str
+    privacy: Privacy
+    method: TrainingMethod = field(default_factory=Private)
+    protection: PolicyPromise | None = None
+    course: Course = field(default_factory=Course)
+    kind: str = "causal"
+    classes: tuple[str, ...] = ()
+    long: str = "split"
+    lora_rank: int | None = None
+    tokenizer: str | Tokenizer | None = None
+    settings: dict[str, object] = field(default_factory=dict)
+    corpus: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, KINDS)
+        one_of("long", self.long, LONG)
+        if self.lora_rank is not None:
+            at_least("lora_rank", self.lora_rank, 1)
+        refuse_a_borrowed_name(self.method)
+        self.method.check(self)
+
+    def randomness(self) -> Randomness:
+        """Secure, unless a seed was given."""
+        return Randomness.secure() if self.seed is None else Randomness.reproducible(self.seed)
+
+    def load(self, randomness: Randomness) -> LoadedModel:
+        """The model before training, with low-rank factors if requested."""
+        model = load_model(
+            self.model,
+            randomness=randomness.stream(INITIAL),
+            kind=self.kind,
+            classes=self.classes,
+            tokenizer=self._tokenizer(),
+            settings=self.settings,
+        )
+        if self.lora_rank is None:
+            return model
+        adapted: Any = Lora(rank=self.lora_rank).attach(model.network, randomness.stream(ADAPTER))
+        return LoadedModel(adapted, model.tokenizer, model.context, model.classes)
+
+    def _tokenizer(self) -> Tokenizer | None:
+        if isinstance(self.tokenizer, str):
+            return load_tokenizer(Path(self.tokenizer))
+        return self.tokenizer
+
+    @property
+    def cut_long(self) -> str:
+        """How long documents are treated; a classifier reads one row, so it always truncates."""
+        return "truncate" if self.kind == "classifier" else self.long
+
+    def task(self, model: LoadedModel, documents: Sequence[Document]) -> Task:
+        """The input of the method."""
+        return Task(
+            documents=documents,
+            model=model,
+            privacy=self.privacy,
+            course=self.course,
+            kind=self.kind,
+            long=self.cut_long,
+            protection=self.protection,
+        )
+
+    def promised(self, guarantee: Guarantee) -> Guarantee:
+        """The guarantee of a plan, restated for the method and its policy."""
+        return self.method.promise(guarantee, self.protection)
+
+    def public(self, model: LoadedModel, plan: TrainingPlan) -> dict[str, Any]:
+        """The public settings for the run folder; they must be the same on resuming."""
+        return {
+            "model": self.model,
+            "kind": self.kind,
+            "classes": list(self.classes),
+            "long": self.cut_long,
+            "lora_rank": self.lora_rank,
+            "tokenizer": model.tokenizer.name,
+            "vocabulary": _digest(model.tokenizer),
+            "model_settings": {key: str(value) for key, value in self.settings.items()},
+            "epsilon": write_number(self.privacy.epsilon),
+            "corpus": self.corpus,
+            "plan": plan.as_dict(),
+            "course": dict(self.course.as_dict()),
+            # A run cannot be resumed with another seed; results with a seed are not for release
+            # anyway.
+            "seed": self.seed,
+            **({"record": self.privacy.record} if self.privacy.record else {}),
+            "method": self.method.name,
+            "policy": None if self.protection is None else self.protection.policy.name,
+        } | self.method.as_dict(self.privacy, self.course)
+
+
+def train_model(
+    request: Request,
+    documents: Sequence[Document],
+    folder: RunFolder,
+    *,
+    resume: bool = False,
+    announce: Announce | None = None,
+) -> Run:
+    """Train as requested and write a run folder.
+
+    ``announce`` is called with plan and material before the first step, and may return a function
+    that is called after every step.
+    """
+    announce = announce or ANNOUNCED_TO.get()
+    folder.refuse(resume=resume)
+    code = _same_code(request.method, folder)
+    randomness = request.randomness()
+    model = request.load(randomness)
+    prepared = request.method.prepare(request.task(model, documents))
+    plan = prepared.plan
+    promised = request.promised(plan.guarantee())
+    settings = request.public(model, plan) | code | private_places(prepared.material)
+    folder.begin(settings, resume=resume)
+    if folder.finished:
+        trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
+        stated = _stamp(promised, randomness)
+        return Run(folder, stated, plan, already_finished=True, loaded=trained)
+    watch = announce(plan, prepared.material) if announce else None
+    proven = prepared.fit(randomness, folder, watch)
+    guarantee = request.promised(proven)
+    if not folder.model.is_dir():
+        save_model(model, folder.model)
+    folder.add_results(_compute_spending(plan))
+    beside = plan.as_in_the_paper()
+    # From here on the run counts as finished.
+    folder.write_guarantee(
+        guarantee,
+        {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
+        | ({"as_in_the_paper": beside} if beside else {}),
+    )
+    folder.clear()
+    return Run(folder, guarantee, plan, loaded=model)
+
+
+def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:
+    """The digest of the method's code for a run's settings; other code cannot resume the run."""
+    begun = folder.settings() if folder.config.is_file() else {}
+    if begun.get("method", method.name) != method.name:
+        return method_code(method)  # refused later, because of its name
+    kept = begun.get("method_code")
+    try:
+        asked = method_code(method, kept["salt"] if isinstance(kept, dict) else None)
+    except (KeyError, ValueError, TypeError):
+        asked = method_code(method)  # a damaged record counts as missing
+    told = asked.get("method_code")
+    if told is None or not begun:
+        return asked
+    if told["digest"] is None:
+        raise CannotResume(
+            f"the source of the method {method.name} cannot be read, so it cannot be checked "
+            f"that it is the one that began the run in {folder.path}; choose another folder, and "
+            "keep the class in a file to be able to resume"
+        )
+    if told != kept:
+        raise CannotResume(
+            f"{folder.path} holds a run with another code of the method {method.name} "
+            f"({', '.join(told['classes'])}); resume with the code that began it, or choose "
+            "another folder"
+        )
+    return asked
+
+
+def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:
+    """The cost of a run as result rows; nothing in them depends on the text."""
+    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(plan.epsilon())}
+    if plan.private:
+        values["delta"] = plan.delta
+    return [
+        {"metric": metric, "value": value, "low": None, "high": None, "n": plan.units}
+        for metric, value in values.items()
+    ]
+
+
+def _stamp(guarantee: Guarantee, randomness: Randomness) -> Guarantee:
+    return guarantee if randomness.for_release else guarantee.reproducible()
+
+
+def _digest(tokenizer: Tokenizer) -> str:
+    """Identifies a vocabulary: with another one, the same token numbers mean another text."""
+    vocabulary = sorted(tokenizer.backend.get_vocab().items())
+    return sha256(json.dumps(vocabulary).encode()).hexdigest()[:16]
