@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Tests run side by side, one on each core: threads of one only keep the other waiting.
@@ -14,11 +15,30 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from few_words import few_words
 from sfumato.vectors.space import Space
 
 # Speed is measured in benchmarks, never asserted in a test: no example has a deadline.
 settings.register_profile("sfumato", deadline=None, max_examples=60)
 settings.load_profile("sfumato")
+
+
+# Files whose tests take long on their own: they go first, so that at the end no worker is left with
+# one of them while the others have nothing to do.
+LONG = ("system/test_docs.py", "system/test_studies.py", "system/test_train.py",
+        "system/test_verify.py", "system/test_audit.py", "browser/", "unit/studies/",
+        "statistical/", "system/")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first; each file, and its fixtures, stay together."""
+    here = Path(__file__).parent
+
+    def rank(item: pytest.Item) -> int:
+        name = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+        return next((n for n, part in enumerate(LONG) if name.startswith(part)), len(LONG))
+
+    items.sort(key=rank)
 
 
 def pytest_collection_finish() -> None:
@@ -49,6 +69,25 @@ def small_space() -> Space:
     """Twelve words in three dimensions; every coordinate is exact in float32."""
     vectors = np.array(list(SMALL_SPACE.values()), dtype=np.float32)
     return Space("small", list(SMALL_SPACE), vectors)
+
+
+@pytest.fixture(scope="module")
+def small_vectors() -> Iterator[None]:
+    """The embedded space holds its frequent words only: for what is not about that space."""
+    with few_words():
+        yield
+
+
+@pytest.fixture
+def uncompared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are not compared when a training begins.
+
+    Comparisons take half of the time of a short training and change nothing, as
+    ``test_row_checks.py`` and ``test_loop.py`` show.
+    """
+    from sfumato.training.clipping import row_checks
+
+    monkeypatch.setattr(row_checks, "FIRST", 0)
 
 
 @pytest.fixture(scope="session")

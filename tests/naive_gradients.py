@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.training.clipping import clippers, rounding
-from sfumato.training.clipping.conformance import (
+from sfumato.training.clipping.layers.rules import (
     Losses,
     compare_with_loop,
     gradients_of_records,

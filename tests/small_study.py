@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.studies.spec import StudySpec, parse_spec
+from sfumato.studies.parsing import parse_spec
+from sfumato.studies.spec import StudySpec
 
 SMALL = """
 title = "Small"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 import sys
 
 import pytest
@@ -12,8 +11,10 @@ import pytest
 from sfumato import catalog
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
+from sfumato.core.settings import settings_of
+from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import draws
-from sfumato.mechanisms.build import build_baseline, build_mechanism, word_mechanisms
+from sfumato.mechanisms.build import build_mechanism, build_stretch_mechanism, word_mechanisms
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
@@ -26,7 +27,8 @@ from sfumato.vectors.space import Space
 ENTRIES = [entry for kind in catalog.KINDS for entry in catalog.entries(kind).values()]
 WORD_MECHANISMS = word_mechanisms()
 WRAPPERS = ["levels", "selective"]
-BASELINES = sorted(set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS})
+TABLE = "auto"
+STRETCHES = sorted(set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS, TABLE})
 SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None}
 # These need a trained pipeline: tests/unit/policies/linguistic holds them to the same.
 SPECS |= {"contextual": None, "entities": None, "presidio": None}
@@ -71,7 +73,7 @@ def test_a_word_mechanism_conforms(
 
 def test_every_mechanism_is_of_one_sort() -> None:
     assert {"laplace", "exponential"} <= set(WORD_MECHANISMS)
-    assert {"pseudonym", "redact"} <= set(BASELINES)
+    assert {"pseudonym", "redact", "surrogate", "date"} <= set(STRETCHES)
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
@@ -82,35 +84,47 @@ def test_a_wrapper_is_not_built_by_its_name(small_space: Space, name: str) -> No
         Privatizer(mechanism=name).guarantee()
 
 
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_says_that_it_guarantees_nothing_and_what_shows(name: str) -> None:
+def settings_for(name: str) -> dict[str, object]:
+    """A level for those that have one."""
+    component = catalog.find("mechanisms", name).load()
+    return {"epsilon": 1.0} if "epsilon" in settings_of(component) else {}
+
+
+@pytest.mark.parametrize("name", STRETCHES)
+def test_a_mechanism_of_stretches_says_what_is_proven_and_what_shows(name: str) -> None:
     component = catalog.find("mechanisms", name).load()
     statement = inspect.getdoc(sys.modules[component.__module__]) or ""
-    for part in ("Guarantee\n    None.", "What does not hold", "Reference"):
+    for part in ("Guarantee\n", "What does not hold", "Reference"):
         assert part in statement
     assert vars(component)["__dataclass_params__"].frozen
-    assert "baseline" in catalog.find("mechanisms", name).summary
-    check_mechanism(name)
-    guarantee = build_baseline(name).guarantee()
-    assert guarantee.epsilon == math.inf
-    assert guarantee.sentence().startswith("Nothing is proven about this output")
+    check_mechanism(name, settings=settings_for(name))
+    guarantee = build_stretch_mechanism(name, settings_for(name)).guarantee()
+    unproven = guarantee.notion is Notion.NONE
+    assert unproven == ("baseline" in catalog.find("mechanisms", name).summary)
+    assert unproven == ("Guarantee\n    None." in statement)
+    assert ("Why it holds" in statement) != unproven
+    assert guarantee.for_release != unproven
+    assert guarantee.sentence().startswith("Nothing is proven about this output") == unproven
 
 
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_has_no_level_and_no_vectors(small_space: Space, name: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"'{name}' takes no epsilon"):
+@pytest.mark.parametrize("name", STRETCHES)
+def test_a_mechanism_of_stretches_uses_no_vectors(small_space: Space, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name!r} replaces whole stretches"):
         build_mechanism(name, space=small_space, epsilon=1.0)
-    for mechanism in (name, build_baseline(name)):
-        with pytest.raises(InvalidArgument, match="takes no epsilon"):
-            Privatizer(mechanism=mechanism, epsilon=1.0).guarantee()
+    settings = settings_for(name)
+    for mechanism in (name, build_stretch_mechanism(name, settings)):
+        own = settings if isinstance(mechanism, str) else {}
         with pytest.raises(InvalidArgument, match="no word vectors"):
-            Privatizer(mechanism=mechanism, unknown="keep").guarantee()
+            Privatizer(mechanism=mechanism, unknown="keep", settings=own).guarantee()
+        if not settings:
+            with pytest.raises(InvalidArgument, match="takes no epsilon"):
+                Privatizer(mechanism=mechanism, epsilon=1.0).guarantee()
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", STRETCHES)
 @pytest.mark.parametrize("spec", [spec for spec in POLICIES if spec])
-def test_a_baseline_replaces_what_is_found_and_nothing_else(name: str, spec: str) -> None:
-    mechanism, policy = build_baseline(name), parse_policy(spec)
+def test_what_is_found_is_replaced_and_nothing_else(name: str, spec: str) -> None:
+    mechanism, policy = build_stretch_mechanism(name, settings_for(name)), parse_policy(spec)
     selective = Selective(policy=policy, mechanism=mechanism)
     documents = [Document(text) for text in TEXTS]
     for document, result in zip(

@@ -15,9 +15,8 @@ import pytest
 
 from references import gaussians
 from sfumato.accounting import accountants
-from sfumato.accounting.accountants import compute_spending
+from sfumato.accounting.accountants import compute_spending, replacing_one
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.replacement import replacing_one
 
 DELTAS = (1e-3, 1e-5, 1e-8)
 # Of dp-accounting, written out: what we compare with must not come from there.
@@ -127,13 +126,47 @@ def test_rdp_is_our_own_integral(event: SampledGaussian) -> None:
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
 def test_rdp_is_our_own_binomial_sum_at_whole_orders(event: SampledGaussian) -> None:
-    found = accountants._Rdp.of([event])
-    for order, divergence in zip(found.orders, found.divergences, strict=True):
-        if float(order).is_integer():
-            own = gaussians.divergence_by_binomial_sum(
-                event.rate, event.noise_multiplier, int(order)
-            )
-            assert divergence == pytest.approx(event.count * own, rel=1e-8)
+    orders, _ = accountants._orders()
+    divergences = accountants._Rdp.of([event]).divergences(orders)
+    for order, divergence in zip(orders, divergences, strict=True):
+        own = gaussians.divergence_by_binomial_sum(event.rate, event.noise_multiplier, int(order))
+        assert divergence == pytest.approx(event.count * own, rel=1e-8)
+
+
+@pytest.mark.parametrize("event", SAMPLED, ids=str)
+def test_rdp_leaves_out_no_order_that_would_be_the_best(event: SampledGaussian) -> None:
+    whole, others = accountants._orders()
+    orders = (*whole, *others)
+    every = gaussians.epsilon_of_divergences
+    spent = accountants._Rdp.of([event])
+    for delta in (*DELTAS, 0.3, 1e-15):
+        best = every(orders, spent.divergences(orders), delta)
+        assert spent.epsilon(delta) == pytest.approx(best, rel=1e-12)
+        assert every(whole, spent.divergences(whole), delta) >= best
+        if best > 0:
+            assert spent.delta(best) == pytest.approx(delta, rel=1e-6)
+
+
+def test_whole_orders_alone_would_give_a_larger_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, others = accountants._orders()
+    event, delta = SampledGaussian(noise_multiplier=0.6, rate=0.02, count=20), 1e-5
+    spent = accountants._Rdp.of([event])
+    orders = (*whole, *others)
+    best = gaussians.epsilon_of_divergences(orders, spent.divergences(orders), delta)
+    assert spent.epsilon(delta) == pytest.approx(best, rel=1e-12)
+    monkeypatch.setattr(accountants, "_orders", lambda: (whole, ()))
+    assert spent.epsilon(delta) > best * 1.001
+
+
+def test_a_walk_that_stops_at_its_first_step_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, others = accountants._orders()
+    event, delta = SampledGaussian(noise_multiplier=0.6, rate=0.02, count=20), 1e-5
+    spent = accountants._Rdp.of([event])
+    orders = (*whole, *others)
+    best = gaussians.epsilon_of_divergences(orders, spent.divergences(orders), delta)
+    beside = tuple(order for order in others if min(order % 1, 1 - order % 1) < 0.15)
+    monkeypatch.setattr(accountants, "_orders", lambda: (whole, beside))
+    assert spent.epsilon(delta) > best * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("event", SAMPLED, ids=str)

@@ -17,6 +17,7 @@ from typing import IO, TextIO
 import pytest
 
 from sfumato.cli.main import main
+from system import warm
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
 EXECUTABLE = [sys.executable, "-c", "from sfumato.__main__ import run; run()"]
@@ -116,10 +117,12 @@ def ended(
     arguments: Sequence[str],
     cwd: Path | None = None,
     extra: Mapping[str, str] | None = None,
+    modules: tuple[str, ...] = warm.LIGHT,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run ``sfumato``; after so many calls of the function ``module:name`` it gets a signal.
 
-    From outside a signal would come too late now and then, on a machine that is busy.
+    From outside a signal would come too late now and then, on a machine that is busy. The process
+    starts with ``modules`` loaded.
     """
     module, _, function = where.partition(":")
     program = f"""
@@ -136,13 +139,9 @@ module.{function} = ending
 from sfumato.cli.main import run
 run()
 """
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        capture_output=True,
-        cwd=cwd,
-        env=environment(extra),
-        check=False,
-    )
+    process = warm.start(program, arguments, modules=modules, cwd=cwd, env=environment(extra))
+    out, err = process.communicate()
+    return subprocess.CompletedProcess(arguments, process.wait(), out, err)
 
 
 def write_jsonl(path: Path, texts: list[str]) -> Path:

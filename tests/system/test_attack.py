@@ -40,7 +40,7 @@ def rows(path: Path, some: list[dict[str, str]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, small_vectors: None) -> Path:
     """A run with canaries, a classifier, a privatized file, and what they were made from."""
     folder = tmp_path_factory.mktemp("attack")
     rows(

@@ -17,9 +17,9 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus with coins, and a run that has learned it by heart."""
     folder = tmp_path_factory.mktemp("audit")
     (folder / "in.txt").write_text("A quiet day.\nNothing happened.\n")
-    given = [str(folder / "in.txt"), "-o", str(folder / "corpus.txt"), "-n", "100", "--seed", "3"]
+    given = [str(folder / "in.txt"), "-o", str(folder / "corpus.txt"), "-n", "60", "--seed", "3"]
     assert main(["data", "coins", *given]) == 0
-    learn = ("--epsilon", "inf", "--epochs", "40", "--batch-size", "26", "--learning-rate", "0.03")
+    learn = ("--epsilon", "inf", "--epochs", "40", "--batch-size", "16", "--learning-rate", "0.03")
     run = ["train", str(folder / "corpus.txt"), *TINY, *learn, "--seed", "1"]
     assert main([*run, "-o", str(folder / "run")]) == 0
     return folder

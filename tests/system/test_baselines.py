@@ -98,7 +98,7 @@ def test_every_format_is_redacted(
     assert result.returncode == 0, result.stderr
     expected = [text.replace("\t", " ") for text in REDACTED] if suffix == "tsv" else REDACTED
     assert read(output) == expected
-    assert b"4 documents, 4 stretches replaced\nNothing is proven" in result.stdout
+    assert b"4 documents, 4 stretches replaced\nProtected: every stretch" in result.stdout
     written = side(output)
     assert written["counts"]["replaced_stretches"] == 4
     assert written["counts"]["privatized_words"] is None

@@ -52,8 +52,8 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
         privatize = "privatize notes.jsonl --policy digits --epsilon 5 --seed 1 -o soft.jsonl"
         assert main(privatize.split(" ")) == 0
         Path("study.toml").write_text(STUDY)
+        from sfumato.studies.parsing import read_spec
         from sfumato.studies.runner import run_study
-        from sfumato.studies.spec import read_spec
 
         assert run_study(read_spec(Path("study.toml")), Path("study"), workers=0).complete
         Path("run/model").mkdir(parents=True)

@@ -259,7 +259,7 @@ def test_suggest_says_how_far_it_goes(sfumato: Command, vectors: Path) -> None:
         "--words", "100", "--draws", "30",
     )  # fmt: skip
     assert result.returncode == 2
-    assert "it goes from 0.0000 to 0.0000" in one_line(result)
+    assert "it ranges from 0.0000 to 0.0000" in one_line(result)
 
 
 def test_compare_has_every_mechanism_and_says_what_does_not_compare(

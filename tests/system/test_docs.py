@@ -9,11 +9,13 @@ import runpy
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from few_words import few_words
 from system.conftest import run_here
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +42,15 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def small_vectors() -> Iterator[None]:
+    """The frequent embedded words and those of the pages: an example shows that it runs."""
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    with few_words(re.findall(r"\w+", text.lower())):
+        yield
+
+
+@pytest.mark.usefixtures("small_vectors", "uncompared_rows")
 @pytest.mark.parametrize("block", PYTHON)
 def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
@@ -77,6 +88,7 @@ def test_a_function_without_an_import_is_found() -> None:
     assert unexplained(prose + block, functions()) == set()
 
 
+@pytest.mark.usefixtures("small_vectors", "uncompared_rows")
 @pytest.mark.parametrize("page", COMMANDS)
 def test_console_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -16,10 +16,12 @@ from pathlib import Path
 import pytest
 
 from sfumato.files.chunks import RECORDS
+from system import warm
 from system.conftest import EXECUTABLE, environment, write_jsonl
+from system.warm import WarmProcess
 
 FOREVER = 1200  # seconds: it hangs; a busy machine takes long, too
-Send = Callable[[subprocess.Popen[bytes]], None]
+Send = Callable[[WarmProcess], None]
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def endless(tmp_path: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def begun(output: Path, process: subprocess.Popen[bytes]) -> None:
+def begun(output: Path, process: WarmProcess) -> None:
     """Wait until a part is finished."""
     until = time.monotonic() + FOREVER
     while not list(output.with_name(output.name + ".parts").glob("*.part")):
@@ -64,18 +66,19 @@ def alive_in_group(group: int) -> list[int]:
 
 
 def ended(
-    command: Sequence[str], output: Path, send: Send, *, heard_by: int | None = None
+    arguments: Sequence[str], output: Path, send: Send, *, heard_by: int | None = None
 ) -> tuple[int, str]:
     """Start a run in a group of its own, send it signals in the middle: its code and last words.
 
     With ``heard_by`` all it says goes there.
     """
-    with subprocess.Popen(
-        command,
+    with warm.start(
+        EXECUTABLE[-1],
+        arguments,
         env=environment({"OPENBLAS_NUM_THREADS": "1"}),
         stdout=subprocess.PIPE if heard_by is None else heard_by,
         stderr=subprocess.PIPE if heard_by is None else heard_by,
-        start_new_session=True,
+        new_session=True,
     ) as process:
         try:
             begun(output, process)
@@ -88,35 +91,35 @@ def ended(
         finally:
             if alive_in_group(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, (errors or b"").decode()
+    return process.wait(), errors.decode()
 
 
-def once(process: subprocess.Popen[bytes]) -> None:
+def once(process: WarmProcess) -> None:
     process.send_signal(signal.SIGINT)
 
 
-def twice(process: subprocess.Popen[bytes]) -> None:
+def twice(process: WarmProcess) -> None:
     once(process)
     once(process)
 
 
-def twice_with_a_pause(process: subprocess.Popen[bytes]) -> None:
+def twice_with_a_pause(process: WarmProcess) -> None:
     once(process)
     time.sleep(0.3)  # somewhere in the middle of leaving; where, must not matter
     if process.poll() is None:
         once(process)
 
 
-def the_group(process: subprocess.Popen[bytes]) -> None:
+def the_group(process: WarmProcess) -> None:
     os.killpg(process.pid, signal.SIGINT)
 
 
-def the_group_again_and_again(process: subprocess.Popen[bytes]) -> None:
+def the_group_again_and_again(process: WarmProcess) -> None:
     for _ in range(5):
         os.killpg(process.pid, signal.SIGINT)
 
 
-def a_term_and_an_interrupt(process: subprocess.Popen[bytes]) -> None:
+def a_term_and_an_interrupt(process: WarmProcess) -> None:
     process.send_signal(signal.SIGTERM)
     once(process)
 
@@ -141,7 +144,7 @@ def interrupted(code: int, errors: str) -> bool:
 )
 def test_interrupts_end_a_run(endless: list[str], tmp_path: Path, workers: str, send: Send) -> None:
     output = tmp_path / "out.jsonl"
-    code, errors = ended([*EXECUTABLE, *endless, "--workers", workers], output, send)
+    code, errors = ended([*endless, "--workers", workers], output, send)
     assert interrupted(code, errors), (code, errors)
     assert not output.exists()
     assert list(output.with_name("out.jsonl.parts").glob("*.part"))
@@ -220,7 +223,7 @@ def test_an_interrupted_run_is_none_that_succeeded_even_if_nobody_listens(
     os.close(reading)
     try:
         output = tmp_path / "out.jsonl"
-        code, _ = ended([*EXECUTABLE, *endless], output, once, heard_by=writing)
+        code, _ = ended(endless, output, once, heard_by=writing)
     finally:
         os.close(writing)
     assert code == 130
@@ -238,9 +241,9 @@ def test_a_reader_that_leaves_is_success_only_where_nothing_else_was_asked_for(
     os.mkfifo(tmp_path / "fifo")
     command = ["privatize", str(source), "-o", target, "-m", "redact", "-p", "digits"]
     reading, writing = os.pipe()
-    with subprocess.Popen(
-        [*EXECUTABLE, *command, "--format", "jsonl"], env=environment(), cwd=tmp_path,
-        stdout=writing, stderr=subprocess.PIPE,
+    with warm.start(
+        EXECUTABLE[-1], [*command, "--format", "jsonl"], env=environment(), cwd=tmp_path,
+        stdout=writing,
     ) as process:  # fmt: skip
         os.close(writing)
         os.close(reading)  # nobody reads what is said

@@ -131,7 +131,10 @@ def test_a_plan_without_privacy_says_so(sfumato: Command) -> None:
         ((*FEW, "--epsilon", "3", "--noise-schedule", "1,-1"), "noise_schedule=-1.0"),
         ((*FEW, "--epsilon", "3", "--clipping", "adaptiv"), "did you mean 'adaptive'"),
         (("--examples", "1", *FEW[2:], "--epsilon", "3"), "examples=1"),
-        ((*FEW[:2], "--batch-size", "601", *FEW[4:], "--epsilon", "3"), "more than there are"),
+        (
+            (*FEW[:2], "--batch-size", "601", *FEW[4:], "--epsilon", "3"),
+            "more than the 600 units",
+        ),
         ((*FEW[:2], "--batch-size", "0", *FEW[4:], "--epsilon", "3"), "batch_size=0"),
         ((*FEW[:4], "--epochs", "0", "--epsilon", "3"), "epochs=0"),
     ],

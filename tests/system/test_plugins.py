@@ -19,8 +19,8 @@ from sfumato.cli.main import main
 from sfumato.policies.parsing import parse_policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.studies.doors import Doors
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import read_spec
 from sfumato.testing import check_mechanism, check_policy
 from sfumato.verbs.privatize import privatize
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from system.conftest import Command, environment, run_apart, run_here, write_jsonl
+from system import warm
+from system.conftest import EXECUTABLE, Command, environment, run_apart, run_here, write_jsonl
 
 HEAVY = (
     "altair", "numpy", "phonenumbers", "pyarrow", "randomgen", "scipy", "spacy", "stdnum", "torch",
@@ -89,6 +91,27 @@ def test_a_command_says_the_same_here_and_in_a_process_of_its_own(
     assert (here.returncode, here.stdout, here.stderr) == (
         apart.returncode, apart.stdout, apart.stderr,
     )  # fmt: skip
+    if "-" not in arguments[1:2]:  # processes that start warm read nothing
+        with warm.start(EXECUTABLE[-1], arguments, cwd=tmp_path, env=environment()) as process:
+            said = process.communicate()
+        assert (process.wait(), *said) == (apart.returncode, apart.stdout, apart.stderr)
+
+
+def test_a_warm_process_is_one_of_its_own_and_ends_as_any_other() -> None:
+    program = "import os, sys; print(os.getpid(), os.getsid(0) == os.getpid(), sys.argv[1:])\n"
+    endings = {
+        "": 0, "sys.exit(7)": 7, "raise RuntimeError": 1, "os._exit(9)": 9,
+        "os.kill(os.getpid(), 9)": -9, "os.kill(os.getpid(), 2)": -2,
+    }  # fmt: skip
+    seen = {os.getpid()}
+    for ending, code in endings.items():
+        flushed = program + "sys.stdout.flush()\n" + ending
+        process = warm.start(flushed, ["a b"], env=environment(), new_session=True)
+        out, errors = process.communicate()
+        assert process.returncode == code, errors
+        assert out.decode() == f"{process.pid} True ['a b']\n"
+        seen.add(process.pid)
+    assert len(seen) == len(endings) + 1
 
 
 def test_a_warning_and_what_is_written_past_python_are_seen_here_too(

@@ -22,18 +22,20 @@ from sfumato.studies import worker
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.runner import open_study, run_study
-from sfumato.studies.spec import read_spec
 from small_study import SMALL
+from system import warm
+from system.warm import WarmProcess
 
-KILLS = 20
+KILLS = 10
 # Runs a study in this very process, and says which cells it computed.
 RUN = """
 import sys
 from pathlib import Path
 from sfumato.core.errors import BadInput
 from sfumato.studies.kinds.context import Context, CellResult
-from sfumato.studies.spec import read_spec
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.runner import open_study
 from sfumato.studies.worker import work_on
 from sfumato.studies.folder import collect
@@ -78,23 +80,17 @@ def _values(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _start(study_file: Path, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN, str(study_file), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-    )
+def _start(study_file: Path, folder: Path) -> WarmProcess:
+    return warm.start(RUN, [str(study_file), str(folder)], env=ENVIRONMENT)
 
 
-def test_twenty_kills_change_nothing(study_file: Path, whole: dict[str, Any]) -> None:
+def test_ten_kills_change_nothing(study_file: Path, whole: dict[str, Any]) -> None:
     folder = study_file.parent / "killed"
     moments, unfinished = random.Random(7), []
     for _ in range(KILLS):
         process = _start(study_file, folder)
         assert process.stdout is not None
-        assert process.stdout.readline().strip() == "begun"
+        assert process.stdout.readline().strip() == b"begun"
         # In the middle of the first cell that is left, or of the second.
         if moments.random() < 0.5:
             process.stdout.readline()
@@ -116,7 +112,7 @@ def test_two_processes_share_the_work_and_never_do_it_twice(
 ) -> None:
     folder = study_file.parent / "shared"
     both = [_start(study_file, folder) for _ in range(2)]
-    said = [process.communicate(timeout=1200)[0] for process in both]
+    said = [process.communicate(timeout=1200)[0].decode() for process in both]
     assert [process.returncode for process in both] == [0, 0]
     computed = [line.split()[0] for one in said for line in one.splitlines() if " done" in line]
     assert sorted(computed) == sorted(whole)

@@ -26,6 +26,7 @@ from sfumato.cli.main import main
 from sfumato.models.bpe import train_bpe
 from sfumato.training import loop
 from sfumato.training.checkpoints import Checkpoint
+from system import warm
 from system.conftest import Command, ended
 
 SECRET = "Zyxquorthane"
@@ -195,7 +196,7 @@ def ended_in(
     scratch = place / "scratch"
     scratch.mkdir(exist_ok=True)
     extra = {"SFUMATO_DEBUG": "1", "TMPDIR": str(scratch)}
-    done = ended(where, at, how, command, cwd=place, extra=extra)
+    done = ended(where, at, how, command, cwd=place, extra=extra, modules=warm.HEAVY)
     assert tells_nothing(scratch)
     return done.returncode, (done.stdout + done.stderr).decode()
 
@@ -412,7 +413,7 @@ def test_delta_of_one_in_n_warns_in_one_sentence(here: Run, tmp_path: Path) -> N
         (["--epsilon", "8", "--long", "splitt"], 2, "did you mean 'split'"),
         (["--epsilon", "8", "--seed", "-1"], 2, "seed=-1 must be at least 0"),
         (["--epsilon", "8", "--set", "hiden=3"], 2, "did you mean 'hidden'"),
-        (["--epsilon", "8", "--set", "pii.regions=DE"], 2, "speak of a policy"),
+        (["--epsilon", "8", "--set", "pii.regions=DE"], 2, "need a policy given by its name"),
         (["--epsilon", "8", "--lora-rank", "2"], 2, "LoRA"),
         (["--epsilon", "8", "--lora-rank", "0"], 2, "lora_rank=0 must be at least 1"),
         (["--epsilon", "8", "--valid", "private.jsonl"], 2, "is the private corpus itself"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.audits.exhibits import table
 from statistical import budget
 from system.conftest import Command
 
@@ -16,6 +17,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "how-to-verify.md"
 TRUE_CLAIMS = 3
 CONFIDENCE = repr(1 - budget.level("audits: true claims", "command line") / TRUE_CLAIMS)
 QUICK = ["--draws", "4000", "--pairs", "60", "--seed", "3"]
+
+LONG = ("adept", "vickrey-without-input")
 
 
 @pytest.fixture(scope="module")
@@ -87,17 +90,21 @@ def test_a_seed_makes_a_verification_reproducible(sfumato: Command, vectors: Pat
     assert runs[0] == runs[1]
 
 
-def test_every_exhibit_is_listed_and_refuted(sfumato: Command) -> None:
+def test_every_exhibit_is_listed_and_refuted(
+    sfumato: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for two that take long: ``test_audits.py`` refutes all of them."""
+    brief = tuple(one for one in table.EXHIBITS if one.name not in LONG)
+    assert len(brief) == len(table.EXHIBITS) - len(LONG)
+    monkeypatch.setattr(table, "EXHIBITS", brief)
     result = sfumato("verify", "--exhibit", "--json", "--seed", "4")
     assert result.returncode == 0, result.stderr
     listed = json.loads(result.stdout)
-    assert len(listed) >= 9
+    assert [one["name"] for one in listed] == [one.name for one in brief]
     for one in listed:
         assert one["refuted"] is True, one["name"]
         assert one["repaired"]["refuted"] is False, one["name"]
         assert one["witness"]["event"]
-    names = {one["name"] for one in listed}
-    assert {"adept", "dptext", "ome", "dpnr", "truncated-gumbel"} <= names
 
 
 def test_one_exhibit_can_be_shown_by_itself(sfumato: Command) -> None:

@@ -81,3 +81,5 @@ def test_the_wheel_privatizes_with_the_core_only(tmp_path: Path) -> None:
     assert missing.stderr == "sfumato: Parquet needs an extra: pip install 'sfumato[parquet]'\n"
     assert (site / "sfumato" / "py.typed").exists()
     assert (site / "sfumato" / "vectors" / "data" / "ATTRIBUTION.md").exists()
+    assert (site / "sfumato" / "mechanisms" / "data" / "places.txt.gz").exists()
+    assert (site / "sfumato" / "mechanisms" / "data" / "ATTRIBUTION.md").exists()

@@ -114,9 +114,17 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Claiming(Redact):
+class Looking(Redact):
+    """Claims to be independent of what it shows the first letter of."""
+
+    def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:  # noqa: ARG002
+        return [f"{one.text[:1]}." for one in stretches]
+
+
+@dataclass(frozen=True)
+class Releasable(Redact):
     def guarantee(self) -> Guarantee:
-        return metric_dp(epsilon=1, metric="none")
+        return replace(no_guarantee(unit="stretch").leaking("all of it"), for_release=True)
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ class Silent(Redact):
 
 @dataclass(frozen=True)
 class Unprintable(Redact):
-    def replace(self, stretches: Sequence[Stretch]) -> list[str]:
+    def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:  # noqa: ARG002
         return ["\x1b"] * len(stretches)
 
 
@@ -150,7 +158,8 @@ def test_mechanisms_that_do_what_they_must_are_accepted(kind: Any) -> None:
         (AnyLevel, "must refuse epsilon=0"),
         (Nameless, "cannot be told from others"),
         (Plain, "cannot be told from others"),
-        (Claiming, "it can claim nothing"),
+        (Looking, "depends on the text"),
+        (Releasable, "not for release"),
         (Silent, r"what its output shows"),
         (Unprintable, "what can be printed"),
     ],

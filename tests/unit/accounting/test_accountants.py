@@ -67,7 +67,7 @@ def test_pure_composition_says_so_when_it_has_no_delta() -> None:
 
 
 def test_a_delta_within_rounding_is_refused_with_a_way_out() -> None:
-    with pytest.raises(InvalidArgument, match="take the accountant rdp"):
+    with pytest.raises(InvalidArgument, match="use the accountant rdp"):
         compute_spending([EVENT]).epsilon(1e-14)
     assert compute_spending([EVENT], "rdp").epsilon(1e-14) < math.inf
     assert compute_spending([EVENT], "rdp").epsilon(0.0) == math.inf
@@ -129,10 +129,10 @@ def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in sys.modules if name.split(".")[0] == "dp_accounting"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    for cached in (accountants._library, accountants._divergences):
+    for cached in (accountants._library, accountants._orders, accountants._divergences):
         cached.cache_clear()
     yield
-    for cached in (accountants._library, accountants._divergences):
+    for cached in (accountants._library, accountants._orders, accountants._divergences):
         cached.cache_clear()
 
 

@@ -130,7 +130,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 
 def test_bad_documents_are_named_by_number() -> None:
     documents = written(AUTHORS, style=True)
-    with pytest.raises(BadInput, match="document 2 does not say"):
+    with pytest.raises(BadInput, match="document 2 has no author"):
         ATTACK.score([documents[0], Document("secret"), *documents], None, SEED(1))
     with pytest.raises(BadInput, match="41 documents and the privatized text has 42"):
         ATTACK.score(documents, documents[1:], SEED(1))

@@ -189,7 +189,7 @@ def test_an_attack_is_given_what_it_declares(tmp_path: Path) -> None:
 
 
 def test_an_input_that_nobody_has_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match=r"'diary' is no input of attacks.*FileToRead"):
+    with pytest.raises(InvalidArgument, match=r"'diary' is not an input of attacks.*FileToRead"):
         Needs(inputs=("diary",))
 
 

@@ -138,7 +138,7 @@ def test_settings_that_are_not_written_down_are_noticed(folder: Path, small_spac
     content = json.loads(side.read_bytes())
     content["settings"]["mechanism"] = "thirdparty"
     side.write_text(json.dumps(content))
-    with pytest.raises(MissingInput, match="none of the catalog"):
+    with pytest.raises(MissingInput, match="not in the catalog"):
         opened(folder, path)
     assert Exponential(space=small_space, epsilon=1).guarantee().uncovered == ()
 

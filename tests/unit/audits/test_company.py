@@ -10,14 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits import company
-from sfumato.audits.colors import color_space
-from sfumato.audits.company import on_company
-from sfumato.audits.draws import SIZES, draw_alone, draw_each, draw_once
-from sfumato.audits.events import Choice, decide_event
+from sfumato.audits.candidates import color_space
+from sfumato.audits.company import SIZES, draw_alone, draw_each, draw_once, on_company
+from sfumato.audits.events import Choice, DrawnSample, Examined, decide_event
 from sfumato.audits.points import sample_pairs
-from sfumato.audits.subject import DrawnSample, Examined
+from sfumato.audits.subject import WordSubject
 from sfumato.audits.verdict import Witness
-from sfumato.audits.words import WordSubject
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism

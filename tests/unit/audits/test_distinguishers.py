@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits.distinguishers import vector_scores, word_scores
-from sfumato.audits.subject import DrawnSample, Score
+from sfumato.audits.events import DrawnSample, Score
 from sfumato.vectors.space import Space
 
 NAMES = ("the one", "the other")

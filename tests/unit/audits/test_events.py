@@ -10,13 +10,16 @@ from scipy.stats import beta
 
 from sfumato.audits.events import (
     Choice,
+    DrawnSample,
+    Event,
+    Pair,
     SampleHalves,
+    Score,
     choose_event,
     decide_event,
     expect_width,
     propose_events,
 )
-from sfumato.audits.subject import DrawnSample, Event, Pair, Score
 from unit.audits.subjects import answers
 
 # Limits of 0.01 on as many draws as were scouted.

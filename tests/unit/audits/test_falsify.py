@@ -10,16 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from sfumato.audits import falsify as module
-from sfumato.audits.colors import color_space
-from sfumato.audits.company import on_company
-from sfumato.audits.draws import Drawn
-from sfumato.audits.events import Choice, decide_event
+from sfumato.audits.candidates import color_space
+from sfumato.audits.company import Drawn, on_company
+from sfumato.audits.events import Choice, DrawnSample, Event, Examined, Pair, Score, decide_event
 from sfumato.audits.falsify import DrawPlan, falsify, leading
 from sfumato.audits.points import sample_pairs
-from sfumato.audits.subject import DrawnSample, DrawsTogether, Event, Examined, Pair, Score, Subject
-from sfumato.audits.vectors import VectorSubject
+from sfumato.audits.subject import DrawsTogether, Subject, VectorSubject, WordSubject
 from sfumato.audits.verdict import Finding, Witness
-from sfumato.audits.words import WordSubject
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
 from statistical import budget

@@ -83,7 +83,7 @@ def test_a_defect_is_a_refutation_with_a_reason() -> None:
 
 def test_where_nothing_could_be_tested_that_is_said() -> None:
     nothing = Finding(method="sampled", where="toy", pairs=0, inputs=0, refuted=False, note="why")
-    assert "no pair that could be put to the test" in verdict(nothing).sentence()
+    assert "no pair that could be tested" in verdict(nothing).sentence()
     assert verdict(nothing).bound is None
 
 

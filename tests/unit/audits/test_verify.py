@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.audits.colors import color_space
+from sfumato.audits.candidates import color_space
 from sfumato.audits.verify import Effort, refute
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -153,7 +153,7 @@ def test_pairs_that_draws_cannot_test_are_said_so(small_space: Space) -> None:
     assert not verdict.refuted
     assert verdict.pairs == 0
     assert "sampling cannot test it here" in verdict.findings[0].note
-    assert "no pair that could be put to the test" in verdict.sentence()
+    assert "no pair that could be tested" in verdict.sentence()
 
 
 def test_pairs_and_draws_are_as_asked_for() -> None:

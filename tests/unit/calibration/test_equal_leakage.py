@@ -132,7 +132,7 @@ def test_a_jump_between_neighboring_levels_is_named() -> None:
 
 def test_a_sweep_that_shows_little_of_the_range_is_named() -> None:
     small = found([*made(lambda level: logistic(level) / 20, 0.01)], 0.1)
-    assert any("of what lies between the anchors" in note for note in small.notes)
+    assert any("of the range between the anchors" in note for note in small.notes)
 
 
 def test_it_can_be_written_as_json_and_says_what_it_is_not() -> None:

@@ -19,8 +19,8 @@ from sfumato.calibration.fitness import (
     Anchors,
     Fitness,
     fitness_of,
+    trend,
 )
-from sfumato.calibration.trend import trend
 from sfumato.core.randomness import Randomness
 from unit.calibration.sweeps import LEVELS, Noise, curve, logistic, row, sweep
 

@@ -1,4 +1,4 @@
-"""The chart of exposure: what it draws is what it was given."""
+"""Charts of exposure draw what they were given: every canary, and means by level."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfumato.charts.chart import Chart
-from sfumato.charts.exposure import NEVER, exposure_chart
+from sfumato.charts.exposure import NEVER, MeanExposure, exposure_chart, repetitions_chart
 from sfumato.core.errors import InvalidArgument
 
 
@@ -87,3 +87,65 @@ def test_it_can_be_drawn() -> None:
 def test_a_chart_of_nothing_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="at least one canary"):
         exposure_chart({"canaries": [], "means": []})
+
+
+def level_mean(method: str, level: float | None, times: int, how: str = "exact") -> MeanExposure:
+    return MeanExposure(
+        method=method, level=level, repetitions=times, exposure=times + 0.5, low=None, high=None,
+        how=how,
+    )  # fmt: skip
+
+
+def level_rows(chart: Chart) -> list[dict[str, Any]]:
+    data = chart.spec["data"]
+    found: list[dict[str, Any]] = data.get("values") or chart.spec["datasets"][data["name"]]
+    return found
+
+
+def test_a_panel_for_each_method_with_both_ends() -> None:
+    means = [
+        level_mean("no privacy", None, 1),
+        level_mean("SMDP", 2.0, 1),
+        level_mean("SMDP", math.inf, 10),
+        level_mean("DP-SGD", 8.0, 1),
+    ]
+    drawn = {
+        (row["panel"], row["series"], row["repetitions"])
+        for row in level_rows(repetitions_chart(means))
+    }
+    assert drawn == {
+        ("SMDP", "no privacy", 1), ("DP-SGD", "no privacy", 1), ("SMDP", "2", 1), ("SMDP", "∞", 10),
+        ("DP-SGD", "8", 1),
+    }  # fmt: skip
+
+
+def test_of_several_ways_to_rank_the_surest_is_drawn() -> None:
+    means = [level_mean("SMDP", 2.0, 1, "extrapolated"), level_mean("SMDP", 2.0, 5, "sampled")]
+    assert [row["repetitions"] for row in level_rows(repetitions_chart(means))] == [5]
+
+
+def test_ends_alone_have_a_panel() -> None:
+    chart = repetitions_chart(
+        [level_mean("no privacy", None, 1), level_mean("random output", None, 1)]
+    )
+    assert {row["panel"] for row in level_rows(chart)} == {"without a level"}
+    assert chart.content("svg").startswith(b"<svg")
+
+
+def test_ends_are_seen_where_there_is_no_line() -> None:
+    means = [
+        level_mean("no privacy", None, 1),
+        level_mean("random output", None, 1),
+        level_mean("SMDP", 2.0, 1),
+    ]
+    points = repetitions_chart(means).spec["spec"]["layer"][1]
+    assert points["mark"]["filled"]
+    shape = points["encoding"]["shape"]["scale"]
+    found = dict(zip(shape["domain"], shape["range"], strict=True))
+    assert len(set(found.values())) == 3
+    assert "stroke" not in found.values()  # filled, it has no area
+
+
+def test_nothing_to_draw_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="at least one"):
+        repetitions_chart([])

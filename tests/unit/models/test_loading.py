@@ -12,7 +12,7 @@ from transformers import BertForSequenceClassification, PreTrainedModel
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.models.bpe import train_bpe
-from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, draw_weights_from, load_model
 from sfumato.text.document import Document
 from unit.models import folders
 
@@ -99,7 +99,7 @@ def test_a_trained_head_keeps_its_classes(tmp_path: Path) -> None:
     folder = folders.with_word_pieces(folders.bert_classifier(["good", "bad"]), tmp_path)
     assert load(folder, kind="classifier").classes == ("good", "bad")
     assert load(folder, kind="classifier", classes=REVIEWS).classes == ("good", "bad")
-    with pytest.raises(InvalidArgument, match=r"2 classes apart \(good, bad\), not a, b, c"):
+    with pytest.raises(InvalidArgument, match=r"2 classes \(good, bad\), not a, b, c"):
         load(folder, kind="classifier", classes=("a", "b", "c"))
 
 
@@ -126,7 +126,7 @@ def test_an_encoder_is_not_taken_for_a_language_model(tmp_path: Path) -> None:
 
 def test_a_body_without_its_head_is_not_a_language_model(tmp_path: Path) -> None:
     folder = folders.with_our_tokenizer(folders.llama().model, tmp_path)
-    with pytest.raises(BadInput, match=r"not a whole language model.*lm_head.weight"):
+    with pytest.raises(BadInput, match=r"not a complete language model.*lm_head.weight"):
         load(folder)
 
 
@@ -223,3 +223,22 @@ def test_a_real_pretrained_model_predicts_real_text(resources: Path) -> None:
         scores = loaded.network(input_ids=tokens).logits[0, :-1]
     loss = torch.nn.functional.cross_entropy(scores, tokens[0, 1:]).item()
     assert loss < 2, "a model of children's stories must find this beginning likely"
+
+
+def test_a_seed_is_set_for_the_processor_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For other devices torch would note it, with the stack, at every step of a training."""
+
+    def refuse(seed: int) -> None:
+        raise AssertionError("a seed for another device")
+
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", refuse)
+    before = torch.get_rng_state()
+    with draw_weights_from(Randomness.reproducible(4)):
+        drawn = torch.rand(3)
+    assert torch.equal(torch.get_rng_state(), before)
+    with draw_weights_from(Randomness.reproducible(4)):
+        assert torch.equal(torch.rand(3), drawn)
+    # The twin that seeds everything is noticed.
+    with pytest.raises(AssertionError, match="another device"):
+        torch.manual_seed(4)
+    torch.set_rng_state(before)

@@ -13,9 +13,8 @@ from transformers import BertForSequenceClassification, PreTrainedModel
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.load import LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora, is_adapted, merge_adapter
-from sfumato.models.save import save_model
 from unit.models import folders
 
 MODELS: dict[str, Any] = {

@@ -12,9 +12,8 @@ from torch import nn
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.architecture import draw_weights_from
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.load import is_causal
+from sfumato.models.load import draw_weights_from, is_causal
 from sfumato.models.lstm import Lstm
 from sfumato.models.lstm_network import LstmForCausalLM
 

@@ -11,8 +11,7 @@ import torch
 from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.models.bpe import train_bpe
-from sfumato.models.load import LoadedModel, load_model
-from sfumato.models.save import save_model
+from sfumato.models.load import LoadedModel, load_model, save_model
 from unit.models import folders
 
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from sfumato.reports import write_report
+from sfumato.studies.parsing import parse_spec
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import parse_spec
 from unit.reports.reading import Read, assert_sound
 
 STUDY = """

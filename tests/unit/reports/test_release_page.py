@@ -25,7 +25,7 @@ def released(tmp_path: Path) -> Path:
     (tmp_path / "notes.jsonl").write_text(
         "".join(json.dumps({"text": text}) + "\n" for text in NOTES)
     )
-    return privatized(tmp_path, Privatizer(policy="digits", epsilon=4))
+    return privatized(tmp_path, Privatizer(policy="digits", mechanism="laplace", epsilon=4))
 
 
 def privatized(folder: Path, privatizer: Privatizer) -> Path:
@@ -46,7 +46,7 @@ def test_without_originals_there_is_no_text(released: Path) -> None:
     assert "whatever the policy does not select" in text
     side = json.loads(released.with_name("soft.jsonl.guarantee.json").read_text())
     assert f"words that were replaced {side['counts']['privatized_words']}" in text
-    assert "Types are not written beside a privatized file" in text
+    assert "The side file of a privatized text does not contain types" in text
 
 
 def test_originals_are_counted_and_not_shown(released: Path) -> None:
@@ -84,17 +84,21 @@ def test_originals_must_be_the_same_documents(released: Path) -> None:
 
 
 def test_a_policy_that_is_not_told_gives_no_types(released: Path) -> None:
-    secret = privatized(released.parent, Privatizer(policy=r"regex:Zeb\w+", epsilon=4))
+    secret = privatized(
+        released.parent, Privatizer(policy=r"regex:Zeb\w+", mechanism="laplace", epsilon=4)
+    )
     written = write_report(secret, samples=1, originals=released.with_name("notes.jsonl"))
     read = assert_sound(written.path.read_bytes())
-    assert "does not show the policy in full" in read.text()
+    assert "does not contain the whole policy" in read.text()
     assert "Found in" not in read.text()
     new = [one.text for one in read.all("mark") if one.attributes["class"] == "new"]
     assert len(new) > 1
 
 
 def test_a_policy_with_other_settings_is_not_taken_for_the_same(released: Path) -> None:
-    narrow = privatized(released.parent, Privatizer(policy="pii:email", epsilon=4))
+    narrow = privatized(
+        released.parent, Privatizer(policy="pii:email", mechanism="laplace", epsilon=4)
+    )
     written = write_report(narrow, originals=released.with_name("notes.jsonl"))
     text = assert_sound(written.path.read_bytes()).text()
     assert "Found in" not in text
@@ -110,7 +114,9 @@ def test_other_originals_are_not_counted(released: Path) -> None:
 
 
 def test_a_seed_is_not_for_release(released: Path) -> None:
-    seeded = privatized(released.parent, Privatizer(policy="digits", epsilon=4, seed=1))
+    seeded = privatized(
+        released.parent, Privatizer(policy="digits", mechanism="laplace", epsilon=4, seed=1)
+    )
     text = assert_sound(write_report(seeded).path.read_bytes()).text()
     assert "Not for release." in text
 
@@ -118,7 +124,7 @@ def test_a_seed_is_not_for_release(released: Path) -> None:
 def test_a_mask_tells_no_words(released: Path) -> None:
     masked = privatized(released.parent, Privatizer(policy="digits", mechanism="redact"))
     text = assert_sound(write_report(masked).path.read_bytes()).text()
-    assert "Nothing is proven" in text
+    assert "does not depend on what stood there" in text
     assert "stretches that were replaced" in text
     assert "words that were replaced" not in text
 

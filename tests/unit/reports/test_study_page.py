@@ -82,7 +82,7 @@ def test_groups_have_a_gap(study_report: Path) -> None:
 
 def test_groups_that_an_attack_left_out_are_named(study_report: Path) -> None:
     text = Read.of(study_report.read_bytes()).text()
-    said = text[text.index("Groups that an attack could not look at alone: 1 case") :]
+    said = text[text.index("Groups that could not be attacked alone: 1 case") :]
     assert "JP" in said[:140]
     assert "2 documents are too few" in said[:140]
 
@@ -209,7 +209,7 @@ def test_samples_of_a_private_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     originals.write_text('{"text": "Call <b>555</b> please"}\n{"text": "No secret"}\n')
     release = next(folder.glob("cells/release-*"))
     job = Job(source=Source.of(originals, Layout()), target=release / "text.jsonl")
-    run_job(job, Privatizer(policy="digits", epsilon=1, seed=3))
+    run_job(job, Privatizer(policy="digits", mechanism="laplace", epsilon=1, seed=3))
     written = write_report(folder, samples=1, originals=originals)
     read = assert_sound(written.path.read_bytes())
     assert written.private_text
@@ -237,10 +237,10 @@ def test_levels_of_two_notions_share_no_axis(study_report: Path) -> None:
 
 def test_the_widest_gap_is_said_to_be_too_wide(study_report: Path) -> None:
     text = Read.of(study_report.read_bytes()).text()
-    assert "tends to come out larger than it is" in text
+    assert "tends to be overestimated" in text
 
 
 def test_a_private_page_says_that_groups_go_by_their_names(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "study", public=False)
     text = Read.of(write_report(folder).path.read_bytes()).text()
-    assert "Groups go by the names that they have in the data" in text
+    assert "Groups have the names that they have in the data" in text

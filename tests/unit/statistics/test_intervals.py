@@ -1,14 +1,26 @@
-"""Intervals for a share against scipy's, and against what every interval must do."""
+"""Intervals for shares, and the incomplete beta function behind them."""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special, stats
 from scipy.stats import beta, binom, binomtest
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.statistics.intervals import clopper_pearson, lower_limit, upper_limit, wilson
+from sfumato.statistics.intervals import (
+    beta_quantile,
+    clopper_pearson,
+    log_beta_tail,
+    lower_limit,
+    upper_limit,
+    wilson,
+)
+
+SHAPES = (1.0, 2.0, 7.5, 100.0, 1e4, 1e6)
 
 
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -101,3 +113,31 @@ def test_what_cannot_be_a_limit_is_refused(successes: int, trials: int, alpha: f
 def test_an_impossible_count_is_named_as_it_was_given() -> None:
     with pytest.raises(InvalidArgument, match="successes=6 must not exceed trials=5"):
         upper_limit(6, 5, 0.1)
+
+
+@pytest.mark.parametrize("a", SHAPES)
+@pytest.mark.parametrize("b", SHAPES)
+def test_it_is_the_function_of_scipy(a: float, b: float) -> None:
+    for x in (1e-9, 1e-3, 0.2, 0.5, 0.9, 1 - 1e-6, a / (a + b)):
+        expected = float(special.betainc(a, b, x))
+        assert math.exp(log_beta_tail(x, a, b)) == pytest.approx(expected, rel=1e-8, abs=1e-15)
+
+
+def test_a_very_small_tail_keeps_its_digits() -> None:
+    # P[Bin(1000, 0.1) >= 300]: about 1e-71, far below what 1 minus something could hold.
+    expected = float(stats.binom.logsf(299, 1000, 0.1))
+    assert log_beta_tail(0.1, 300, 701) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_ends_are_exact() -> None:
+    assert log_beta_tail(0.0, 2.0, 3.0) == -math.inf
+    assert log_beta_tail(1.0, 2.0, 3.0) == 0.0
+
+
+@given(
+    st.floats(1e-12, 1 - 1e-6), st.floats(1, 1e5), st.floats(1, 1e5)
+)  # fmt: skip
+def test_the_quantile_undoes_the_function(share: float, a: float, b: float) -> None:
+    x = beta_quantile(share, a, b)
+    assert 0 < x < 1
+    assert math.exp(log_beta_tail(x, a, b)) == pytest.approx(share, rel=1e-6, abs=1e-12)

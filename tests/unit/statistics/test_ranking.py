@@ -203,7 +203,7 @@ def test_a_long_curve_is_thinned_where_it_is_dull() -> None:
 @pytest.mark.parametrize("bad", [np.array([]), np.array([1.0, np.nan])])
 def test_nothing_and_no_number_are_refused(bad: Floats) -> None:
     for members, others in ((bad, np.ones(3)), (np.ones(3), bad)):
-        with pytest.raises(BadInput, match=r"need both|not a number"):
+        with pytest.raises(BadInput, match=r"both are needed|not a number"):
             auc(members, others)
     with pytest.raises(BadInput, match="two members"):
         advantage("advantage", np.ones(1), np.ones(5), Randomness.secure())

@@ -12,14 +12,15 @@ import pytest
 from sfumato.calibration.select import select_rows
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
-from sfumato.reports.originals import Showing
+from sfumato.reports.samples import Showing
 from sfumato.reports.series import points, quantities
 from sfumato.reports.study import study_page
 from sfumato.results.row import Row
 from sfumato.studies.cell import CORPUS, MEASURE, RELEASE
 from sfumato.studies.compare import compare_studies
 from sfumato.studies.grid import list_cells
-from sfumato.studies.spec import StudySpec, parse_spec, template
+from sfumato.studies.parsing import parse_spec, template
+from sfumato.studies.spec import StudySpec
 from sfumato.studies.study import Study
 from small_study import SMALL
 

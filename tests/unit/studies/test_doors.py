@@ -16,9 +16,10 @@ from sfumato.core.errors import InvalidArgument, OutputExists, SfumatoError
 from sfumato.core.settings import purposes
 from sfumato.studies.doors import INSIDE, OUTSIDE, Doors
 from sfumato.studies.grid import list_cells
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.resolve import Model
 from sfumato.studies.runner import passages, run_study
-from sfumato.studies.spec import CanarySettings, CorpusSettings, read_spec
+from sfumato.studies.spec import CanarySettings, CorpusSettings
 from sfumato.training.settings import GENERAL, Training
 
 CORPUS = '[corpus]\nkind = "customersim"\ncount = 3\n'

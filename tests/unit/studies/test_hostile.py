@@ -19,14 +19,15 @@ from rich.table import Table
 from sfumato.cli.main import main
 from sfumato.cli.output import cell
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError, StorageFailed
+from sfumato.reports.samples import sample_texts
 from sfumato.studies import runner
 from sfumato.studies.compare import ComparedFigure, Difference, Value
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import list_cells
 from sfumato.studies.locks import holder_since
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.runner import StudyOutcome, run_study
-from sfumato.studies.samples import sample_texts
-from sfumato.studies.spec import LARGEST_SEED, read_spec
+from sfumato.studies.spec import LARGEST_SEED
 from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
@@ -98,7 +99,7 @@ def test_what_is_wrong_in_a_file_is_said_before_anything_is_computed(text: str, 
 
 @pytest.mark.parametrize("text", ["a = 1" + "0" * 5000, "a = " + "[" * 5000 + "]" * 5000])
 def test_a_file_that_no_reader_stands_is_no_toml(text: str) -> None:
-    with pytest.raises(BadInput, match="no TOML"):
+    with pytest.raises(BadInput, match="not valid TOML"):
         _grid(text)
 
 
@@ -142,7 +143,7 @@ def test_twin_without_the_limit_a_large_grid_is_taken(monkeypatch: pytest.Monkey
     levels = ", ".join(map(str, range(1, 40)))
     text = ONE.replace('"redact"', f'"laplace"\nepsilon = [{levels}]')
     _grid(text)
-    for module in ("resolve", "grid"):
+    for module in ("points", "grid"):
         monkeypatch.setattr(f"sfumato.studies.{module}.MOST_POINTS", 38)
     with pytest.raises(InvalidArgument, match="39 points"):
         _grid(text)

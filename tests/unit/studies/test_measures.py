@@ -127,7 +127,7 @@ def test_what_a_measure_lacks_or_does_not_take_is_said(files: tuple[Path, Path])
 
 def test_documents_that_do_not_belong_together_are_refused() -> None:
     two = Specimen(documents=[Document("a")], originals=[Document("a"), Document("b")])
-    with pytest.raises(Exception, match="2 documents and the privatized text has 1"):
+    with pytest.raises(Exception, match="there are 2 originals and 1 privatized documents"):
         two.pairs()
 
 

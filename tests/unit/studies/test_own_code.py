@@ -13,8 +13,8 @@ from sfumato.core.errors import SfumatoError
 from sfumato.studies import doors as doors_module
 from sfumato.studies.doors import CODE, CodeNotAllowed, Doors
 from sfumato.studies.grid import list_cells
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.runner import passages, run_study
-from sfumato.studies.spec import read_spec
 from sfumato.studies.study import Study
 
 CORPUS = '[corpus]\nkind = "customersim"\ncount = 6\n'
@@ -73,7 +73,7 @@ class Hide:
     mark: str = "~"
     def guarantee(self) -> Guarantee:
         return no_guarantee(unit="stretch", scope="every stretch")
-    def replace(self, stretches) -> list[str]:
+    def replace(self, stretches, randomness) -> list[str]:
         return [self.mark] * len(stretches)
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def test_the_command_says_so_and_the_option_names_the_file(
     assert main(["study", "check", file]) == 1
     assert "runs code of its own" in capsys.readouterr().err
     assert main(["study", "run", file, "--allow-path", str(own)]) == 2
-    assert "a folder around it does not do" in capsys.readouterr().err
+    assert "naming a folder that contains it is not enough" in capsys.readouterr().err
     assert main(["study", "check", file, "--allow-path", str(own / "trap.py"), "--json"]) == 0
     assert {"runs", "writes"} == {one["use"] for one in json.loads(capsys.readouterr().out)}
 

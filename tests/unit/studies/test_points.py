@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.studies.resolve import points
+from sfumato.studies.points import points
 from sfumato.studies.spec import MethodSettings
 
 

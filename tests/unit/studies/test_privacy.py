@@ -19,12 +19,13 @@ from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import list_cells
-from sfumato.studies.kinds import attack, corpus
-from sfumato.studies.kinds.context import Context
-from sfumato.studies.kinds.release import own_seed, privatizer
-from sfumato.studies.kinds.run import training_seed
+from sfumato.studies.kinds import assessment
+from sfumato.studies.kinds.context import Context, texts
+from sfumato.studies.kinds.corpus import compute_corpus
+from sfumato.studies.kinds.target import own_seed, privatizer, training_seed
+from sfumato.studies.parsing import parse_spec
 from sfumato.studies.runner import run_study
-from sfumato.studies.spec import StudySpec, parse_spec
+from sfumato.studies.spec import StudySpec
 from small_study import SMALL, small_study
 
 PRIVATE = """
@@ -150,9 +151,9 @@ def test_coins_are_trained_on_and_are_nobody_among_the_members(tmp_path: Path) -
     study = parse_spec(WITH_COINS, tmp_path, "s")
     (context,) = contexts(study, tmp_path, cells.CORPUS)
     context.here.mkdir(parents=True)
-    corpus.compute(context)
+    compute_corpus(context)
     (run, *_) = contexts(study, tmp_path, cells.RUN)
-    there = corpus.texts(run)
+    there = texts(run)
     assert there.coins is not None
     coins = read_coins(there.coins)
     inside = {text for text, heads in zip(coins.texts, coins.included, strict=True) if heads}
@@ -193,9 +194,9 @@ def test_a_group_with_too_few_others_is_not_attacked_alone(
         return Scores(attack="membership", knowledge="", figures=(figure,), chance={},
                       control=Control(what="", figures=()))  # fmt: skip
 
-    monkeypatch.setattr(attack, "run_attack", looked)
+    monkeypatch.setattr(assessment, "run_attack", looked)
     (context,) = contexts(parse_spec(described, tmp_path, "s"), tmp_path, cells.ATTACK)
-    found = attack.compute(context)
+    found = assessment.compute_attack(context)
     assert asked == [None, "A"]
     left_out: dict[str, Any] = found.details["left_out"]
     assert left_out == {"B": "2 documents are too few"}
@@ -204,7 +205,7 @@ def test_a_group_with_too_few_others_is_not_attacked_alone(
 def test_what_the_texts_show_by_themselves_is_no_leakage_of_a_method() -> None:
     """Every name is one that an attack uses, so that none goes by unnoticed under another."""
     from sfumato.attacks.membership.attack import ALONE
-    from sfumato.attacks.membership.without_model import METRIC
+    from sfumato.attacks.membership.classifier import METRIC
 
     declared = {name: needs_of(entry.load()) for name, entry in entries("attacks").items()}
     assert declared["membership"].about_the_data == (METRIC, ALONE)

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.accounting.accountants import compute_spending
+from sfumato.accounting.accountants import compute_spending, replacing_one
 from sfumato.accounting.events import SampledGaussian
-from sfumato.accounting.replacement import replacing_one
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
@@ -264,7 +263,7 @@ def test_a_level_of_zero_is_still_a_guarantee() -> None:
         ({"delta": 0.01}, r"delta=0\.01 is more than 1/n = 0\.001"),
         ({"delta": 0.0}, "strictly between 0 and 1"),
         ({"delta": "small"}, "'auto' or '1/n'"),
-        ({"units": 40}, "batch_size=50 is more than there are: 40"),
+        ({"units": 40}, "batch_size=50 is more than the 40 units"),
         ({"units": 10**21}, "units must be at most"),
         ({"stages": (STAGE, replace(STAGE, steps=10**7))}, "more than can be planned for"),
     ],

@@ -15,10 +15,11 @@ from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import InterleavedPlan
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, Run, train_model
+from sfumato.training.request import Request, train_model
+from sfumato.training.run import Run
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, small_plan, tokenizer
 

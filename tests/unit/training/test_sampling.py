@@ -174,7 +174,7 @@ def test_events_follow_batch_size_and_noise_step_by_step() -> None:
 
 @pytest.mark.parametrize("way", [Poisson(), Shuffled()])
 def test_no_batch_expects_more_units_than_there_are(way: Poisson | Shuffled) -> None:
-    with pytest.raises(InvalidArgument, match="batch_size=31 is more than there are: 30"):
+    with pytest.raises(InvalidArgument, match="batch_size=31 is more than the 30 units"):
         way.check(30, constant(1, 31))
 
 

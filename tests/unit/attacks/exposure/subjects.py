@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, pre_tokenizers
 
-from sfumato.attacks.exposure.candidates import Frame
-from sfumato.attacks.exposure.spaces import SecretSpace
+from sfumato.attacks.exposure.candidates import Frame, SecretSpace
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary, PlantedCanary

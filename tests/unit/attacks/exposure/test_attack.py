@@ -13,7 +13,7 @@ from sfumato.attacks import attack as protocol
 from sfumato.attacks.attack import Inputs
 from sfumato.attacks.exposure import attack as module
 from sfumato.attacks.exposure.attack import Exposure
-from sfumato.attacks.exposure.law import NoLaw
+from sfumato.attacks.exposure.ranks import NoLaw
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, MissingInput, UnknownName
 from sfumato.core.randomness import Randomness
@@ -24,8 +24,7 @@ from sfumato.corpora.canaries import (
     insert_canaries,
     plan_insertions,
 )
-from sfumato.models.load import load_model
-from sfumato.models.save import save_model
+from sfumato.models.load import load_model, save_model
 from sfumato.results.scores import Scores
 from sfumato.text.document import Document
 from unit.attacks.exposure.subjects import (
@@ -118,7 +117,7 @@ def test_a_fitted_law_goes_beyond_the_sample_and_says_so() -> None:
     assert math.log2(1000) < figure.value <= BITS
     (best,) = (one for one in scores.details["canaries"] if one["repetitions"])
     assert best["beyond_the_sample"]
-    assert any("tail of the fitted law" in note for note in scores.notes)
+    assert any("tail of the fitted distribution" in note for note in scores.notes)
     with pytest.raises(InvalidArgument, match="has no figure"):
         scores.figure("largest exposure")
 

@@ -11,12 +11,12 @@ from transformers import PreTrainedTokenizerFast
 from sfumato.attacks.exposure.candidates import (
     NOTHING,
     Frame,
+    SecretSpace,
     digits_apart,
     enumerate_candidates,
     substitute,
     tokenize,
 )
-from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary

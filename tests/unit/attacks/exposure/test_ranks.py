@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.attacks.exposure import law as extrapolated
-from sfumato.attacks.exposure import law as ranks
+from sfumato.attacks.exposure import ranks
 from sfumato.attacks.exposure.figures import mean_interval
-from sfumato.attacks.exposure.law import NoLaw, SkewNormal, fit_skew_normal
+from sfumato.attacks.exposure.ranks import NoLaw, SkewNormal, fit_skew_normal
 
 
 def test_the_likeliest_has_rank_one_and_the_unlikeliest_the_last() -> None:
@@ -82,7 +81,7 @@ def test_tails_of_a_skewed_law_are_integrals_of_its_density(shape: float) -> Non
 def test_a_skew_normal_sample_is_fitted_and_passes_its_test() -> None:
     sample = stats.skewnorm(4.0, 20.0, 5.0).rvs(4000, random_state=np.random.default_rng(2))
     law = fit_skew_normal(sample)
-    assert law.fit > extrapolated.DOUBTFUL
+    assert law.fit > ranks.DOUBTFUL
     assert (law.location, law.scale) == pytest.approx((20.0, 5.0), rel=0.05)
     at = np.array([19.0, 22.0, 30.0])
     truth = -np.log2(stats.skewnorm(4.0, 20.0, 5.0).cdf(at))
@@ -93,7 +92,7 @@ def test_scores_of_another_shape_fail_the_test() -> None:
     random = np.random.default_rng(3)
     two_heaps = np.concatenate([random.normal(0, 1, 2000), random.normal(12, 1, 2000)])
     random.shuffle(two_heaps)
-    assert fit_skew_normal(two_heaps).fit < extrapolated.DOUBTFUL
+    assert fit_skew_normal(two_heaps).fit < ranks.DOUBTFUL
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_scores_of_another_shape_fail_the_test() -> None:
     [
         (np.zeros(50), "too few"),
         (np.zeros(500), "equally likely"),
-        (np.append(np.arange(499.0), np.inf), "no chance at all"),
+        (np.append(np.arange(499.0), np.inf), "some candidates probability 0"),
     ],
 )
 def test_no_law_is_made_up(scores: np.ndarray[tuple[int], np.dtype[np.float64]], said: str) -> None:

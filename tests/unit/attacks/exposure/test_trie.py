@@ -12,9 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.attacks.exposure import trie
-from sfumato.attacks.exposure.candidates import Frame, tokenize
-from sfumato.attacks.exposure.law import at_least_as_likely
-from sfumato.attacks.exposure.spaces import SecretSpace
+from sfumato.attacks.exposure.candidates import Frame, SecretSpace, tokenize
+from sfumato.attacks.exposure.ranks import at_least_as_likely
 from sfumato.attacks.exposure.trie import Cached, Recurrent, Whole, reader_of, surprises
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -44,10 +43,11 @@ def same_up_to_a_constant(one: Floats, other: Floats, tolerance: float = 1e-9) -
 
 @pytest.mark.parametrize("kind", ["lstm", "gpt-small"])
 def test_it_equals_brute_force_on_four_digits(kind: str) -> None:
+    """One of seven secrets is read as a whole: they are all over the tree."""
     model = tiny(kind, bytes_only(), double=True)
     texts = every_text(FOUR_DIGITS)
-    quick = surprises(model, tokenize(model.tokenizer, texts))
-    slow = one_by_one(model, texts, up_to=".")
+    quick = surprises(model, tokenize(model.tokenizer, texts))[::7]
+    slow = one_by_one(model, texts[::7], up_to=".")
     assert same_up_to_a_constant(quick, slow)
     assert ranks(quick) == ranks(slow)
 
@@ -202,15 +202,15 @@ def test_a_diverged_model_is_refused() -> None:
 
 @pytest.mark.resources
 def test_it_equals_brute_force_on_a_real_model(resources: Path) -> None:
-    """A Llama with four digits: the ranks among some hundred secrets all over the space."""
+    """A Llama with three digits: the ranks among some dozens of secrets all over the space."""
     model: LoadedModel = load_model(
         str(resources / "models" / "stories15m"), randomness=Randomness.reproducible(1)
     )
     model.network.double()
     frame = Frame(". ", "My ID is {}.")
-    texts = every_text(FOUR_DIGITS, frame)
+    texts = every_text(SecretSpace("###"), frame)
     quick = surprises(model, tokenize(model.tokenizer, texts))
-    some = list(range(3, 10_000, 77))
+    some = list(range(3, 1000, 13))
     slow = one_by_one(model, [texts[place] for place in some], up_to=".")
     # Llama's norms are computed in single precision, whatever the type of the weights.
     assert same_up_to_a_constant(quick[some], slow, 1e-4)

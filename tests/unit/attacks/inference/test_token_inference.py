@@ -35,8 +35,9 @@ def scored(space: Space, attack: TokenInference, epsilon: float = 3.0, **rules: 
     return attack.score(target, originals, SEED(1))
 
 
+@pytest.mark.usefixtures("small_vectors")
 def test_a_file_is_attacked(tmp_path: Path) -> None:
-    """From the command's output to figures, over the embedded vectors."""
+    """From the output of a release to figures, over the frequent embedded words."""
     notes = tmp_path / "in.jsonl"
     texts = [f"Room {number} and code {7 * number}." for number in range(1, 9)]
     notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -46,7 +47,7 @@ def test_a_file_is_attacked(tmp_path: Path) -> None:
         Privatizer(policy="digits", mechanism="custom", epsilon=300.0, seed=3),
     )
     inputs = Inputs(target=out, originals=notes)
-    scores = run_attack(TokenInference(top=5, candidates=6000), inputs, SEED(1))
+    scores = run_attack(TokenInference(top=5, candidates=2000), inputs, SEED(1))
     assert scores.figure("top-1").n == 16
     assert scores.figure("top-1").value > 0.5
     assert scores.control.figures[0].value < 0.5
@@ -115,7 +116,7 @@ def test_words_in_the_clear_are_called_that(small_space: Space) -> None:
 def test_capitals_are_no_obstacle(small_space: Space) -> None:
     scores = scored(small_space, TokenInference(top=3), epsilon=1e5, case="restore")
     assert scores.figure("top-1").value == pytest.approx(1 - scores.figure("unknown words").value)
-    assert any("capitals show" in note for note in scores.notes)
+    assert any("capitals of the originals" in note for note in scores.notes)
 
 
 @pytest.mark.parametrize("prior", ["uniform", "unigram", "bigram"])
@@ -241,7 +242,7 @@ def test_a_masked_model_does_not_beat_bayes_on_words_without_context(
 
 
 def test_a_model_without_a_mask_is_refused(small_space: Space, tmp_path: Path) -> None:
-    from sfumato.attacks.inference.masked import MaskedModel
+    from sfumato.attacks.inference.attackers import MaskedModel
 
     folder = trained_masked(tmp_path / "masked", small_space, [("cat", "dog")], steps=0)
     settings = json.loads((folder / "tokenizer_config.json").read_text())

@@ -16,7 +16,7 @@ from sfumato.models.bpe import train_bpe
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from sfumato.vectors.load import default_space
 

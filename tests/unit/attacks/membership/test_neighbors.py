@@ -13,8 +13,8 @@ from sfumato.attacks.membership.neighbors import (
     from_masked_model,
     from_vectors,
     load_masked,
-    neighborhood,
 )
+from sfumato.attacks.membership.signals import neighborhood
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel
 from sfumato.core.randomness import Randomness
 from sfumato.text.words import Words

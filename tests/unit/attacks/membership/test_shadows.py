@@ -15,7 +15,7 @@ from sfumato.attacks.membership.shadows import UNSEEDED, draw_halves, recipe_of,
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.training import run as requests
+from sfumato.training import request as requests
 from sfumato.training.folder import RunFolder
 from sfumato.training.settings import Course
 from unit.attacks.membership.small import World, documents, made_up, request, tokenizer

@@ -109,7 +109,7 @@ def test_labels_are_the_tokens_that_follow() -> None:
 
 
 def test_labels_of_another_shape_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="one label for each place"):
+    with pytest.raises(InvalidArgument, match="one label for each position"):
         record_losses(torch.zeros(2, 3, 4), torch.zeros(2, 4, dtype=torch.long))
 
 

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.core.errors import InvalidArgument, UnsupportedLayer
-from sfumato.training.clipping.conformance import compare_with_loop
 from sfumato.training.clipping.layers import rules
 from sfumato.training.clipping.layers.layer import Layer, Role
 from sfumato.training.clipping.layers.linear import RecordedLinear
-from sfumato.training.clipping.layers.rules import register_layer
+from sfumato.training.clipping.layers.rules import compare_with_loop, register_layer
 from sfumato.training.clipping.recording import Recording
 
 

@@ -17,7 +17,6 @@ from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Clipping, Flat
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.records import Records
 from sfumato.training.clipping.release import (
     GaussianRelease,
     GradientRelease,
@@ -27,6 +26,7 @@ from sfumato.training.clipping.release import (
     refuse_undefined,
 )
 from sfumato.training.clipping.rounding import bound_formed, together
+from sfumato.training.clipping.slots import Records
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import (
     Prepared,
@@ -36,7 +36,7 @@ from sfumato.training.methods.base import (
     prepare_steps,
 )
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
 from sfumato.training.steps import PrivateStep
 from unit.training.runs import SETTINGS, small_plan, some_documents, tokenizer

@@ -27,7 +27,7 @@ from sfumato.training.clipping.clippers import Adaptive, Automatic, Flat
 from sfumato.training.clipping.layers import linear
 from sfumato.training.clipping.losses import next_tokens, record_losses
 from sfumato.training.clipping.recording import Recording
-from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.slots import Records
 
 MOST = 1 + 1e-6
 

@@ -31,8 +31,7 @@ from sfumato.training.methods.base import (
     build_method,
     private_places,
 )
-from sfumato.training.methods.interleaved import Interleaved
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan
 from sfumato.training.methods.interleaved_steps import fit_interleaved
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.selective import PublicCourse, SelectiveTraining
@@ -40,7 +39,7 @@ from sfumato.training.methods.streams import selective_streams
 from sfumato.training.methods.stretch_records import stretch_records
 from sfumato.training.plan import Plan, PrivacyCaution
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy, Training
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]

@@ -19,7 +19,7 @@ from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.redacted import Redacted
 from sfumato.training.methods.streams import selective_streams
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, same, small_model, tokenizer, weights
 

@@ -26,8 +26,7 @@ from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Clipping, Flat
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.loop import NOISE
-from sfumato.training.methods.interleaved import Interleaved
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan
 from sfumato.training.methods.interleaved_steps import InterleavedRun, StateRelease
 from sfumato.training.methods.stretch_records import (
     Step,

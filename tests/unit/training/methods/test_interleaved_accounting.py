@@ -12,8 +12,7 @@ from scipy import stats
 from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.clippers import Clipping
-from sfumato.training.methods.interleaved import Interleaved
-from sfumato.training.methods.interleaved_plan import InterleavedPlan, Visits, paper_epsilon
+from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan, Visits, paper_epsilon
 from sfumato.training.methods.stretch_records import StretchRecords
 from sfumato.training.settings import Privacy
 

@@ -22,7 +22,7 @@ from sfumato.training.methods.interleaved import Interleaved
 from sfumato.training.methods.interleaved_steps import InterleavedRun
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.stretch_records import Step
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 

@@ -22,12 +22,12 @@ from sfumato.training.folder import RunFolder
 from sfumato.training.loop import fit
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import Misses, PolicyPromise
-from sfumato.training.methods.public_steps import PublicSteps
 from sfumato.training.methods.selective import PublicCourse
-from sfumato.training.methods.streams import selective_streams
+from sfumato.training.methods.streams import PublicSteps, selective_streams
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut
-from sfumato.training.run import Request, Run, train_model
+from sfumato.training.request import Request, train_model
+from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
@@ -251,7 +251,7 @@ def test_half_a_method_is_refused() -> None:
         build_method("redacted", {"public_epochs": 2})
     with pytest.raises(InvalidArgument, match="twice takes all public steps first"):
         build_method("twice", {"lead": "0.5"})
-    with pytest.raises(InvalidArgument, match="made already"):
+    with pytest.raises(InvalidArgument, match="cannot be set on a method object"):
         build_method(build_method("twice"), {"lead": 1.0})
 
 

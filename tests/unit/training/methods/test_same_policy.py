@@ -27,7 +27,7 @@ from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import LINK_LEAK, PolicyPromise
 from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.plan import Plan
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import tokenizer
 

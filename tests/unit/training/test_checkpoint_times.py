@@ -13,13 +13,12 @@ import pytest
 
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.randomness import Randomness
-from sfumato.training import loop, saving
-from sfumato.training.checkpoints import StepsLost
+from sfumato.training import checkpoints, loop
+from sfumato.training.checkpoints import Saving, StepsLost
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.interleaved_steps import InterleavedRun
-from sfumato.training.run import train_model
-from sfumato.training.saving import Saving
+from sfumato.training.request import train_model
 from sfumato.training.settings import Course
 from unit.training.methods.test_interleaved_runs import documents, request
 from unit.training.runs import (
@@ -50,9 +49,9 @@ def signals() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         raise Stopped(number)
 
-    before = {number: signal.signal(number, stop) for number in saving.SIGNALS}
+    before = {number: signal.signal(number, stop) for number in checkpoints.SIGNALS}
     yield
-    found = {number: signal.getsignal(number) for number in saving.SIGNALS}
+    found = {number: signal.getsignal(number) for number in checkpoints.SIGNALS}
     for number, handler in before.items():
         signal.signal(number, handler)
     assert set(found.values()) == {stop}, "a run has not put the handlers back"
@@ -83,7 +82,7 @@ def signalled(step: Step, at: int, *signals: int) -> Step:
 # --- signals -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", saving.SIGNALS)
+@pytest.mark.parametrize("number", checkpoints.SIGNALS)
 def test_a_signal_waits_for_the_step_which_is_paid_for_and_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -197,7 +196,7 @@ def saved_after(monkeypatch: pytest.MonkeyPatch, folder: RunFolder, minutes: flo
         return found[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr(saving, "monotonic", lambda: now)
+        patched.setattr(checkpoints, "monotonic", lambda: now)
         patched.setattr(loop, "_one_step", slowly)
         patched.setattr(Ledger, "charge", noted)
         run(folder)
@@ -219,7 +218,7 @@ def test_slow_steps_are_saved_by_the_clock_and_the_ledger_does_not_tell(
 def test_the_twin_without_a_clock_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "MINUTES", float("inf"))
+    monkeypatch.setattr(checkpoints, "MINUTES", float("inf"))
     assert saved_after(monkeypatch, new_folder(tmp_path / "run"), 2.0) == [8]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.audits.subject import DrawnSample, Event, Pair, Score
-from sfumato.audits.words import WordSubject, check_claims_something, point_name
+from sfumato.audits.events import DrawnSample, Event, Pair, Score
+from sfumato.audits.subject import WordSubject, check_claims_something, point_name
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp, no_guarantee

@@ -7,7 +7,7 @@ import pytest
 from sfumato.core.errors import BadInput, InvalidArgument, MissingModel, StorageFailed
 from sfumato.studies.doors import Doors
 from sfumato.studies.grid import list_cells
-from sfumato.studies.spec import parse_spec, read_spec, template
+from sfumato.studies.parsing import parse_spec, read_spec, template
 from small_study import SMALL
 
 HERE = Path()
@@ -76,7 +76,7 @@ def _uncommented(text: str) -> str:
         (("seeds = [1, 2]", "folder = 'x'"), "unknown key in the study 'folder'"),
         (("count = 6", "cuont = 6"), r"unknown key in \[corpus\] 'cuont'; .*count"),
         (("count = 6", "count = 0"), "count=0"),
-        (("count = 6", ""), "has a count"),
+        (("count = 6", ""), "needs a count"),
         (('kind = "customersim"', 'kind = "costumersim"'), "customersim"),
         (
             (
@@ -85,7 +85,7 @@ def _uncommented(text: str) -> str:
             ),
             "'SMDP' is there twice at 9",
         ),
-        (('name = "masks"', 'name = "no privacy"'), "is an anchor"),
+        (('name = "masks"', 'name = "no privacy"'), "is the name of an anchor"),
         (('name = "masks"', ""), "needs a name"),
         (("[measures.text]", "[measures.texts]"), "unknown measure 'texts'.*text"),
         (("[measures.text]", "[attacks.exposures]"), "unknown attack 'exposures'.*exposure"),
@@ -148,7 +148,7 @@ def test_a_model_that_cannot_be_is_refused_before_anything_is_computed(
 
 
 def test_no_toml_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="no TOML"):
+    with pytest.raises(BadInput, match="not valid TOML"):
         parse_spec("a = = 3", HERE, "x")
 
 
@@ -171,7 +171,7 @@ def test_planting_in_a_private_corpus_is_refused(tmp_path: Path) -> None:
 
 def test_a_part_of_a_private_corpus_is_refused(tmp_path: Path) -> None:
     text = SMALL.replace('kind = "customersim"', 'path = "x.jsonl"')
-    with pytest.raises(InvalidArgument, match="which is a copy of it"):
+    with pytest.raises(InvalidArgument, match="would copy a part of the file"):
         parse_spec(text, tmp_path, "x")
 
 

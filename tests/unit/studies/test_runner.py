@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, OutputExists, StorageFailed
+from sfumato.reports.samples import sample_texts
 from sfumato.results.row import Row
 from sfumato.studies import runner, worker
 from sfumato.studies.folder import StudyFolder
@@ -14,7 +15,6 @@ from sfumato.studies.grid import list_cells
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.runner import StudyOutcome, run_study
-from sfumato.studies.samples import sample_texts
 from sfumato.studies.watch import Board
 from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
@@ -180,11 +180,14 @@ def test_the_board_counts_what_is_done_running_and_left(
     assert (reached.done, reached.left, reached.seconds_left) == (CELLS, 0, 0.0)
 
 
+@pytest.mark.usefixtures("small_vectors")
 def test_a_private_corpus_is_never_copied(tmp_path: Path) -> None:
     corpus = tmp_path / "notes.txt"
     corpus.write_text("Zephyrine Quill has the number 471108159.\nNobody else does.\n")
     text = SMALL.replace('kind = "customersim"\ncount = 6', 'path = "notes.txt"')
-    text = text.replace("[1, 2]", "[1]").replace("[measures.text]", "[measures.deniability]")
+    text = text.replace("[1, 2]", "[1]").replace(
+        "[measures.text]", "[measures.deniability]\nwords = 5\ndraws = 50"
+    )
     study = small_study(tmp_path, "anchors = false\n" + text.replace('name = "masks"', 'name="m"'))
     assert run_study(study, tmp_path / "s", workers=0).failed == 0
     folder = StudyFolder(tmp_path / "s")
@@ -217,7 +220,7 @@ def test_samples_come_from_public_texts(finished: StudyFolder) -> None:
 def test_a_folder_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(OutputExists, match="no study"):
+    with pytest.raises(OutputExists, match="not a study"):
         run_study(small_study(tmp_path), tmp_path / "mine", workers=0)
     with pytest.raises(StorageFailed, match="not the folder of a study"):
         StudyFolder(tmp_path / "mine").study()

@@ -1,4 +1,4 @@
-"""The ROC chart draws the points it was given, on logarithmic axes."""
+"""Charts of inference attacks draw the numbers that they were given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sfumato.charts.roc import roc_chart
+from sfumato.charts.inference import SERIES, guesses_chart, roc_chart
 from sfumato.core.errors import InvalidArgument
 
 CURVES = {
@@ -46,6 +46,26 @@ def test_more_curves_than_colors_differ_in_their_dashes() -> None:
     assert len({(color, tuple(dash)) for color, dash in pairs}) == 11
 
 
-def test_without_a_curve_there_is_no_chart() -> None:
+def test_without_a_curve_there_is_no_roc_chart() -> None:
     with pytest.raises(InvalidArgument, match="at least one curve"):
         roc_chart({}, {})
+
+
+POINTS = [
+    {"guesses": 1, "share": 0.4, "control": 0.05, "chance": 0.06},
+    {"guesses": 2, "share": 0.5, "control": 0.1, "chance": 0.12},
+]
+
+
+def test_every_series_is_drawn_at_every_number_of_guesses() -> None:
+    chart = guesses_chart(POINTS, title="Words", subtitle="20 words")
+    (values,) = chart.spec["datasets"].values()
+    assert len(values) == len(POINTS) * len(SERIES)
+    assert {value["series"] for value in values} == set(SERIES.values())
+    assert {"guesses": 2, "found": 0.1, "series": "null control"} in values
+    assert chart.content("svg").startswith(b"<svg")
+
+
+def test_without_a_point_there_is_no_chart_of_guesses() -> None:
+    with pytest.raises(InvalidArgument, match="at least one point"):
+        guesses_chart([], title="", subtitle="")

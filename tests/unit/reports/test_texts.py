@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.reports.samples import TextSample
 from sfumato.reports.sections.texts import MOST_CHARACTERS, mark_after, mark_before, side_by_side
-from sfumato.studies.samples import TextSample
 from unit.reports.reading import HOSTILE, Read
 
 WORDS = st.lists(st.sampled_from(["Ada", "Bob", "12", "no", "é", "."]), max_size=12).map(" ".join)

@@ -26,13 +26,13 @@ from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.models.bpe import train_bpe
 from sfumato.models.load import load_model
 from sfumato.text.document import Document
-from sfumato.training import run as requests
+from sfumato.training import request as requests
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.run import Request, train_model
+from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (
     SETTINGS,

@@ -17,9 +17,9 @@ from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, measure_deniability
+from sfumato.metrics.levels import find_level
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched
-from sfumato.metrics.suggestion import find_level
 from sfumato.vectors.space import Space
 
 
@@ -104,7 +104,7 @@ def test_the_same_seed_suggests_the_same(random_space: Space) -> None:
 
 def test_a_target_below_one_word_in_all_is_out_of_reach(small_space: Space) -> None:
     # Twelve words: even pure noise gives back the word one time in twelve.
-    with pytest.raises(InvalidArgument, match=r"0\.05: over epsilon from .* to 1e\+06.* 0\.08"):
+    with pytest.raises(InvalidArgument, match=r"0\.05: for epsilon from .* to 1e\+06.* 0\.08"):
         find_level(
             level("exponential", small_space),
             0.05,
@@ -116,7 +116,7 @@ def test_a_target_below_one_word_in_all_is_out_of_reach(small_space: Space) -> N
 
 def test_codes_that_words_share_keep_few_of_them(random_space: Space) -> None:
     # With two bits there are four codes, and only the first word of each is ever an output.
-    with pytest.raises(InvalidArgument, match=r"goes from 0\.0000 to 0\.0000"):
+    with pytest.raises(InvalidArgument, match=r"ranges from 0\.0000 to 0\.0000"):
         find_level(
             level("binary", random_space, bits=2),
             0.3,

@@ -1,17 +1,35 @@
-"""References, RMIA and LiRA: against loops that follow the papers line by line."""
+"""Signals of membership: from token scores alone, and against other models."""
 
 from __future__ import annotations
 
 import math
+import zlib
+from collections.abc import Sequence
 from statistics import NormalDist, mean, stdev
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.attacks.membership import signals
-from sfumato.attacks.membership.evidence import Evidence, OtherModels, ScoreTable
-from sfumato.attacks.membership.signals import statistic
+from sfumato.attacks.membership.evidence import (
+    IMPOSSIBLE,
+    Evidence,
+    OtherModels,
+    ScoreTable,
+    losses,
+    neutral,
+)
+from sfumato.attacks.membership.signals import (
+    SIGNALS,
+    Knobs,
+    score_signal,
+    standardize_tokens,
+    statistic,
+)
+from sfumato.attacks.token_scores import TokenScores
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument
 from unit.attacks.membership.small import table
@@ -19,9 +37,12 @@ from unit.attacks.membership.small import table
 TEXTS, MODELS = 9, 6
 
 Mask = NDArray[np.bool_]
+KNOBS = Knobs(share=0.2, gamma=1.0, offset=1.0)
+TOKEN_SIGNALS = ("loss", "zlib", "min-k", "min-k++")
+ROW = [-0.1, -4.0, -2.0, -0.3, -9.0, -0.2, -1.0, -0.5, -3.0, -0.4]
 
 
-def losses(seed: int, models: int = MODELS) -> Floats:
+def drawn_losses(seed: int, models: int = MODELS) -> Floats:
     drawn = np.random.default_rng(seed).gamma(4, 0.5, (models, TEXTS))
     # As exact as the store keeps them.
     return drawn.astype(np.float32).astype(np.float64)
@@ -57,7 +78,7 @@ def logit(loss: float) -> float:
 
 
 def test_difference_and_rank_are_those_of_the_references() -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     given = evidence(target, others)
     for text in range(TEXTS):
         column = others[:, text]
@@ -76,7 +97,7 @@ def test_a_tie_with_a_reference_counts_half() -> None:
 
 
 def test_shadows_that_have_seen_a_text_are_no_references(inside: Mask) -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     found = signals.difference(evidence(target, others, inside))
     for text in range(TEXTS):
         outside = [others[m, text] for m in range(MODELS) if not inside[m, text]]
@@ -85,7 +106,7 @@ def test_shadows_that_have_seen_a_text_are_no_references(inside: Mask) -> None:
 
 @pytest.mark.parametrize(("gamma", "a"), [(1.0, 1.0), (1.5, 0.3), (0.7, 0.0)])
 def test_rmia_offline_is_the_papers_loop(gamma: float, a: float) -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     found = signals.relative(evidence(target, others), gamma, a)
 
     def ratio(text: int) -> float:
@@ -98,7 +119,7 @@ def test_rmia_offline_is_the_papers_loop(gamma: float, a: float) -> None:
 
 
 def test_rmia_online_is_the_papers_loop(inside: Mask) -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     found = signals.relative(evidence(target, others, inside), 1.2, 0.5)
 
     def ratio(text: int) -> float:
@@ -114,7 +135,7 @@ def test_rmia_online_is_the_papers_loop(inside: Mask) -> None:
 
 
 def test_lira_offline_is_the_papers_loop_with_shared_variance() -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     found = signals.offline(evidence(target, others))
     columns = [[logit(loss) for loss in others[:, text].tolist()] for text in range(TEXTS)]
     shared = math.sqrt(mean(stdev(column) ** 2 for column in columns))
@@ -126,7 +147,7 @@ def test_lira_offline_is_the_papers_loop_with_shared_variance() -> None:
 
 
 def test_lira_online_is_the_papers_loop_with_shared_variance(inside: Mask) -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     found = signals.online(evidence(target, others, inside))
 
     def column(text: int, *, seen: bool) -> list[float]:
@@ -144,7 +165,7 @@ def test_lira_online_is_the_papers_loop_with_shared_variance(inside: Mask) -> No
 
 
 def test_with_many_models_each_text_has_its_own_variance() -> None:
-    target, others = losses(1, 1)[0], losses(2, 70)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2, 70)
     found = signals.offline(evidence(target, others))
     for text in range(TEXTS):
         column = [logit(loss) for loss in others[:, text].tolist()]
@@ -153,7 +174,7 @@ def test_with_many_models_each_text_has_its_own_variance() -> None:
 
 
 def test_a_single_reference_orders_by_the_difference() -> None:
-    target, others = losses(1, 1)[0], losses(2, 1)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2, 1)
     found = signals.offline(evidence(target, others))
     expected = statistic(target) - statistic(others[0])
     np.testing.assert_allclose(found, expected, rtol=1e-6)
@@ -166,7 +187,7 @@ def test_the_statistic_survives_certainty_and_despair() -> None:
 
 
 def test_a_text_without_tokens_is_no_number_and_spoils_no_other(inside: Mask) -> None:
-    target, others = losses(1, 1)[0], losses(2)
+    target, others = drawn_losses(1, 1)[0], drawn_losses(2)
     whole = evidence(target, others, inside)
 
     def without(row: Floats) -> ScoreTable:
@@ -196,7 +217,7 @@ def test_masks_that_do_not_fit_are_refused() -> None:
     tables = (as_table(np.ones(3)),)
     with pytest.raises(InvalidArgument, match="do not fit"):
         OtherModels(tables, np.zeros((2, 3), np.bool_))
-    with pytest.raises(BadInput, match="has not seen"):
+    with pytest.raises(BadInput, match="was not trained on it"):
         OtherModels(tables, np.ones((1, 3), np.bool_))
     with pytest.raises(InvalidArgument, match="at least one model"):
         OtherModels.strangers([])
@@ -205,3 +226,60 @@ def test_masks_that_do_not_fit_are_refused() -> None:
         signals.difference(alone)
     with pytest.raises(InvalidArgument, match="needs shadows"):
         signals.online(alone)
+
+
+def evidence_of(*rows: Sequence[float]) -> Evidence:
+    return Evidence(texts=tuple("x" * len(row) for row in rows), target=table(*rows))
+
+
+def test_each_is_its_formula() -> None:
+    one = evidence_of(ROW)
+    expected = {
+        "loss": np.mean(ROW),
+        "zlib": np.sum(ROW) / len(zlib.compress(b"x" * 10)),
+        "min-k": np.mean([-9.0, -4.0]),
+        "min-k++": np.mean([(-9.0 + 3) / 2, (-4.0 + 3) / 2]),
+    }
+    for name, value in expected.items():
+        assert score_signal(name, one, KNOBS)[0] == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", TOKEN_SIGNALS)
+def test_a_more_probable_text_scores_higher(name: str) -> None:
+    better = [value / 2 for value in ROW]
+    low, high = score_signal(name, evidence_of(ROW, better), KNOBS)
+    assert high > low
+
+
+@pytest.mark.parametrize("name", TOKEN_SIGNALS)
+def test_a_text_without_tokens_stands_in_the_middle(name: str) -> None:
+    found = score_signal(
+        name, evidence_of(ROW, [], [2 * one for one in ROW], [one / 2 for one in ROW]), KNOBS
+    )
+    assert found[1] == np.median(found[[0, 2, 3]])
+    assert score_signal(name, evidence_of([], []), KNOBS).tolist() == [0.0, 0.0]
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 0), max_size=8), min_size=1, max_size=6))
+@pytest.mark.parametrize("name", TOKEN_SIGNALS)
+def test_no_text_is_too_short_or_too_strange(name: str, rows: list[list[float]]) -> None:
+    assert np.isfinite(score_signal(name, evidence_of(*rows), KNOBS)).all()
+
+
+def test_an_impossible_token_makes_nothing_infinite() -> None:
+    assert losses(table([-np.inf, 0.0])).tolist() == [-IMPOSSIBLE / 2]
+    for name in TOKEN_SIGNALS:
+        assert np.isfinite(score_signal(name, evidence_of([-np.inf], ROW), KNOBS)).all()
+
+
+def test_a_place_where_all_tokens_are_alike_surprises_nobody() -> None:
+    flat = np.array([-2.0, -2.0], np.float32)
+    deviation = np.array([0.0, 1.0], np.float32)
+    scores = TokenScores(np.array([-2.0, -3.0], np.float32), flat, deviation)
+    assert standardize_tokens(scores).tolist() == [0.0, -1.0]
+
+
+def test_neutral_leaves_numbers_alone() -> None:
+    values = np.array([3.0, 1.0])
+    assert neutral(values).tolist() == [3.0, 1.0]
+    assert SIGNALS.keys() >= set(TOKEN_SIGNALS)

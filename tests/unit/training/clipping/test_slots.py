@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.clipping.records import Records
+from sfumato.training.clipping.slots import Records
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=9))

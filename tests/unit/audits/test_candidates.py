@@ -1,14 +1,16 @@
-"""Mechanisms by name: ours, and anybody's class from a module or a file."""
+"""Mechanisms by name, ours or from a module or a file; and the small space of colors."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sfumato.audits.named import candidates, load_class
+from sfumato.audits.candidates import candidates, color_space, load_class
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.vectors.space import Space
 
@@ -144,6 +146,24 @@ def test_code_that_leaves_the_program_is_not_taken_for_verified(
         candidates(f"{tmp_path / 'later.py'}:Plain", space=small_space, epsilon=1.0)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "inputs"),
+    [
+        ("date", {"shift": "each"}, [7]),
+        ("number", {"step": "0.1"}, [7]),
+        ("place", {}, [19_000, 200]),
+    ],
+)
+def test_a_mechanism_of_stretches_brings_its_own_points(
+    small_space: Space, name: str, settings: dict[str, object], inputs: list[int]
+) -> None:
+    found = candidates(name, space=small_space, epsilon=0.5, settings=settings).mechanisms
+    assert [one.guarantee().epsilon for one in found] == [0.5] * len(inputs)
+    assert all(len(one.space) >= size for one, size in zip(found, inputs, strict=True))
+    with pytest.raises(UnknownName, match="setting of"):
+        candidates(name, space=small_space, epsilon=0.5, settings={"colour": "red"})
+
+
 @pytest.mark.parametrize("name", ["redact", "pseudonym"])
 def test_baselines_claim_nothing(small_space: Space, name: str) -> None:
     with pytest.raises(InvalidArgument, match="nothing is claimed"):
@@ -156,3 +176,24 @@ def test_the_search_path_is_left_as_it_was(small_space: Space, own: str) -> None
     with pytest.raises(InvalidArgument):
         load_class("nowhere_at_all:Plain")
     assert sys.path == before
+
+
+def test_colors_stand_where_their_codes_say() -> None:
+    space = color_space(4.0)
+    assert len(set(space.words)) == len(space) == 40
+    assert space.vectors[space.point_of("white")].tolist() == [1.0, 1.0, 1.0]
+    assert space.vectors[space.point_of("navy")] == pytest.approx([0, 0, 128 / 255])
+
+
+def test_some_share_a_place_and_some_are_near_duplicates() -> None:
+    space = color_space(1.0)
+    away = euclidean(space, space.point_of("aqua"))
+    assert away[space.point_of("cyan")] == 0
+    assert 0 < euclidean(space, space.point_of("navy"))[space.point_of("darkblue")] < 0.2
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e3])
+def test_the_scale_makes_claims_alike_at_every_level(epsilon: float) -> None:
+    space = color_space(epsilon)
+    bounds = np.stack([epsilon * euclidean(space, point) for point in range(41)])
+    assert bounds.max() == pytest.approx(4.0 * 3**0.5, rel=1e-5)
