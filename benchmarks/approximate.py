@@ -14,8 +14,7 @@ from benchmarks.inputs import SEED, spaces
 from benchmarks.timing import Row, by_turns
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.laplace import Laplace
-from sfumato.vectors.clusters import ClusteredSearch
-from sfumato.vectors.search import NearestSearch
+from sfumato.vectors.search import ClusteredSearch, NearestSearch
 from sfumato.vectors.space import Space
 
 

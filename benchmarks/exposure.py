@@ -22,11 +22,11 @@ from benchmarks.inputs import resource
 from benchmarks.timing import Row
 from sfumato.attacks.exposure.candidates import (
     Frame,
+    SecretSpace,
     TokenizedSecrets,
     enumerate_candidates,
     tokenize,
 )
-from sfumato.attacks.exposure.spaces import SecretSpace
 from sfumato.attacks.exposure.trie import surprises
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel, load_model

@@ -13,7 +13,7 @@ from sfumato.releases.privatizer import Privatizer
 def run(quick: bool) -> list[Row]:
     """Every word of texts of three sizes through the embedded space."""
     sizes = (1_000, 10_000) if quick else (10_000, 100_000, 1_000_000)
-    privatizer = Privatizer(policy="everything", epsilon=8)
+    privatizer = Privatizer(policy="everything", mechanism="laplace", epsilon=8)
     privatizer.privatize(words_of_the_space(1000))  # loads the space
     rows: list[Row] = []
     smallest = 0.0

@@ -19,8 +19,7 @@ from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.methods.interleaved import Interleaved
-from sfumato.training.methods.interleaved_plan import InterleavedPlan
+from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan
 from sfumato.training.methods.interleaved_steps import InterleavedRun
 from sfumato.training.methods.stretch_records import (
     Step,

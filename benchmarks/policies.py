@@ -1,4 +1,8 @@
-"""How fast policies read, in MB/s of UTF-8, and as a ratio to cutting the same text into words."""
+"""How fast policies read, in MB/s of UTF-8, and as a ratio to cutting the same text into words.
+
+``pii`` is also measured without its tagger, as it would be with rules alone, and the tagger alone
+in tokens per second.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,17 @@ from collections.abc import Sequence
 from benchmarks.inputs import dialogues, prose
 from benchmarks.timing import Row, Work, by_turns
 from sfumato.policies.parsing import combine_policies
+from sfumato.policies.pii.detector import Pii
+from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.tagger import tag
+from sfumato.policies.pii.tokens import Tokens
+from sfumato.policies.policy import Policy, find_in
 from sfumato.text.document import Document
+from sfumato.text.span import Span
 from sfumato.text.words import Words
 
 POLICIES = ("digits", "pii")
+WITHOUT, ALONE = "pii without its tagger", "the tagger of pii alone"
 
 
 def run(quick: bool) -> list[Row]:
@@ -22,20 +33,32 @@ def run(quick: bool) -> list[Row]:
 
 def _scanned(text: str, documents: Sequence[Document], quick: bool) -> list[Row]:
     megabytes = sum(len(document.text.encode()) for document in documents) / 1e6
-    work = {name: _scan(name, documents) for name in POLICIES}
-    work["Words.of"] = lambda: [Words.of(document.text) for document in documents]
+    texts = [document.text for document in documents]
+    tokens = int((Tokens.of(texts).ids != 0).sum())
+    work = {name: _scan(combine_policies([name], [], {}), documents) for name in POLICIES}
+    work[WITHOUT] = _scan(_Rules(), documents)
+    work[ALONE] = lambda: tag(texts, "balanced")
+    work["Words.of"] = lambda: [Words.of(text) for text in texts]
     timings = by_turns(work, 2 if quick else 5)
     return [
         {
             "text": f"{text}, {megabytes:.2f} MB",
             "what": name,
             "MB/s": timing.rate(megabytes),
+            "tokens/s": timing.rate(tokens),
             "times as fast as Words.of": timing.ratio(timings["Words.of"]),
+            "times as fast as the rules": timing.ratio(timings[WITHOUT]),
         }
         for name, timing in timings.items()
     ]
 
 
-def _scan(name: str, documents: Sequence[Document]) -> Work:
-    policy = combine_policies([name], [], {})
-    return lambda: [policy.find(document) for document in documents]
+class _Rules(Pii):
+    """``pii`` as it was before it had a tagger."""
+
+    def _tag(self, readings: Sequence[Reading]) -> list[list[Span]]:
+        return [[] for _ in readings]
+
+
+def _scan(policy: Policy, documents: Sequence[Document]) -> Work:
+    return lambda: list(find_in(policy, documents))
