@@ -306,13 +306,13 @@ def test_levels_are_resumed_with_the_same_levels_only(sfumato: Command, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["-m", "redact", "-e", "5"], 2, "'redact' takes no epsilon: it is a baseline"),
+        (["-m", "redact", "-e", "5"], 2, "'redact' takes no epsilon: there is no level"),
         (["-m", "pseudonym", "--unknown", "keep"], 2, "'pseudonym' uses no word vectors"),
         (["-m", "redact", "--set", "key_file=x"], 2, "unknown setting of redact 'key_file'"),
         (["-m", "pseudonym", "--set", "key_file=none"], 4, "cannot read the key from none"),
         (["-m", "pseudonym", "--set", "key_file=short"], 2, "must have 16 to 4096 bytes"),
         (["-m", "pseudonym", "--set", "key_file=."], 4, "not an ordinary file"),
-        (["-m", "redact", "--level", "2=pii"], 2, "'redact' takes no epsilon"),
+        (["-m", "redact", "--level", "2=pii"], 2, "'redact' replaces whole stretches"),
         (["-m", "levels"], 2, "'levels' wraps a word mechanism: name that one"),
         (["-m", "levels", "--level", "2=pii"], 2, "'levels' wraps a word mechanism"),
         (["-m", "selective"], 2, "'selective' wraps a word mechanism"),
@@ -326,7 +326,7 @@ def test_levels_are_resumed_with_the_same_levels_only(sfumato: Command, tmp_path
         (["--level", "2=pi"], 2, "did you mean 'pii'"),
         (["--level", "2=regex:(Zyxquorthane"], 2, "regular expression is not valid"),
         (["--level", "2=nothing"], 2, "'nothing' selects no word"),
-        (["--policy", "pii"], 2, "epsilon is missing"),
+        (["-m", "laplace"], 2, "epsilon is missing"),
     ],
 )
 def test_wrong_arguments(
@@ -365,7 +365,7 @@ def test_explain_show_and_list_know_them(sfumato: Command) -> None:
     assert levels.returncode == 0, levels.stderr
     assert b"level" in levels.stdout
     assert b"stays with" in levels.stdout
-    missing = sfumato("explain", text)
+    missing = sfumato("explain", text, "-m", "laplace")
     assert (missing.returncode, missing.stdout) == (2, b"")
     assert b"epsilon is missing" in missing.stderr
     for name, says in (("redact", "[PERSON]"), ("pseudonym", "key_file"), ("levels", "strictest")):

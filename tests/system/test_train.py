@@ -623,5 +623,5 @@ def test_every_option_is_explained_in_one_sentence_or_two(here: Run, command: st
     group: Any = get_command(app)
     for option in group.commands[command].params:
         assert option.help or option.name == "help", option.name
-        assert not option.help or option.help.endswith(".") or option.help[-1] == ")", option.help
+        assert not option.help or option.help[-1] in ".)]", option.help
         assert all(one in shown.out for one in option.opts if one.startswith("--"))

@@ -62,8 +62,8 @@ def test_every_part_is_there(page: Read) -> None:
     assert "word overlap" in text
     assert "Deniability under SMDP." in text
     assert "sfumato study run real.toml" in text
-    # A mask has no level, and nothing is proven about it.
-    assert "Nothing is proven about this output" in text
+    # A mask has no level to choose: it does not look at the original.
+    assert "is chosen without looking at the original" in text
 
 
 def test_samples_of_a_generated_corpus_are_shown(page: Read) -> None:

@@ -177,7 +177,7 @@ def command(folder: Path, *more: str) -> Any:
 def test_the_command_prints_the_proven_level_first(tmp_path: Path) -> None:
     done = command(tmp_path, "--method", "interleaved", "--state", "noise")
     assert done.exit_code == 0, done.output
-    proven, paper = done.stdout.index("exp(7.9"), done.stdout.index("As in the paper: epsilon")
+    proven, paper = done.stdout.index("exp(8)"), done.stdout.index("As in the paper: epsilon")
     assert proven < paper
     assert "not proven" in done.stdout[paper:]
 
