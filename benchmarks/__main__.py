@@ -23,6 +23,7 @@ NAMES = (
     "workers",
     "segmentation",
     "policies",
+    "main_job",
     "memory",
     "training_step",
     "interleaved",
