@@ -17,6 +17,7 @@ from benchmarks.timing import Row
 NAMES = (
     "search",
     "mechanisms",
+    "stretches",
     "rows",
     "approximate",
     "growth",

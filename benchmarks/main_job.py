@@ -29,7 +29,7 @@ from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
 
 TEXTS = Path(__file__).parents[1] / "tests" / "data"
-METHODS = {
+METHODS: dict[str, dict[str, object]] = {
     "laplace, epsilon 5": {"mechanism": "laplace", "epsilon": 5.0},
     "auto": {"mechanism": "auto"},
 }
@@ -61,7 +61,8 @@ def _sets(dialogues: int) -> Iterator[tuple[str, list[Labeled]]]:
 def _rows(name: str, labeled: Sequence[Labeled]) -> Iterator[Row]:
     documents = [one.document for one in labeled]
     for method, settings in METHODS.items():
-        selective = Privatizer(policy="pii", seed=SEED, **settings).selective
+        made = Privatizer(policy="pii", seed=SEED, **settings)  # type: ignore[arg-type]
+        selective = made.selective
         assert isinstance(selective, Selective)
         edited = [
             one.edited for one in selective.privatize(documents, Randomness.reproducible(SEED))
