@@ -81,6 +81,7 @@ class Record:
     line: int = 0
     author: str | None = None
     labels: tuple[str, ...] = ()
+    language: str = ""
     more: bool = False
     left: tuple[Left, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -130,7 +131,14 @@ class TextChunk:
                 place = f"line {record.line}"
                 try:
                     found.append(
-                        Document(record.text, record.id, record.author, record.labels, place)
+                        Document(
+                            record.text,
+                            record.id,
+                            record.author,
+                            record.labels,
+                            place,
+                            language=record.language,
+                        )
                     )
                 except UndecodableText as error:
                     raise MalformedRecord(f"{place}: {error}") from None

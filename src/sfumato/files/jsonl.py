@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from sfumato.core.errors import MalformedRecord
 from sfumato.files.chunks import Left, Record, TextChunk, chunk_records
 from sfumato.files.json_places import Kind, Value, cuts, values_in
-from sfumato.files.layout import Layout, labels_of, missing_field
+from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.lines import decode_lines
 from sfumato.files.paths import Place, column_of, leads_to, parse_path, refuse_elements
 from sfumato.text.edits import Edit, Edited, splice
@@ -83,6 +83,7 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             line=number,
             author=_name(members, "author_field", layout.author_field, number),
             labels=labels_of(_name(members, "label_field", layout.label_field, number)),
+            language=language_of(_name(members, "language_field", layout.language_field, number)),
             left=tuple(left),
             dropped=tuple(gone.names),
         ).with_texts(((one.start, one.end, one.value) for one in texts), gone.cuts)

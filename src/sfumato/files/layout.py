@@ -30,8 +30,8 @@ class Layout:
     ``field`` names the one that holds the text. Only who keeps the texts of a record together
     may ask for ``several``: each is a document of its own, and whoever counts documents would
     take one person for many.
-    ``author_field`` and ``label_field`` are looked for only if they are given; every record must
-    have them then.
+    ``author_field``, ``label_field`` and ``language_field`` are looked for only if they are given;
+    every record must have them then.
 
     What is in ``drop`` is taken out; what is in ``keep`` is left as it is on purpose. ``others``
     asks for what stands in all other columns. ``live`` records are handed on one by one.
@@ -43,6 +43,7 @@ class Layout:
     whole_file: bool = False
     author_field: str | None = None
     label_field: str | None = None
+    language_field: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     dialect: Dialect = member(default_factory=Dialect)
@@ -73,6 +74,7 @@ class Layout:
             *(("field", one) for one in fields),
             ("author_field", self.author_field),
             ("label_field", self.label_field),
+            ("language_field", self.language_field),
             *(("drop", one) for one in self.drop),
             *(("keep", one) for one in self.keep),
         ):
@@ -81,6 +83,11 @@ class Layout:
         self._refuse_two_fates()
 
     def _refuse_two_fates(self) -> None:
+        if self.language_field in self.drop and self.language_field is not None:
+            raise InvalidArgument(
+                f"{self.language_field!r} is named in `language_field=...` and in `drop=...`: what "
+                "is put in shows the language anyway; keep it, or let it be guessed"
+            )
         if WHOLE in self.drop:
             raise InvalidArgument("`drop='*'` would leave nothing")
         fates = [("field", self.fields), ("drop", self.drop), ("keep", self.keep)]
@@ -118,9 +125,10 @@ class Layout:
     def wanted(self) -> Iterator[tuple[str, str]]:
         """The fields that every record must have, each with the setting that names it."""
         for setting, name in (
-            *(("field", one) for one in self.fields),
+            *(("field", one) for one in self.fields if one != WHOLE),
             ("author_field", self.author_field),
             ("label_field", self.label_field),
+            ("language_field", self.language_field),
         ):
             if name is not None:
                 yield setting, name
@@ -151,9 +159,21 @@ def labels_of(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
+def language_of(value: str | None) -> str:
+    """The code of a language as a field may give it; what is no code names none.
+
+    >>> language_of("de-AT"), language_of("EN"), language_of("Deutsch"), language_of(None)
+    ('de', 'en', '', '')
+    """
+    found = _LANGUAGE.fullmatch((value or "").strip())
+    return found[1].lower() if found else ""
+
+
 _WORD = r"[^\W\d][\w-]*(?: [^\W\d][\w-]*)?(?:\[\])?"
 _NAME = re.compile(rf"{_WORD}(?:\.{_WORD}){{0,5}}")
 _LISTED = 20
+# A code of two letters, and perhaps a country or a script.
+_LANGUAGE = re.compile(r"([A-Za-z]{2})(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 
 
 def missing_field(

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
 from sfumato.files.chunks import RECORDS, Left
-from sfumato.files.layout import Layout, labels_of, missing_field
+from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.paths import WHOLE
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
@@ -31,23 +31,25 @@ class TableChunk:
         layout = self.layout
         texts = self._texts(table)
         has_id = table.column_names.count(layout.id_field) == 1
-        ids, authors, labels = (
+        ids, authors, labels, languages = (
             _values(table.column(name)) if name is not None else [None] * len(texts)
             for name in (
                 layout.id_field if has_id else None,
                 layout.author_field,
                 layout.label_field,
+                layout.language_field,
             )
         )
         found = []
-        for number, (own, name, author, label) in enumerate(
-            zip(texts, ids, authors, labels, strict=True), start=self.first
+        for number, (own, name, author, label, given) in enumerate(
+            zip(texts, ids, authors, labels, languages, strict=True), start=self.first
         ):
             known, place = str(number if name is None else name), f"row {number}"
+            kinds, language = labels_of(_spell(label)), language_of(_spell(given))
             for text in own:
                 try:
                     found.append(
-                        Document(text, known, _spell(author), labels_of(_spell(label)), place)
+                        Document(text, known, _spell(author), kinds, place, language=language)
                     )
                 except UndecodableText as error:
                     raise MalformedRecord(f"{place}: {error}") from None
@@ -107,7 +109,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         schema = source.schema_arrow
     except arrow.ArrowInvalid:
         raise BadInput("this is not a Parquet file, or it is cut short") from None
-    wanted = [] if layout.whole_record else list(layout.wanted)
+    wanted = list(layout.wanted)
     wanted += [("drop", name) for name in layout.drop]
     wanted += [("keep", name) for name in layout.keep if name != WHOLE]
     for setting, name in wanted:

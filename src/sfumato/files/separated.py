@@ -19,7 +19,7 @@ from sfumato.core.errors import MalformedRecord
 from sfumato.files.chunks import Left, Record, TextChunk, chunk_records
 from sfumato.files.dialect import BEGINNING, Dialect
 from sfumato.files.json_places import cuts
-from sfumato.files.layout import Layout, labels_of, missing_field
+from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.lines import decode_lines, split_terminator
 from sfumato.files.paths import WHOLE, Place
 from sfumato.text.edits import Edited
@@ -47,7 +47,7 @@ def read_tabs(stream: BinaryIO, layout: Layout) -> Iterator[TextChunk]:
 def read_off(beginning: bytes, layout: Layout) -> Dialect:
     """The dialect of a CSV file that begins like this."""
     text = beginning.decode(layout.encoding, "replace")
-    named = [] if layout.whole_record else [name for _, name in layout.wanted]
+    named = [name for _, name in layout.wanted]
     return layout.dialect.read_off(text, named)
 
 
@@ -156,7 +156,10 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
         names = [str(column + 1) for column in range(width)]
     columns = _Columns.of(names, layout, dialect)
     identity = names.index(layout.id_field) if layout.id_field in names else None
-    author, label = (_column(names, one) for one in (layout.author_field, layout.label_field))
+    author, label, language = (
+        _column(names, one)
+        for one in (layout.author_field, layout.label_field, layout.language_field)
+    )
     if dialect.header:
         yield from columns.record(header, Record(header.text, line=header.line), is_header=True)
     else:
@@ -175,6 +178,7 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
             line=row.line,
             author=None if author is None else row.value(author) or None,
             labels=labels_of(None if label is None else row.value(label) or None),
+            language=language_of(None if language is None else row.value(language)),
         )
         yield from columns.record(row, about)
 
@@ -190,7 +194,7 @@ _USUAL = re.compile(
 
 
 def _refuse_missing(names: list[str], layout: Layout, dialect: Dialect) -> None:
-    wanted = [] if layout.whole_record else list(layout.wanted)
+    wanted = list(layout.wanted)
     # With `keep='*'` no name is wanted: it says that whatever is there may stay.
     wanted += [("drop", name) for name in layout.drop]
     wanted += [("keep", name) for name in layout.keep if name != WHOLE]

@@ -22,6 +22,7 @@ from sfumato.text.document import Document
 
 LineNumber = Callable[[], int]
 _SETTINGS = ("field", "id_field", "encoding", "whole_file", "author_field", "label_field")
+_IF_GIVEN = ("language_field",)
 _FATES = ("drop", "keep")
 
 
@@ -109,6 +110,7 @@ class Source:
         # As JSON gives it back, so that the two can be compared.
         own["field"] = layout.fields[0] if len(layout.fields) == 1 else list(layout.fields)
         own |= {name: list(given) for name in _FATES if (given := getattr(layout, name))}
+        own |= {name: given for name in _IF_GIVEN if (given := getattr(layout, name))}
         told = self.format.dialect
         own |= {name: value for name, value in layout.dialect.settings().items() if name in told}
         return {"format": self.format.name} | own

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord, UndecodableText
 from sfumato.files.chunks import Left
-from sfumato.files.layout import Layout, labels_of, missing_field
+from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.paths import WHOLE
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
@@ -50,16 +50,27 @@ class WorkbookChunk:
         layout, found = self.layout, []
         about = [
             None if name not in self.names else self.names.index(name)
-            for name in (layout.id_field, layout.author_field, layout.label_field)
+            for name in (
+                layout.id_field,
+                layout.author_field,
+                layout.label_field,
+                layout.language_field,
+            )
         ]
         for number, row in self._body():
-            own, author, label = (None if place is None else row[place].value for place in about)
-            known = str(number if own is None else own)
+            own, author, label, given = (
+                None if place is None else row[place].value for place in about
+            )
+            known, language = str(number if own is None else own), language_of(_spell(given))
             for place in self._texts(row):
                 try:
                     text = _spell(row[place].value) or ""
                     labels = labels_of(_spell(label))
-                    found.append(Document(text, known, _spell(author), labels, f"row {number}"))
+                    found.append(
+                        Document(
+                            text, known, _spell(author), labels, f"row {number}", language=language
+                        )
+                    )
                 except UndecodableText as error:
                     raise MalformedRecord(f"row {number}: {error}") from None
         return found
@@ -148,7 +159,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[WorkbookChunk]:
 
 
 def _refuse_missing(names: Sequence[str], layout: Layout) -> None:
-    wanted = [] if layout.whole_record else list(layout.wanted)
+    wanted = list(layout.wanted)
     wanted += [("drop", name) for name in layout.drop]
     wanted += [("keep", name) for name in layout.keep if name != WHOLE]
     for setting, name in wanted:
