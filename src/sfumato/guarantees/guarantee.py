@@ -17,7 +17,7 @@ from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.json import read_number, update_names, write_number
 from sfumato.guarantees.summary import summary
-from sfumato.guarantees.wording import at_most, sentence
+from sfumato.guarantees.wording import SMALL_UNITS, at_most, sentence
 from sfumato.text.kinds import kind_of
 
 
@@ -117,7 +117,7 @@ class Guarantee:
     def _repr_html_(self) -> str:
         shown = {
             "notion": self.notion.value,
-            "unit": self.record or self.unit,
+            "unit": self.unit if self.unit in SMALL_UNITS else self.record or self.unit,
             "ε": at_most(self.epsilon),
             "δ": at_most(self.delta) if self.delta else "0",
             "may be released": "yes" if self.for_release else "no",
@@ -131,6 +131,14 @@ class Guarantee:
     def not_covering(self, *uncovered: str) -> Guarantee:
         """The same guarantee, known to leave more out."""
         return replace(self, uncovered=_merge(self.uncovered, uncovered))
+
+    def of_documents(self, record: str) -> Guarantee:
+        """The same guarantee, saying what a document is, if it speaks of documents.
+
+        One draw for a document, and equality within one, mean nothing without that.
+        """
+        speaks = bool(self.parts) or self.unit == "document" or "document" in self.neighbors
+        return replace(self, record=record) if speaks else self
 
     def reproducible(self) -> Guarantee:
         """The same guarantee, not for release: anyone who knows the seed can undo the noise."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
@@ -113,8 +112,3 @@ def add_levels(levels: Mapping[str, float]) -> float:
             f"levels in different distances do not add up: {named}; state them side by side"
         )
     return sum(levels.values())
-
-
-def narrow(guarantee: Guarantee, scope: str) -> Guarantee:
-    """The same statement about fewer places."""
-    return replace(guarantee, scope=scope)
