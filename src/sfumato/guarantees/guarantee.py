@@ -17,7 +17,8 @@ from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.json import read_number, update_names, write_number
 from sfumato.guarantees.summary import summary
-from sfumato.guarantees.wording import at_most, sentence
+from sfumato.guarantees.wording import SMALL_UNITS, at_most, sentence
+from sfumato.text.kinds import kind_of
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ class Guarantee:
 
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
     lists the words the statement says nothing about. ``record`` says what one unit is, where its
-    owner has named it. ``policy`` is a code that tells the policy of a selective statement from all
+    owner has named it, or what a document is where units are smaller. ``policy`` is a code that tells the policy of a selective statement from all
     others of its name, and nothing else about it. ``parts`` are the statements of a guarantee that
     differs by type (``guarantees.parts``). ``stays`` is the share of public words that are
-    expected to come out as they went in, where it was estimated; it is no part of the proof.
+    expected to come out as they went in, where it was estimated, and ``unchanged`` says the same of
+    dates, places and numbers, by what they look like; neither is part of the proof.
     ``about`` holds the very space and policy the statement speaks of, where no code does; names are
     not enough to tell two of them apart, and it is never written.
     """
@@ -82,6 +84,7 @@ class Guarantee:
     for_release: bool = True
     parts: tuple[Part, ...] = ()
     stays: float | None = None
+    unchanged: tuple[tuple[str, float], ...] = ()
     about: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,11 +93,15 @@ class Guarantee:
             between("epsilon", self.epsilon, 0.0, 0.0)
         elif self.epsilon != math.inf and self.notion is not Notion.BY_TYPE:
             positive("epsilon", self.epsilon)
+        between("delta", self.delta, 0.0, 1.0)
         if (self.notion is Notion.BY_TYPE) != bool(self.parts):
             raise InvalidArgument("a guarantee by type has parts, and no other one has")
-        between("delta", self.delta, 0.0, 1.0)
+        if self.parts:
+            _check_parts(self)
         if self.stays is not None:
             between("stays", self.stays, 0.0, 1.0)
+        for what, chance in self.unchanged:
+            between(f"the chance of {what}", chance, 0.0, 1.0)
 
     def sentence(self) -> str:
         """The guarantee in plain English, with what it does not say."""
@@ -110,7 +117,7 @@ class Guarantee:
     def _repr_html_(self) -> str:
         shown = {
             "notion": self.notion.value,
-            "unit": self.record or self.unit,
+            "unit": self.unit if self.unit in SMALL_UNITS else self.record or self.unit,
             "ε": at_most(self.epsilon),
             "δ": at_most(self.delta) if self.delta else "0",
             "may be released": "yes" if self.for_release else "no",
@@ -124,6 +131,14 @@ class Guarantee:
     def not_covering(self, *uncovered: str) -> Guarantee:
         """The same guarantee, known to leave more out."""
         return replace(self, uncovered=_merge(self.uncovered, uncovered))
+
+    def of_documents(self, record: str) -> Guarantee:
+        """The same guarantee, saying what a document is, if it speaks of documents.
+
+        One draw for a document, and equality within one, mean nothing without that.
+        """
+        speaks = bool(self.parts) or self.unit == "document" or "document" in self.neighbors
+        return replace(self, record=record) if speaks else self
 
     def reproducible(self) -> Guarantee:
         """The same guarantee, not for release: anyone who knows the seed can undo the noise."""
@@ -158,6 +173,8 @@ class Guarantee:
             uncovered=_merge(self.uncovered, other.uncovered),
             for_release=self.for_release and other.for_release,
             stays=max((one for one in (self.stays, other.stays) if one is not None), default=None),
+            # At two levels these chances differ, and neither speaks of both outputs.
+            unchanged=self.unchanged if self.unchanged == other.unchanged else (),
         )
 
     def _refuse_another_policy(self, other: Guarantee) -> None:
@@ -181,7 +198,7 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite level is written as the text "inf"."""
         values = {name: getattr(self, name) for name in _WRITTEN}
-        for name in ("record", "policy", "parts"):
+        for name in ("record", "policy", "parts", "unchanged"):
             if not values[name]:
                 del values[name]
         if self.stays is None:
@@ -191,6 +208,8 @@ class Guarantee:
                 {"types": list(part.types), "guarantee": part.guarantee.as_dict()}
                 for part in self.parts
             ]
+        if self.unchanged:
+            values["unchanged"] = dict(self.unchanged)
         values["notion"] = self.notion.value
         values["epsilon"] = write_number(self.epsilon)
         return values | {"leaks": list(self.leaks), "uncovered": list(self.uncovered)}
@@ -207,18 +226,62 @@ class Guarantee:
         try:
             given["notion"] = Notion(given["notion"])
             given["epsilon"] = read_number(given["epsilon"])
-            given["leaks"] = tuple(given.get("leaks", ()))
-            given["uncovered"] = tuple(given.get("uncovered", ()))
+            given["leaks"] = _texts("leaks", given.get("leaks", ()))
+            given["uncovered"] = _texts("uncovered", given.get("uncovered", ()))
+            given["unchanged"] = tuple(dict(given.get("unchanged", {})).items())
             given["parts"] = tuple(
-                Part(tuple(one["types"]), cls.from_dict(one["guarantee"]))
+                Part(_texts("types", one["types"]), cls.from_dict(one["guarantee"]))
                 for one in given.get("parts", ())
             )
+            _check_kinds(given)
             return cls(**given)
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidArgument(f"this is not a guarantee: {error}") from None
 
 
 _WRITTEN = tuple(field.name for field in fields(Guarantee) if field.name != "about")
+
+
+_TEXTS = ("unit", "neighbors", "record", "policy", "metric", "scope")
+
+
+def _texts(name: str, given: object) -> tuple[str, ...]:
+    """Texts of a list; one text alone would be read letter by letter."""
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
+        raise ValueError(f"{name} must be a list of texts")
+    return tuple(given)
+
+
+def _check_kinds(given: Mapping[str, Any]) -> None:
+    """Refuse what Python would take for something else: the text "false" is true."""
+    if type(given.get("for_release", True)) is not bool:
+        raise ValueError("for_release must be true or false")
+    if not all(isinstance(given.get(name, ""), str) for name in _TEXTS):
+        raise ValueError(f"{', '.join(_TEXTS)} must be texts")
+
+
+def _check_parts(whole: Guarantee) -> None:
+    """Refuse parts that cannot stand together, and a whole that promises more than they do."""
+    seen: set[str] = set()
+    for part in whole.parts:
+        if part.guarantee.parts:
+            raise InvalidArgument("a part of a guarantee by type must not itself be by type")
+        # One kind of thing is one type, by whatever name.
+        kinds = {kind_of(label) or label for label in part.types}
+        twice = seen & kinds
+        if twice:
+            raise InvalidArgument(f"two parts speak of the type {min(twice)!r}")
+        seen |= kinds
+    if sum(not part.types for part in whole.parts) > 1:
+        raise InvalidArgument("two parts speak of all other types")
+    stated = [part.guarantee for part in whole.parts]
+    if whole.epsilon != highest(whole.parts) or whole.delta < max(one.delta for one in stated):
+        raise InvalidArgument("a guarantee by type has the largest level of its parts, and no other")
+    if whole.for_release and not all(one.for_release for one in stated):
+        raise InvalidArgument("a part is not for release, so the whole is not either")
+    for name in ("leaks", "uncovered"):
+        if not all(set(getattr(one, name)) <= set(getattr(whole, name)) for one in stated):
+            raise InvalidArgument(f"a guarantee by type has the {name} of all of its parts")
 
 
 def metric_dp(

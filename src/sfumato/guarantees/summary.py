@@ -11,7 +11,13 @@ import math
 from typing import TYPE_CHECKING
 
 from sfumato.guarantees.distances import spell_out
-from sfumato.guarantees.wording import at_most, name_types, says_it_stays, share_in_words
+from sfumato.guarantees.wording import (
+    at_most,
+    name_types,
+    says_it_stays,
+    share_in_words,
+    stays_mostly,
+)
 
 if TYPE_CHECKING:
     from sfumato.guarantees.guarantee import Guarantee
@@ -93,6 +99,8 @@ def _not_protected(guarantee: Guarantee) -> str:
     named = list(guarantee.uncovered[:GAPS_NAMED])
     if says_it_stays(guarantee):
         named.insert(0, f"{share_in_words(guarantee)} of the words, which stay as they are")
+    if mostly := stays_mostly(guarantee):
+        named.insert(0, f"{', '.join(mostly)}: these mostly stay as they are at their levels")
     others = len(guarantee.uncovered[GAPS_NAMED:])
     counted = [
         f"{count} more {'point' if count == 1 else 'points'} {said}"

@@ -54,6 +54,8 @@ _BY_NOTION = {
 }
 # Above this share of words that stay as they are, a level is called what it is.
 STAYS_OFTEN = 0.2
+STAYS_MORE_OFTEN_THAN_NOT = 0.5
+SMALL_UNITS = ("word", "stretch")  # parts of a document
 _STAYS = (
     "at this level {share} of the words are expected to stay as they are (a property of the "
     "mechanism, estimated on frequent public words)"
@@ -91,7 +93,10 @@ def per_word(guarantee: Guarantee) -> str:
         )
         return "; ".join(stated)
     if guarantee.notion.name == "INDEPENDENT":
-        return "a replacement is exactly as likely for one original as for another"
+        return (
+            "a replacement is exactly as likely for one original as for another, comparing "
+            f"{guarantee.neighbors}"
+        )
     if math.isinf(guarantee.epsilon):
         return "nothing is proven"
     level = for_people(guarantee.epsilon)
@@ -107,9 +112,17 @@ def per_word(guarantee: Guarantee) -> str:
             "for another of the same group; words of different groups are told apart for certain"
         )
     power, distant = (f"{level}·d", " at distance d") if guarantee.metric else (level, "")
+    if guarantee.unit == "word":
+        return (
+            f"exp({power}) bounds how much likelier any replacement is for one original word than "
+            f"for another{distant}"
+        )
+    whose = "one original" if guarantee.unit == "stretch" else f"one {guarantee.unit}"
+    what = "any replacement is" if guarantee.unit == "stretch" else "all replacements together are"
+    distant += f" ({guarantee.metric})" if guarantee.metric else ""
     return (
-        f"exp({power}) bounds how much likelier any replacement is for one original word than "
-        f"for another{distant}"
+        f"exp({power}) bounds how much likelier {what} for {whose} than for another{distant}, "
+        f"comparing {guarantee.neighbors}"
     )
 
 
@@ -187,6 +200,7 @@ def _promise(guarantee: Guarantee) -> str:
         return (
             f"What is proven depends on the type of what was found, comparing "
             f"{guarantee.neighbors}. {'. '.join(parts)}. Over a document the exponents add up"
+            + (f", {_say_record(guarantee)}" if guarantee.record else "")
         )
     if guarantee.notion.name == "NONE" or math.isinf(guarantee.epsilon):
         return _NONE
@@ -206,9 +220,42 @@ def _promise(guarantee: Guarantee) -> str:
         if guarantee.unit == "document"
         else f"adds up across its privatized {_plural(guarantee.unit)}",
     )
-    if not guarantee.record:
-        return stated
-    return f"{stated}, one {guarantee.unit} being one {guarantee.record}"
+    if guarantee.record:
+        stated = f"{stated}, {_say_record(guarantee)}"
+    return f"{stated}{_say_unchanged(guarantee)}"
+
+
+def _say_record(guarantee: Guarantee) -> str:
+    """What one unit is; a smaller unit stands in a document, and that is what is named."""
+    unit = "document" if guarantee.unit in SMALL_UNITS else guarantee.unit
+    return f"one {unit} being one {guarantee.record}"
+
+
+def _say_unchanged(guarantee: Guarantee) -> str:
+    if not guarantee.unchanged:
+        return ""
+    said = ", ".join(f"{what} {_percent(chance)}" for what, chance in guarantee.unchanged)
+    return f"; at this level the chance to come out unchanged is, for public examples: {said}"
+
+
+def stays_mostly(guarantee: Guarantee) -> list[str]:
+    """What comes out unchanged more often than not, of any part."""
+    every = [guarantee, *(part.guarantee for part in guarantee.parts)]
+    found = [
+        what for one in every for what, chance in one.unchanged if chance > STAYS_MORE_OFTEN_THAN_NOT
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _percent(chance: float) -> str:
+    """An estimate, and said as one.
+
+    >>> _percent(0.0), _percent(0.052), _percent(1.0)
+    ('below 1 %', 'about 5 %', 'above 99 %')
+    """
+    if not 0.01 <= chance <= 0.99:
+        return "below 1 %" if chance < 0.5 else "above 99 %"
+    return f"about {round(100 * chance)} %"
 
 
 def _plural(unit: str) -> str:

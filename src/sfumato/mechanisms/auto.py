@@ -31,7 +31,7 @@ from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.settings import configure
 from sfumato.mechanisms.build import replaces_stretches
-from sfumato.mechanisms.by_type import ByType
+from sfumato.mechanisms.by_type import ByType, key_of_type
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import Redact
 from sfumato.text.kinds import KINDS, kind_of
@@ -102,11 +102,32 @@ class Auto:
             otherwise=words or Redact(),
             language=language if words is not None else "",
         )
-        return change(table, changes or {})
+        return change(table, changes or {}, Given(settings, made))
 
 
-def change(table: ByType, changes: Mapping[str, object]) -> ByType:
+@dataclass(frozen=True)
+class Given:
+    """What a mechanism is made with, by name, unless a type asks for something else."""
+
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    made: Mapping[str, StretchMechanism] = field(default_factory=dict)
+
+    def make(self, label: str, name: str, own: Mapping[str, object]) -> StretchMechanism:
+        """The mechanism of that name for a type: that of the table, changed where it is asked."""
+        entry = _METRIC.get(kind_of(label), name)
+        entry = entry if _NAMES.get(entry, entry) == name else name
+        if entry in self.made and not own:
+            return self.made[entry]
+        settings = {**self.settings.get(entry, {}), **own}
+        if "consistent" in own and own["consistent"] != "corpus" and "key_file" not in own:
+            settings.pop("key_file", None)  # nothing else has a key
+        return _make(name, settings)
+
+
+def change(table: ByType, changes: Mapping[str, object], given: Given | None = None) -> ByType:
     """The table with other mechanisms for some types: names with settings, or objects.
+
+    Of a mechanism by its name, the settings that are not said are those that ``given`` has.
 
     >>> found = change(ByType(parts=(), otherwise=Redact()), {"PERSON": "redact"})
     >>> [label for label, _ in found.parts]
@@ -114,32 +135,41 @@ def change(table: ByType, changes: Mapping[str, object]) -> ByType:
     """
     parts, otherwise = dict(table.parts), table.otherwise
     made: dict[object, Mechanism | StretchMechanism] = {}
-    for label, given in changes.items():
-        key = given if isinstance(given, str) else id(given)
-        mechanism = made.setdefault(key, _read(label, given))
+    asked: dict[str, str] = {}
+    for label, wanted in changes.items():
+        kind = key_of_type(label)
+        if kind in asked:
+            raise InvalidArgument(
+                f"{asked[kind]} and {label} are names of one type; give it one mechanism"
+            )
+        asked[kind] = label
+        # Equal wishes share a mechanism, unless the table has two for the name (ages, amounts).
+        entry = _METRIC.get(kind, "") if isinstance(wanted, str) else ""
+        key = (wanted, entry) if isinstance(wanted, str) else id(wanted)
+        mechanism = made.setdefault(key, _read(label, wanted, given or Given()))
         if label == OTHER:
             otherwise = mechanism
         else:
-            parts[kind_of(label) or label] = mechanism
+            parts[kind] = mechanism
     return replace(table, parts=tuple(parts.items()), otherwise=otherwise)
 
 
-def _read(label: str, given: object) -> Mechanism | StretchMechanism:
+def _read(label: str, wanted: object, given: Given) -> Mechanism | StretchMechanism:
     """``NAME`` or ``NAME:KEY=VALUE:KEY=VALUE``, or a mechanism."""
     if not label or not label.replace("_", "").replace("-", "").isalnum():
         raise InvalidArgument(f"{label!r} is not a type; types look like PERSON or DATE")
-    if not isinstance(given, str):
-        if isinstance(given, Mechanism | StretchMechanism):
-            return given
+    if not isinstance(wanted, str):
+        if isinstance(wanted, Mechanism | StretchMechanism):
+            return wanted
         raise InvalidArgument(f"the mechanism for {label} must be a name or a mechanism")
-    name, *settings = given.split(":")
+    name, *settings = wanted.split(":")
     pairs = [one.partition("=") for one in settings]
     if not all(equals for _, equals, _ in pairs):
         raise InvalidArgument(
-            f"{label}={given}: settings are written NAME:KEY=VALUE, several with colons between"
+            f"{label}={wanted}: settings are written NAME:KEY=VALUE, several with colons between"
         )
     try:
-        return _make(name, {key: value for key, _, value in pairs})
+        return given.make(label, name, {key: value for key, _, value in pairs})
     except SfumatoError as error:
         raise InvalidArgument(f"{label}: {error}") from None
 

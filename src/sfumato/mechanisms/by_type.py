@@ -32,6 +32,15 @@ LANGUAGE_LEAK = "the language of each document"
 MASK = Redact()
 
 
+def key_of_type(label: str) -> str:
+    """What a label is looked up by: DATE and DATE_OF_BIRTH are one kind of thing.
+
+    >>> key_of_type("DATE_OF_BIRTH"), key_of_type("WORK_OF_ART")
+    ('DATE_TIME', 'WORK_OF_ART')
+    """
+    return kind_of(label) or label
+
+
 @dataclass(frozen=True, kw_only=True)
 class ByType:
     """Pairs of a type and the mechanism for it, and the mechanism for all other types.
@@ -52,21 +61,26 @@ class ByType:
     language: str = ""
 
     def __post_init__(self) -> None:
-        labels = [label for label, _ in self.parts]
-        if len(set(labels)) < len(labels):
-            raise InvalidArgument("a type has two mechanisms; give it one")
+        named: dict[str, str] = {}
+        for label, _ in self.parts:
+            if key_of_type(label) in named:
+                raise InvalidArgument(
+                    f"{named[key_of_type(label)]} and {label} are one type, and it has two "
+                    "mechanisms; give it one"
+                )
+            named[key_of_type(label)] = label
         if any(isinstance(one, ByType) for one in self.mechanisms()):
             raise InvalidArgument("a table of mechanisms by type must not hold another one")
 
     def route(self, label: str, language: str = "") -> Mechanism | StretchMechanism:
         """The mechanism for what was found as ``label`` in a document of that language."""
-        found = self._table.get(label) or self._table.get(kind_of(label), self.otherwise)
+        found = self._table.get(key_of_type(label), self.otherwise)
         foreign = self.language and language and language != self.language
         return MASK if foreign and not isinstance(found, StretchMechanism) else found
 
     @cached_property
     def _table(self) -> dict[str, Mechanism | StretchMechanism]:
-        return dict(self.parts)
+        return {key_of_type(label): one for label, one in self.parts}
 
     def routes(self) -> Iterator[Mechanism | StretchMechanism]:
         """Every mechanism that ``route`` can give, once."""

@@ -36,6 +36,7 @@ from sfumato.guarantees.parts import by_type
 from sfumato.mechanisms.by_type import LANGUAGE_LEAK, ByType
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import TYPE_LEAK
+from sfumato.mechanisms.unchanged import tell_unchanged
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN, SAME_SHAPE, SHAPE_LEAK
 from sfumato.policies.patterns import Everything, Nothing
 from sfumato.policies.policy import Policy, find_each
@@ -113,12 +114,14 @@ class Selective:
         if isinstance(self.mechanism, ByType):
             return self._by_type(self.mechanism, uncovered, types)
         by_words = self.by_words
+        if isinstance(self.mechanism, StretchMechanism):
+            inner = tell_unchanged(inner, self.mechanism)
         inner = counting(inner.leaking(STRUCTURE_LEAK if by_words else STRETCH_LEAK), uncovered)
         if isinstance(self.policy, Everything):
             return inner
         selective = replace(
             inner,
-            scope=f"every {inner.unit} that the policy '{self.policy.name}' selects",
+            scope=_narrowed(inner, self.policy),
             neighbors=(
                 compare_words(inner, "the selection being the same")
                 if by_words
@@ -136,7 +139,7 @@ class Selective:
             inner = counting(one.guarantee(), uncovered)
             scope = f"{inner.scope}, as far as the policy '{self.policy.name}' finds it as such"
             if isinstance(one, StretchMechanism):
-                stated = replace(inner, scope=scope)
+                stated = replace(tell_unchanged(inner, one), scope=scope)
             else:
                 stated = replace(
                     inner.leaking(STRUCTURE_LEAK),
@@ -282,6 +285,13 @@ class Places:
             words = segmented[number]
             self.edits[number].append(Edit(words.starts[index], words.ends[index], output))
             self.uncovered[number] += mechanism.uncovered([word])
+
+
+def _narrowed(inner: Guarantee, policy: Policy) -> str:
+    """What a statement is about where a policy selects; one that says less still does."""
+    if inner.scope == f"every {inner.unit}":
+        return f"every {inner.unit} that the policy '{policy.name}' selects"
+    return f"{inner.scope}, as far as the policy '{policy.name}' selects it"
 
 
 def _language(document: Document, spans: Spans, words: Words) -> str:

@@ -15,7 +15,7 @@ from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
-from sfumato.releases.privatizer import Privatizer, state
+from sfumato.releases.privatizer import TEXT, Privatizer, state
 from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, Stretch, stretches
@@ -94,7 +94,7 @@ def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Expl
     edits = result.edited.edits
     originals = [text[edit.start : edit.end] for edit in edits]
     accounts = _accounts(privatizer, causes, originals, draws)
-    guarantee = state(selective, Tally.of([result]))
+    guarantee = state(selective, Tally.of([result])).of_documents(TEXT)
     return Explanation(
         text=result.text,
         words=tuple(

@@ -35,7 +35,13 @@ from sfumato.releases.columns import Columns, looking
 from sfumato.releases.parts import Parts
 from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
-from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
+from sfumato.releases.sidefile import (
+    code_of_time,
+    is_code_of,
+    replaces_words,
+    side_file,
+    spell_side_file,
+)
 from sfumato.releases.tally import Tally
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
 from sfumato.releases.workers import Shared, in_order
@@ -246,7 +252,7 @@ def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> d
     return summary | {
         "settings": _settings(job, privatizer),
         "identity": _public_code(privatizer),
-        "input": input_.changed,
+        "input": code_of_time(input_.changed),
     }
 
 
@@ -286,7 +292,7 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
         )
-    if summary.get("input") != Input.of(job.source).changed:
+    if not is_code_of(summary.get("input"), Input.of(job.source).changed):
         raise CannotResume(
             f"{job.target} is finished, but from another input; `overwrite=True` starts again"
         )

@@ -38,6 +38,7 @@ from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Union
 from sfumato.policies.identity import Identity, identity_of, versions
+from sfumato.policies.labels import check_types
 from sfumato.policies.policy import Policy
 from sfumato.releases.shapes import ColumnMapper, like, texts_of
 from sfumato.releases.tally import Tally
@@ -119,6 +120,8 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
     } | told
 
 
+# What a document is, where one text stands for itself.
+TEXT = "text that was handed over"
 # What treats the words without a type in the table "auto".
 WORDS = "laplace"
 PolicyLike = str | Policy | Sequence[str | Policy]
@@ -188,7 +191,8 @@ class Privatizer:
     def guarantee(self) -> Guarantee:
         """What is proven, counting what all calls of ``privatize`` left uncovered."""
         tally: Tally | None = getattr(self, "_so_far", None)
-        guarantee = state(self.selective, tally)
+        # In memory nothing says which texts belong together: each of them is a document.
+        guarantee = state(self.selective, tally).of_documents(TEXT)
         return guarantee if self.randomness.for_release else guarantee.reproducible()
 
     def column(self, name: str) -> ColumnMapper:
@@ -200,7 +204,9 @@ class Privatizer:
         """Policies and mechanisms, built at the first use."""
         if self.levels:
             return self._levels()
-        return Selective(policy=_policy(self.policy), mechanism=self._mechanism())
+        policy = _policy(self.policy)
+        check_types(self.by_type, policy, also=(OTHER,))
+        return Selective(policy=policy, mechanism=self._mechanism())
 
     @property
     def key(self) -> Key | None:
@@ -409,10 +415,12 @@ class Privatizer:
     def _keyed(
         self, mechanism: Mechanism | StretchMechanism | ByType
     ) -> Mechanism | StretchMechanism | ByType:
-        """With a seed, the key comes from the seed."""
+        """All under one key, which with a seed comes from the seed."""
         key = key_of(mechanism)
-        if self.seed is None or key is None:
+        if key is None:
             return mechanism
+        if self.seed is None:
+            return under_key(mechanism, key) if isinstance(mechanism, ByType) else mechanism
         if key.origin == "file":
             raise InvalidArgument("the key comes from key_file or from the seed: give one of them")
         # A stream of its own: those with one number are for the noise of calls and chunks.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from hashlib import scrypt
 from importlib.metadata import version
+from secrets import token_hex
 from typing import Any
 
 from sfumato.files.layout import Layout
@@ -21,9 +24,10 @@ from sfumato.releases.staying import with_share
 from sfumato.releases.tally import Tally
 
 SCHEMA = 1
+_SALT = re.compile(r"(?:[0-9a-f]{2})+")
 OTHER_FIELDS_LEAK = "every other field of a record, and what the file says about itself"
-
-
+# What a document is. The privatized columns of one row share its draws, two rows never do.
+RECORD, LINE = "record of the file, all its privatized fields together", "line of the file"
 UNDECIDED_LEAK = "columns that nobody has decided about, and that were left as they were"
 
 
@@ -56,6 +60,30 @@ def side_file(
     } | ({"columns": _columns(privatizer, tally.columns, layout, missed)} if has_fields else {})
 
 
+def code_of_time(changed: int | None, salt: str = "") -> str | None:
+    """A code by which whoever has an input knows it again, by when it was last changed.
+
+    The time itself would tell readers of a release when its originals were last touched. The code
+    is salted and slow to compute, so that guesses at the nanosecond are dear.
+
+    >>> is_code_of(code_of_time(17), 17), is_code_of(code_of_time(17), 18)
+    (True, False)
+    """
+    if changed is None:
+        return None
+    salt = salt or token_hex(16)
+    code = scrypt(str(changed).encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1, dklen=16)
+    return f"{salt}:{code.hex()}"
+
+
+def is_code_of(code: object, changed: int | None) -> bool:
+    """Whether a code was made of this time."""
+    if changed is None or not isinstance(code, str):
+        return code is None and changed is None
+    salt = code.partition(":")[0]
+    return _SALT.fullmatch(salt) is not None and code == code_of_time(changed, salt)
+
+
 def missed_names(layout: Layout, columns: Columns) -> list[str]:
     """The names to be dropped or kept that no record had: whoever mistypes one must hear of it."""
     return [name for name in (*layout.drop, *layout.keep) if name not in columns.met | {WHOLE}]
@@ -69,7 +97,8 @@ def replaces_words(privatizer: Privatizer) -> bool:
 
 def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> Guarantee:
     """The guarantee of a finished file."""
-    guarantee = state(privatizer.selective, tally)
+    record = RECORD if has_fields else LINE
+    guarantee = state(privatizer.selective, tally).of_documents(record)
     if has_fields:
         guarantee = guarantee.leaking(OTHER_FIELDS_LEAK)
     guarantee = with_share(guarantee, privatizer.selective)

@@ -47,6 +47,7 @@ _ALIASES = {
 }
 _KIND_OF = {alias: kind for kind, said in _ALIASES.items() for alias in (kind, *said.split())}
 KINDS = tuple(_ALIASES)
+LABELS = tuple(_KIND_OF)
 UNKNOWN = ""
 
 

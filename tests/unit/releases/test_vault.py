@@ -126,7 +126,7 @@ def test_the_guarantee_says_it_and_without_a_vault_nothing_is_kept(
         source, tmp_path / "a.txt", vault=tmp_path / "v", vault_key=key, **POLICY
     )
     assert VAULT_LEAK in with_vault.guarantee.leaks
-    assert VAULT_LEAK in with_vault.lines[1]
+    assert VAULT_LEAK in "\n".join(with_vault.lines)
     assert with_vault.summary["settings"]["vault"] is True
     without = sfumato.privatize(source, tmp_path / "b.txt", **POLICY)
     assert VAULT_LEAK not in without.guarantee.leaks

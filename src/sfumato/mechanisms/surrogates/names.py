@@ -3,7 +3,13 @@
 The shape is how many words there are (four at most), which of them are initials, titles from a
 public list, a comma after the family name, and a possessive 's. It is read without looking a name
 up anywhere: "Paris" and "Priya" are one word each, whether a list knows them or not. Particles such
-as "van" and endings such as "Jr." do not count.
+as "van" and endings such as "Jr.", which public lists hold, do not count, so that which words are
+among these shows only in how many others there are. A first word counts even if it looks like a
+particle ("Al Gore", "Van Morrison"), unless it is written small before a capital ("van Dyk").
+
+A single letter inside a name is an initial in every language. "M." and "D." are titles in French
+and Spanish, but kept as such they would show which names begin with these letters; so they are
+titles only where they stand before what was found, in text that is public here.
 
 One word is a given name, after a title a family name. Of several words the first is a given name
 and the last a family name; in Spanish the last two are if there are three or more. What stands
@@ -38,7 +44,7 @@ _TITLES = {
     "monsieur": ("Monsieur", "m"), "madame": ("Madame", "f"),
     "mademoiselle": ("Mademoiselle", "f"), "docteur": ("Docteur", ""),
 }  # fmt: skip
-# Initials and names in other languages.
+# Initials and names in other languages. Those of one letter count only outside of a name.
 _OWN_TITLES = {
     "fr": {"m": ("M.", "m"), "me": ("Me", "")},
     "es": {"d": ("D.", "m"), "don": ("Don", "m"), "doña": ("Doña", "f")},
@@ -103,7 +109,7 @@ def read_name(stretch: Stretch, language: str) -> Name:
     titles, rest = _split_titles(_WORD.findall(text), language)
     while len(rest) > 1 and rest[-1].strip(".").casefold() in _ENDINGS:
         rest.pop()
-    counted = [one for one in rest if not _is_particle(one)] or rest
+    counted = _count(rest)
     kept = (*counted[: MOST_WORDS - 1], *counted[MOST_WORDS - 1 :][-1:]) or ("",)
     before = _titles_before(stretch.before, language)
     genders = [gender for _, gender in (*titles, *before) if gender]
@@ -138,7 +144,10 @@ def _split_titles(words: list[str], language: str) -> tuple[list[tuple[str, str]
     """Titles at the beginning, and the rest; a title alone is taken for a name."""
     known = _TITLES | _OWN_TITLES.get(language, {})
     titles = []
-    while len(words) > 1 and (found := known.get(words[0].strip(".").casefold())):
+    while len(words) > 1 and _INITIAL.fullmatch(words[0]) is None:
+        found = known.get(words[0].strip(".").casefold())
+        if found is None:
+            break
         titles.append(found)
         words = words[1:]
     return titles, words
@@ -158,6 +167,13 @@ def _titles_before(before: str, language: str) -> list[tuple[str, str]]:
     return titles
 
 
+def _count(words: list[str]) -> list[str]:
+    """The words that count: all but particles, the first one nearly always."""
+    first, others = words[:1], [one for one in words[1:] if not _is_particle(one)]
+    small = any(one[0].islower() for one in first) and any(one[0].isupper() for one in others)
+    return others if small and all(map(_is_particle, first)) else [*first, *others]
+
+
 def _is_particle(word: str) -> bool:
     """Whether a word does not count; "Y." is an initial, "y" is not."""
     return word in _PARTICLES or (len(word) > 1 and word.casefold() in _PARTICLES)
@@ -165,6 +181,4 @@ def _is_particle(word: str) -> bool:
 
 def _is_one_word(head: str, titles: int) -> bool:
     """Whether one counted word stands before the comma, after so many titles."""
-    words = _WORD.findall(head)[titles:]
-    counted = [one for one in words if not _is_particle(one)] or words
-    return len(counted) == 1
+    return len(_count(_WORD.findall(head)[titles:])) == 1

@@ -71,8 +71,9 @@ from sfumato.text.span import Stretch
 NO, DOCUMENT, CORPUS = "no", "document", "corpus"
 
 FORM_LEAK = (
-    "the form of each name: how many words (four at most), which are initials, titles, a comma "
-    "after the family name, a possessive 's"
+    "the form of each name: how many words (four at most, not counting particles such as 'van' and "
+    "endings such as 'Jr.' of fixed public lists), which are initials, titles of such a list, a "
+    "comma after the family name, a possessive 's"
 )
 LANGUAGE_LEAK = "the language that each document is marked with, by the names that are put in"
 KEEP_LEAKS = {
