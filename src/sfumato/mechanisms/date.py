@@ -5,7 +5,8 @@ Guarantee
     days is drawn for a document and added to all of its dates: two documents whose dates have the
     same forms, and differ by the same number d of days throughout, give any output with chances
     that differ by at most the factor exp(epsilon·d). That is charged once, however many dates there
-    are.
+    are. Dates without a year are counted in a year of 366 days that begins again after its end, and
+    weekdays that stand without a year in a week.
     With ``shift="each"`` every date has a draw of its own, the statement is about one date, and a
     document costs the sum over its dates.
 
@@ -15,24 +16,30 @@ Why it holds
     which are the same in both documents, and of the numbers after the shift. Keeping the dates
     between the years ``first`` and ``last`` and writing them again are functions of these alone,
     hence post-processing. With one shift for all, the numbers of two such documents differ by d
-    throughout, so a shift that is d larger in one of them gives the same output.
+    throughout, so a shift that is d larger in one of them gives the same output. A form is a way to
+    write that any day could have been written in (``written_dates``): no zero, name, order or
+    language in it depends on the day.
 
     A time of day is drawn anew, all times being equally likely, and its zone is written as UTC: of
     those nothing shows but that they stand there and how.
 
 What does not hold
     With one shift per document all intervals between its dates show, and so do equal dates. Two
-    documents with other intervals are not compared; with ``shift="each"`` they are.
-    The form shows: the order, names or figures, the language of names, which parts are missing. So
-    does that something cannot be read ("yesterday", 31 February): it becomes its type in square
-    brackets. A year alone counts as its 1st of July, a month of a year as its 15th day: a shift of
-    some days rarely changes a year.
+    documents with other intervals are not compared; with ``shift="each"`` they are. That goes for
+    dates with a year beside dates without one, too: from 28 February to 1 March two days are
+    counted where no year is written and one in 2021, so documents that lie on either side of that
+    day, or years apart, do not differ by the same number throughout.
+    The form shows. So does that something cannot be read ("yesterday", 31 February, 13/4 where the
+    month comes first): it becomes its type in square brackets. A year alone counts as its 1st of
+    July, a month of a year as its 15th day: a shift of some days rarely changes a year.
+    What stands outside of the dates that were found stays. A weekday there shows the shift up to
+    whole weeks; the recognizer of the policy ``pii`` takes one beside a date along with it.
 
 Care
-    Without a year, days go round in a year of 366 days and weekdays in a week: two dates are then
-    no farther apart than the shorter way round. ``day_first`` says how 3/4/2021 is read; without it
-    the month comes first in English and where no language is known. The levels of ``number`` and
-    ``place`` are in other distances, and do not add up with this one.
+    A date alone without a year is no farther from another than the shorter way round. ``day_first``
+    says how 3/4/2021 is read; without it the month comes first in English and where no language is
+    known. Names come out in the language of the document: set it where that is not English. The
+    levels of ``number`` and ``place`` are in other distances, and do not add up with this one.
 
 Reference
     Chatzikokolakis et al. 2013, "Broadening the scope of differential privacy using metrics"; the
@@ -53,20 +60,27 @@ from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
+from sfumato.mechanisms.date_forms import Clock
 from sfumato.mechanisms.geometric import ExactDraws
 from sfumato.mechanisms.line import WINDOW, OnLine, spread
 from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.redact import TYPE_LEAK, mask
-from sfumato.mechanisms.written_dates import Clock, WrittenDate, read_date
+from sfumato.mechanisms.written_dates import WrittenDate, read_date
 from sfumato.text.span import Stretch
 
 SHIFTS = ("document", "each")
 METRIC = "days between dates"
 FORM_LEAK = (
-    "how a date is written (its order, names or figures, the language of names, which parts are "
-    "missing), and that something found as a date could not be read as one"
+    "how a date is written (the order of its parts, names or figures, capitals, how many digits a "
+    "year has, what stands between, which parts are missing), and that something found as a date "
+    "could not be read as one, be it because there is no such day in the order that applies"
 )
 INTERVAL_LEAK = "how many days lie between the dates of a document, and which of them are equal"
+OUTSIDE = "what tells a date outside of those that were found (a weekday, a feast, an age)"
+SAME_SHIFT = (
+    "documents whose dates have the same forms and are all moved by the same number of days, those "
+    "without a year in a year of 366 days"
+)
 _EARLIEST, _LATEST = 1, 9999
 _DAY = 24 * 60 * 60
 
@@ -108,14 +122,11 @@ class Date:
             stated = replace(
                 stated,
                 scope="all dates of a document together",
-                neighbors=(
-                    "documents whose dates have the same forms and are all moved by the same "
-                    "number of days"
-                ),
+                neighbors=SAME_SHIFT,
             ).leaking(INTERVAL_LEAK)
         else:
             stated = replace(stated, scope="every date", neighbors="any two dates of the same form")
-        return stated.leaking(FORM_LEAK, TYPE_LEAK)
+        return stated.leaking(FORM_LEAK, TYPE_LEAK).not_covering(OUTSIDE)
 
     def replace(self, stretches: Sequence[Stretch], randomness: Randomness) -> list[str]:
         """Each date moved and written in its own form; what cannot be read becomes its type."""

@@ -1,4 +1,11 @@
-"""Names of months and weekdays in four languages, long and short."""
+"""Names of months and weekdays in four languages, long and short.
+
+A name is not proof of a language: April is English and German, Mai German and French. Were its
+language read off a name, then "April" would become an English name and "Mai" a German one, and the
+output would show which of the two it was. The same goes for the length: "May" is long and short.
+``language_of`` answers only where every name that belongs with this one has the same answer, which
+is so for weekdays (the short ones of Spanish and French aside) and for the long Spanish months.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ from functools import cache
 
 LANGUAGES = ("en", "de", "es", "fr")
 LONG, SHORT = "long", "short"
+_ALSO_SHORT = 5  # other spellings of no more letters than this count as short
 
 _MONTHS = {
     "en": "January February March April May June July August September October November December",
@@ -85,29 +93,88 @@ def case_of(name: str) -> str:
 
 
 @cache
-def month_names() -> dict[str, list[tuple[str, str, int]]]:
-    """By spelling in small letters: language, length and number of each month it can name."""
-    return _gather((_MONTHS, LONG), (_SHORT_MONTHS, SHORT), _ALSO_MONTHS)
+def month_names() -> dict[str, int]:
+    """By spelling in small letters: which month it names (0 is January), whatever the language."""
+    return _gather(_MONTHS, _SHORT_MONTHS, _ALSO_MONTHS)
 
 
 @cache
-def weekday_names() -> dict[str, list[tuple[str, str, int]]]:
-    """By spelling in small letters: language, length and number of each weekday it can name."""
-    return _gather((_WEEKDAYS, LONG), (_SHORT_WEEKDAYS, SHORT), _ALSO_WEEKDAYS)
+def weekday_names() -> dict[str, int]:
+    """By spelling in small letters: which weekday it names (0 is Monday)."""
+    return _gather(_WEEKDAYS, _SHORT_WEEKDAYS, _ALSO_WEEKDAYS)
+
+
+@cache
+def weekday_length(name: str) -> str:
+    """Whether a weekday's name, in small letters, is long or short; none is both."""
+    long = any(name in names for (_, length), names in _weekdays().items() if length == LONG)
+    return LONG if long else SHORT
+
+
+@cache
+def language_of(name: str) -> str:
+    """The language that a name, in small letters, is a sign of; "" if it is none.
+
+    >>> language_of("montag"), language_of("septiembre"), language_of("april"), language_of("mar")
+    ('de', 'es', '', '')
+    """
+    for lists in (_weekdays(), _months()):
+        for (language, length), names in lists.items():
+            others = (other for (one, _), other in lists.items() if one != language)
+            mixed = lists is _months() and names & lists[language, _other(length)]
+            if name in names and not mixed and not any(names & other for other in others):
+                return language
+    return ""
+
+
+@cache
+def may_be_weekday(month: str, language: str) -> bool:
+    """Whether a month's name (small letters) that stands first could be a weekday in a language.
+
+    If one of its short months could, all of them count so, lest one be known by the answer.
+    """
+    if language not in LANGUAGES:
+        return False
+    weekdays = _weekdays()[language, SHORT]
+    months = _months()[language, SHORT]
+    return month in weekdays or (month in months and bool(months & weekdays))
+
+
+def _other(length: str) -> str:
+    return SHORT if length == LONG else LONG
+
+
+@cache
+def _months() -> dict[tuple[str, str], frozenset[str]]:
+    return _lists({LONG: _MONTHS, SHORT: _SHORT_MONTHS}, _ALSO_MONTHS)
+
+
+@cache
+def _weekdays() -> dict[tuple[str, str], frozenset[str]]:
+    return _lists({LONG: _WEEKDAYS, SHORT: _SHORT_WEEKDAYS}, _ALSO_WEEKDAYS)
+
+
+def _lists(
+    tables: dict[str, dict[str, str]], also: dict[str, dict[str, int]]
+) -> dict[tuple[str, str], frozenset[str]]:
+    """All names in small letters, by language and length."""
+    found = {}
+    for length, table in tables.items():
+        for language in LANGUAGES:
+            names = table[language].lower().split()
+            names += [
+                name for name in also[language] if (len(name) <= _ALSO_SHORT) == (length == SHORT)
+            ]
+            found[language, length] = frozenset(names)
+    return found
 
 
 def _gather(
-    long: tuple[dict[str, str], str],
-    short: tuple[dict[str, str], str],
-    also: dict[str, dict[str, int]],
-) -> dict[str, list[tuple[str, str, int]]]:
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    for table, length in (long, short):
-        for language in LANGUAGES:
-            for number, name in enumerate(table[language].lower().split()):
-                found.setdefault(name, []).append((language, length, number))
+    long: dict[str, str], short: dict[str, str], also: dict[str, dict[str, int]]
+) -> dict[str, int]:
+    found: dict[str, int] = {}
     for language in LANGUAGES:
-        for name, number in also[language].items():
-            length = LONG if len(name) > 5 else SHORT
-            found.setdefault(name, []).append((language, length, number))
+        for table in (long, short):
+            found |= {name: n for n, name in enumerate(table[language].lower().split())}
+        found |= also[language]
     return found

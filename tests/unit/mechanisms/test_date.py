@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,15 +17,19 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.date import Date
+from sfumato.mechanisms.date_forms import Clock
 from sfumato.mechanisms.geometric import ExactDraws
 from sfumato.mechanisms.mechanism import StretchMechanism
-from sfumato.mechanisms.written_dates import Clock, read_date
+from sfumato.mechanisms.written_dates import read_date
 from sfumato.testing import check_mechanism
 from sfumato.text.span import Span, Stretch
 
 
 def found(*written: str, language: str = "") -> list[Stretch]:
     return [Stretch(0, len(one), one, Span(0, len(one), "DATE"), language) for one in written]
+
+
+LEAP = datetime.date(2000, 1, 1)
 
 
 def days(texts: Sequence[str]) -> list[int]:
@@ -76,9 +80,10 @@ def test_dates_stay_between_public_years() -> None:
 def test_the_language_of_the_document_decides_about_figures() -> None:
     exact = Date(epsilon=1e6)  # so high that nothing moves
     assert exact.replace(found("13/4/2021", "3/4/21", language="de"), Randomness.secure()) == [
-        "13/4/2021",
-        "3/4/21",
+        "13/04/2021",
+        "03/04/21",
     ]
+    assert exact.replace(found("13/4/2021", language="en"), Randomness.secure()) == ["[DATE]"]
 
 
 def test_a_time_of_day_is_drawn_anew_whatever_it_was() -> None:
@@ -91,23 +96,61 @@ def test_a_time_of_day_is_drawn_anew_whatever_it_was() -> None:
     assert len(hours) > 12
 
 
-def test_neighbors_give_the_same_output_under_shifts_that_differ_by_their_distance() -> None:
-    """The proof, step by step: shift k for one document is shift k − d for the other."""
-    mechanism = Date(epsilon=0.1)
-    first, limits = found("2021-05-12", "3 May", "March 2021"), mechanism._limits
-    second = found("2021-06-12", "3 June", "April 2021")  # all moved by 31 days
-    for shift in range(-400, 400, 7):
-        spelled = []
-        for document, moved in ((first, shift + 31), (second, shift)):
-            read = [read_date(one.text) for one in document]
-            spelled.append(
-                [
-                    one.form.spell(one.form.move(one.day, moved, limits), Clock(0))
-                    for one in read
-                    if one is not None
-                ]
-            )
-        assert spelled[0] == spelled[1]
+def spell_all(document: Sequence[str], shifts: Iterable[int]) -> list[tuple[str, ...]]:
+    """What comes out of a document by each shift."""
+    read = [one for text in document if (one := read_date(text)) is not None]
+    limits = Date(epsilon=0.1)._limits
+    return [
+        tuple(one.form.spell(one.form.move(one.day, shift, limits), Clock(0)) for one in read)
+        for shift in shifts
+    ]
+
+
+# Around the present, and where dates are kept between years.
+SHIFTS = [edge + n for edge in (-44_400, -400, 0, 300, 28_700) for n in range(100)]
+
+
+def differ_by(first: Sequence[str], second: Sequence[str], distance: int) -> bool:
+    """Whether every shift of one document gives what a shift by ``distance`` less gives.
+
+    That is the proof: the law of both is that of the shift, and no output of one is impossible in
+    the other.
+    """
+    return spell_all(first, (n + distance for n in SHIFTS)) == spell_all(second, SHIFTS)
+
+
+WITHOUT_YEAR = [
+    f"{one.day} {one:%B}" for n in range(366) if (one := LEAP + datetime.timedelta(days=n))
+]
+
+
+@pytest.mark.parametrize("start", [0, 57, 58, 59, 60, 364, 365])
+@pytest.mark.parametrize("distance", [1, 2, 365, 366])
+def test_documents_that_differ_by_the_same_number_of_days(start: int, distance: int) -> None:
+    """With and without a year, and weekdays: all counted as it is said."""
+
+    def write(number: int) -> list[str]:
+        date, days = datetime.date(2021, 1, 1) + datetime.timedelta(days=number), WITHOUT_YEAR
+        return [
+            date.isoformat(),
+            f"{date:%A}",
+            days[number % 366],
+            f"{date:%a} {days[number % 366]}",
+        ]
+
+    assert differ_by(write(start), write(start + distance), distance)
+
+
+def test_calendar_days_are_not_compared_where_no_year_says_whether_it_is_a_leap_year() -> None:
+    """One day on in 2021 is two in the year of 366 days: they have no output in common."""
+    first, second = ["2021-02-28", "28 February"], ["2021-03-01", "1 March"]
+    assert not any(differ_by(first, second, distance) for distance in (1, 2))
+    outputs = [set(spell_all(one, range(-999, 999))) for one in (first, second)]
+    assert not outputs[0] & outputs[1]
+    assert "in a year of 366 days" in Date(epsilon=0.1).guarantee().neighbors
+    # Alone each is compared.
+    assert differ_by(first[:1], second[:1], 1)
+    assert differ_by(first[1:], second[1:], 2)
 
 
 def test_the_statement_says_what_is_charged_and_what_shows() -> None:
