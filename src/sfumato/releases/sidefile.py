@@ -114,9 +114,16 @@ def _columns(
     """What was left as it was, and what was dropped (see ``columns.py`` for what counts tell)."""
     policy = identity_of(looking(privatizer.selective))
     public = policy is not None and not policy.private
+    return told_columns(columns, layout, missed, counted=public)
+
+
+def told_columns(
+    columns: Columns, layout: Layout | None, missed: list[str], *, counted: bool
+) -> dict[str, Any]:
+    """What is told of columns; the counts are for a policy that is public, or for the owner."""
     left = [
         {"name": name, "kept": one.kept}
-        | ({"cells": one.cells, "found_in": one.found} if public else {})
+        | ({"cells": one.cells, "found_in": one.found} if counted else {})
         | ({"name_is_data": True} if one.hidden else {})
         for name, one in columns.left.items()
     ]
