@@ -182,7 +182,7 @@ def _report(release: Release, streams: bool, as_json: bool) -> None:
     if release.already_finished:
         note("finished already: nothing was done")
     if release.privatized == 0:
-        warn("warning: no word was privatized; the output equals the input")
+        warn("warning: no word was privatized; the policy finds nothing in these texts")
     lines = release.lines
     if QUIET.get() and not as_json:
         for line in release.warnings:

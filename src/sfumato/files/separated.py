@@ -150,7 +150,8 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
         return
     width = len(header.fields)
     if dialect.header:
-        names = [header.value(column) for column in range(width)]
+        # Blanks around a name are part of the file and not of the name.
+        names = [header.value(column).strip() for column in range(width)]
     else:
         names = [str(column + 1) for column in range(width)]
     columns = _Columns.of(names, layout, dialect)
@@ -166,7 +167,7 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
             continue
         if len(row.fields) != width:
             raise MalformedRecord(
-                f"line {row.line} has {len(row.fields)} fields, the first row has {width}"
+                f"line {row.line} has {_fields(len(row.fields))}, the first row has {width}"
             )
         about = Record(
             row.text,
@@ -195,6 +196,10 @@ def _refuse_missing(names: list[str], layout: Layout, dialect: Dialect) -> None:
             )
         if names.count(name) > 1 and setting != "drop":
             raise MalformedRecord(f"the first row names the column {name!r} twice")
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
 
 
 def _kept(layout: Layout, name: str) -> str | None:

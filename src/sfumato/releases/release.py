@@ -12,6 +12,7 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.releases.job import Job
 
 _LISTED = 12
+_LONGEST = 60
 NOT_YET = "NOT FOR RELEASE"
 NOT_FOR_RELEASE = f"REPRODUCIBLE: {NOT_YET} (whoever knows the seed can undo the noise)"
 
@@ -161,4 +162,5 @@ def _percent(share: float) -> str:
 
 def _list(names: Sequence[str]) -> str:
     more = len(names) - _LISTED
-    return ", ".join([*names[:_LISTED], *([f"and {more} more"] if more > 0 else [])])
+    shown = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in names]
+    return ", ".join([*shown[:_LISTED], *([f"and {more} more"] if more > 0 else [])])
