@@ -112,9 +112,14 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
             "a TextTarget in Python, with the mechanism itself"
         )
     if replaces_stretches(name):
+        how = (
+            "treats each type by a mechanism of its own, most of them as a whole"
+            if name == "auto"
+            else "replaces what was found as a whole"
+        )
         raise MissingInput(
-            f"{path} was made by {name!r}, which replaces whole spans by one mask: "
-            "there is no replacement for each word. Privatize with a word mechanism: "
+            f"{path} was made by {name!r}, which {how}: there is no replacement for each word, "
+            "and this attack guesses words. Privatize with a word mechanism: "
             "`sfumato.privatize(IN, OUT, mechanism='exponential', epsilon=5)`"
         )
     with reading(side_path(path), "the side file of a privatized text"):

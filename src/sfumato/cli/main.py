@@ -39,7 +39,7 @@ from sfumato.cli import (
 )
 from sfumato.cli.configured import Configured
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
-from sfumato.cli.output import in_options
+from sfumato.cli.output import TYPED, in_options, without_texts
 from sfumato.core.errors import (
     BadInput,
     BudgetExceeded,
@@ -148,6 +148,7 @@ def _open_standard_streams() -> None:
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     QUIET.set(False)
+    TYPED.set(tuple(arguments))
     try:
         result = app(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()
@@ -254,5 +255,5 @@ def _unexpected(error: Exception) -> int:
 
 def _say(message: str, code: int) -> int:
     with suppress(OSError):  # the code says it, too
-        sys.stderr.write("sfumato: " + " ".join(message.split()) + "\n")
+        sys.stderr.write("sfumato: " + " ".join(without_texts(message).split()) + "\n")
     return code

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.progress import QUIET
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.remedies import Reference
 
+
+TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
+"""The arguments of the command."""
+A_TEXT = 3  # words
 
 # In less than this a table would lose digits and whole columns; a terminal wraps what is too long.
 NARROWEST = 80
@@ -59,6 +66,26 @@ def _controls() -> dict[int, str]:
     kept = {ord("\n"), ord("\t")}
     low = {code: chr(0x2400 + code) for code in range(32) if code not in kept}
     return low | dict.fromkeys(range(0x7F, 0xA0), "\ufffd")
+
+
+def without_texts(message: str) -> str:
+    """A message without the texts that were typed as arguments: they may be private.
+
+    What has three words or more, and is no path, is taken for a text.
+    """
+    for given in sorted(TYPED.get(), key=len, reverse=True):
+        for one in (given, given.partition("=")[2]):
+            if len(one.split()) >= A_TEXT and not _is_path(one):
+                for spelled in (one, repr(one)[1:-1], one.strip()):
+                    message = message.replace(spelled, "…")
+    return message
+
+
+def _is_path(written: str) -> bool:
+    with suppress(OSError, ValueError):
+        path = Path(written)
+        return path.exists() or (os.sep in written and path.parent.is_dir())
+    return False
 
 
 def note(message: str) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import in_options, note, print_json, visible, warn
+from sfumato.core.progress import QUIET
 
 if TYPE_CHECKING:
     from sfumato.releases.preview import Preview
@@ -170,6 +171,8 @@ def _show(preview: Preview, as_json: bool) -> None:
 
 
 def _report(release: Release, streams: bool, as_json: bool) -> None:
+    from sfumato.releases.release import NOT_YET
+
     told = dict(release.summary) | ({"already_finished": True} if release.already_finished else {})
     if as_json and not streams:
         print_json(told)
@@ -179,8 +182,13 @@ def _report(release: Release, streams: bool, as_json: bool) -> None:
     if release.already_finished:
         note("finished already: nothing was done")
     if release.privatized == 0:
-        warn("warning: no word was privatized; the output equals the input")
+        warn("warning: no word was privatized; the policy finds nothing in these texts")
     lines = release.lines
+    if QUIET.get() and not as_json:
+        for line in release.warnings:
+            if NOT_YET in line:
+                warn(in_options(line))
+        return
     if as_json:
         import json
 

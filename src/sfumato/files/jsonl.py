@@ -179,7 +179,9 @@ class _Nested:
             is_cell = one.inside == 0 and one.start not in taken and not gone.holds(one.start)
             if is_cell and not _is_missing_text(layout, one):
                 text = str(one.value) if one.kind in ("text", "number") else ""
-                yield Left(_way(one.place), text, kept=layout.kept(one.place))
+                # A list is a column of its elements, also where it has none.
+                place = (*one.place, 0) if one.kind == "array" else one.place
+                yield Left(_way(place), text, kept=layout.kept(place))
 
     def _single(self, name: str) -> Value:
         return _value_of(name, _single(self.members, name, self.number))
@@ -196,13 +198,15 @@ class _Nested:
                 inside = children.get(one.start, [])
                 if one.kind != ("array" if step.element else "object"):
                     wanted = "a list" if step.element else "an object"
+                    if one.kind == "array":  # the way to it was typed
+                        wanted += f" but a list: write {column_of(one.place)}[]"
                     raise MalformedRecord(
                         f"line {self.number}: the field {name!r} leads through what is not {wanted}"
                     )
                 taken = [it for it in inside if step.takes(it.place[-1])]
                 if step.key is not None and not taken:
                     there = [column_of(it.place) for it in inside]
-                    raise missing_field(name, there, where=f"line {self.number}")
+                    raise missing_field(name, there, where=f"line {self.number}", keys=True)
                 if step.key is not None and len(taken) > 1:
                     raise _twice(name, self.number)
                 following += taken
@@ -285,7 +289,7 @@ def _outermost(taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def _single(members: _Members, field: str, line: int, setting: str = "field") -> _Member:
     found = members.get(field, [])
     if not found:
-        raise missing_field(field, members, where=f"line {line}", setting=setting)
+        raise missing_field(field, members, where=f"line {line}", setting=setting, keys=True)
     if len(found) > 1:
         raise _twice(field, line)
     return found[0]

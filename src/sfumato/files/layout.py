@@ -169,11 +169,36 @@ def language_of(value: str | None) -> str:
     return found[1].lower() if found else ""
 
 
+# Names that columns have in many files, and that are therefore no data.
+_USUAL = re.compile(
+    r"ids?|key|uuid|hash|text|body|subject|title|messages?|content|comments?|notes?|description|"
+    r"summary|(first_|last_|user)?name|user|author|owner|assignee|reporter|agent|customer|client|"
+    r"patient|role|e?mail|phone|address|street|city|region|state|country|zip|postcode|place|lat|"
+    r"lon|lng|latitude|longitude|date|time(stamp)?|created|updated|closed|due|year|month|day|age|"
+    r"sex|gender|type|kind|labels?|category|tags?|status|priority|severity|score|rating|price|"
+    r"amount|total|currency|value|count|number|url|ip|lang(uage)?|locale|source|channel|product|"
+    r"brand|model|version|v\d{1,2}|order|ticket|team|department|company|meta(data)?|data|items?|"
+    r"ort|stadt|plz|datum|kunde|betreff|nachricht|ville|pays|nom|objet|ciudad|nombre|asunto",
+    re.IGNORECASE,
+)
+
+
+def is_usual_name(name: str) -> bool:
+    """Whether a name is one that columns have in many files.
+
+    >>> is_usual_name("Lang"), is_usual_name("Tom Miller")
+    (True, False)
+    """
+    return _USUAL.fullmatch(name) is not None
+
+
 _WORD = r"[^\W\d][\w-]*(?: [^\W\d][\w-]*)?(?:\[\])?"
+_SMALL = re.compile(r"[^\W\dA-Z][\w-]*")
 _NAME = re.compile(rf"{_WORD}(?:\.{_WORD}){{0,5}}")
 _LISTED = 20
 # A code of two letters, and perhaps a country or a script.
 _LANGUAGE = re.compile(r"([A-Za-z]{2})(?:[-_][A-Za-z0-9]{2,8}){0,3}")
+_LONGEST = 40
 
 
 def missing_field(
@@ -183,29 +208,42 @@ def missing_field(
     where: str,
     setting: str = "field",
     quotable: bool = True,
+    keys: bool = False,
 ) -> MalformedRecord:
     """An error that lists the fields there are and names the nearest.
 
-    Where names may be data they are numbers; a key that does not look like a name is not shown.
+    Where names may be data they are numbers; a key that does not look like a name is not shown. Of
+    ``keys`` of a record, which may be data more easily than the head of a table, only those are
+    that begin with a small letter, as names in programs do, or that are usual.
     """
     listed = list(present)
-    names = {name.lower(): (number, name) for number, name in enumerate(listed, start=1)}
+    shown = [name for name in listed if _is_shown(name, keys=keys)] if quotable else listed
+    names = {name.lower(): (listed.index(name) + 1, name) for name in shown}
     close = get_close_matches(field.lower(), names, n=1)
     hint = f"`{setting}=NAME` names another"
     if close:
         number, name = names[close[0]]
         hint = f"did you mean {name!r}?" if quotable else f"did you mean column {number}?"
-    return MalformedRecord(
-        f"{where}: there is no field {field!r}; {hint}{_there(listed, quotable)}"
-    )
+    there = _there(shown, len(listed)) if quotable else _counted(len(listed))
+    return MalformedRecord(f"{where}: there is no field {field!r}; {hint}{there}")
 
 
-def _there(listed: list[str], quotable: bool) -> str:
-    if not listed:
+def _is_shown(name: str, *, keys: bool) -> bool:
+    if len(name) > _LONGEST or not _NAME.fullmatch(name):
+        return False
+    parts = name.replace("[]", "").split(".") if keys else ()
+    return all(is_usual_name(one) or _SMALL.fullmatch(one) for one in parts)
+
+
+def _there(shown: list[str], count: int) -> str:
+    if not count:
         return ""
-    if not quotable:
-        return f" (there are {len(listed)} columns)" if len(listed) > 1 else " (there is 1 column)"
-    shown = [one for one in listed if len(one) <= 40 and _NAME.fullmatch(one)][:_LISTED]
-    others = len(listed) - len(shown)
+    others = count - len(shown[:_LISTED])
     more = [f"{others} more" if shown else f"{others} whose names are not shown"] if others else []
-    return f" (there are: {', '.join([*shown, *more])})"
+    return f" (there are: {', '.join([*shown[:_LISTED], *more])})"
+
+
+def _counted(count: int) -> str:
+    if not count:
+        return ""
+    return f" (there are {count} columns)" if count > 1 else " (there is 1 column)"

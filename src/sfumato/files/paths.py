@@ -120,13 +120,13 @@ def refuse_elements(written: str) -> None:
 def split_names(given: Sequence[str]) -> list[str]:
     """Names that may stand together with commas between; quotation marks keep a comma.
 
-    >>> split_names(["subject,body", "user.note"]), split_names(['"a,b"'])
+    >>> split_names(["subject, body", "user.note"]), split_names(['"a,b"'])
     (['subject', 'body', 'user.note'], ['a,b'])
     """
     found: list[str] = []
     for one in given:
         pieces = re.findall(r'(?:"(?:[^"\\]|\\.)*"|[^,"]|")+', one) or [one]
-        for piece in pieces:
+        for piece in map(str.strip, pieces):
             quoted = piece.startswith('"') and piece.endswith('"') and "," in piece
             found.append(piece[1:-1] if quoted else piece)
     return found

@@ -8,7 +8,6 @@ separates and what quotes is read off the beginning of a CSV file, unless it is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +18,7 @@ from sfumato.core.errors import MalformedRecord
 from sfumato.files.chunks import Left, Record, TextChunk, chunk_records
 from sfumato.files.dialect import BEGINNING, Dialect
 from sfumato.files.json_places import cuts
-from sfumato.files.layout import Layout, labels_of, language_of, missing_field
+from sfumato.files.layout import Layout, is_usual_name, labels_of, language_of, missing_field
 from sfumato.files.lines import decode_lines, split_terminator
 from sfumato.files.paths import WHOLE, Place
 from sfumato.text.edits import Edited
@@ -151,7 +150,8 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
         return
     width = len(header.fields)
     if dialect.header:
-        names = [header.value(column) for column in range(width)]
+        # Blanks around a name are part of the file and not of the name.
+        names = [header.value(column).strip() for column in range(width)]
     else:
         names = [str(column + 1) for column in range(width)]
     columns = _Columns.of(names, layout, dialect)
@@ -170,7 +170,7 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
             continue
         if len(row.fields) != width:
             raise MalformedRecord(
-                f"line {row.line} has {len(row.fields)} fields, the first row has {width}"
+                f"line {row.line} has {_fields(len(row.fields))}, the first row has {width}"
             )
         about = Record(
             row.text,
@@ -183,22 +183,13 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
         yield from columns.record(row, about)
 
 
-# A file without a header has data in its first row. One of these shows that it has a header.
-_USUAL = re.compile(
-    r"ids?|key|uuid|text|body|subject|title|messages?|content|comments?|notes?|description|summary|"
-    r"(first_|last_|user)?name|user|author|e?mail|phone|address|city|country|zip|date|time(stamp)?|"
-    r"created|updated|year|type|kind|labels?|category|tags|status|score|rating|price|amount|value|"
-    r"count|number|url|lang(uage)?|source",
-    re.IGNORECASE,
-)
-
-
 def _refuse_missing(names: list[str], layout: Layout, dialect: Dialect) -> None:
     wanted = list(layout.wanted)
     # With `keep='*'` no name is wanted: it says that whatever is there may stay.
     wanted += [("drop", name) for name in layout.drop]
     wanted += [("keep", name) for name in layout.keep if name != WHOLE]
-    usual = any(_USUAL.fullmatch(name) for name in names)
+    # A file without a header has data in its first row; a usual name shows that it has one.
+    usual = any(map(is_usual_name, names))
     for setting, name in wanted:
         if name not in names:
             where = "the first row, which names the columns"
@@ -209,6 +200,10 @@ def _refuse_missing(names: list[str], layout: Layout, dialect: Dialect) -> None:
             )
         if names.count(name) > 1 and setting != "drop":
             raise MalformedRecord(f"the first row names the column {name!r} twice")
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
 
 
 def _kept(layout: Layout, name: str) -> str | None:

@@ -45,6 +45,23 @@ class Stamp:
         return [self.number, self.changed]
 
 
+def _unknown_format(path: Path) -> SfumatoError:
+    """What is no file may be a text that somebody took for one: that is not repeated."""
+    known = f"`format=...` is one of {', '.join(FORMATS)}"
+    try:
+        if path.is_dir():
+            return StorageFailed(f"{path} is a folder, not a file")
+        there = path.exists()
+    except (OSError, ValueError):  # too long for a name, say
+        there = False
+    if there:
+        return InvalidArgument(f"cannot tell the format of {path} by its name; {known}")
+    return InvalidArgument(
+        "there is no such file, and so one cannot tell the format of the input by its name; a "
+        f"text goes through a pipe ('-') or to `sfumato.explain(TEXT)`; {known}"
+    )
+
+
 @dataclass(frozen=True)
 class Source:
     """A file (or standard input, when ``path`` is None), its format and its layout."""
@@ -81,13 +98,8 @@ class Source:
                 layout,
             )
         known = format_named(file_format) if file_format else of_path(path)
-        if known is None and path.is_dir():
-            raise StorageFailed(f"{path} is a folder, not a file")
         if known is None:
-            raise InvalidArgument(
-                f"cannot tell the format of {path} by its name; `format=...` is one of "
-                f"{', '.join(FORMATS)}"
-            )
+            raise _unknown_format(path)
         return cls(path, known, layout)
 
     @property

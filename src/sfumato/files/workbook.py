@@ -151,7 +151,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[WorkbookChunk]:
     width = len(rows[0]) if rows else 0
     names = tuple(str(place) for place in range(1, width + 1))
     if layout.dialect.header and rows:
-        given = [_spell(cell.value) for cell in rows[0]]
+        given = [(_spell(cell.value) or "").strip() for cell in rows[0]]
         names = tuple(name or str(place) for place, name in enumerate(given, start=1))
     if rows:
         _refuse_missing(names, layout)

@@ -276,7 +276,9 @@ def _check_parts(whole: Guarantee) -> None:
         raise InvalidArgument("two parts speak of all other types")
     stated = [part.guarantee for part in whole.parts]
     if whole.epsilon != highest(whole.parts) or whole.delta < max(one.delta for one in stated):
-        raise InvalidArgument("a guarantee by type has the largest level of its parts, and no other")
+        raise InvalidArgument(
+            "a guarantee by type has the largest level of its parts, and no other"
+        )
     if whole.for_release and not all(one.for_release for one in stated):
         raise InvalidArgument("a part is not for release, so the whole is not either")
     for name in ("leaks", "uncovered"):

@@ -242,7 +242,10 @@ def stays_mostly(guarantee: Guarantee) -> list[str]:
     """What comes out unchanged more often than not, of any part."""
     every = [guarantee, *(part.guarantee for part in guarantee.parts)]
     found = [
-        what for one in every for what, chance in one.unchanged if chance > STAYS_MORE_OFTEN_THAN_NOT
+        what
+        for one in every
+        for what, chance in one.unchanged
+        if chance > STAYS_MORE_OFTEN_THAN_NOT
     ]
     return list(dict.fromkeys(found))
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, SfumatoError
-from sfumato.core.settings import configure
+from sfumato.core.settings import FileToRead, configure
 from sfumato.mechanisms.build import replaces_stretches
 from sfumato.mechanisms.by_type import ByType, key_of_type
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
@@ -67,7 +67,7 @@ class Auto:
     place_epsilon: float = 0.02
     number_epsilon: float = 0.1
     age_epsilon: float = 0.2
-    key_file: str | None = field(default=None, repr=False)
+    key_file: FileToRead | None = field(default=None, repr=False)
 
     def table(
         self,

@@ -24,8 +24,10 @@ from functools import cached_property
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee, Part
 from sfumato.guarantees.parts import by_type
+from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import TYPE_LEAK, Redact
+from sfumato.policies.identity import Identity
 from sfumato.text.kinds import kind_of
 
 LANGUAGE_LEAK = "the language of each document"
@@ -124,6 +126,16 @@ class ByType:
         parts = (Part(self.types_of(one), one.guarantee()) for one in self.mechanisms())
         stated = by_type(parts).leaking(TYPE_LEAK)
         return stated.leaking(LANGUAGE_LEAK) if self.language else stated
+
+    def identity(self) -> Identity | None:
+        """The types and their mechanisms: as private as these are, for types stand in the open."""
+        found = [mechanism_identity(one) for _, one in (*self.parts, ("", self.otherwise))]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        labels = tuple(label for label, _ in self.parts)
+        parts = ("ByType", self.language, labels, *(one.parts for one in known))
+        return Identity(parts, any(one.private for one in known))
 
     def exchange(self, new: dict[int, Mechanism | StretchMechanism]) -> ByType:
         """The same table with other mechanisms in the places of some (by ``id``)."""

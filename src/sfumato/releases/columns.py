@@ -19,7 +19,9 @@ What these counts tell
 Names of columns
     A key may itself be data (``{"ann@example.org": 3}``). A key in which the policy finds something
     is never written down: a star stands for it, or the number of the column in a table, and it
-    counts as a finding. Names that the user typed are no secret.
+    counts as a finding. Names that the user typed are no secret, and neither are single letters and
+    the names that columns have in many files (``lang``, ``meta``), whatever a policy takes them
+    for.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from typing import Any
 
 from sfumato.core.errors import UndecodableText
 from sfumato.files.chunks import Left
+from sfumato.files.layout import is_usual_name
 from sfumato.files.paths import Place, column_of
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
@@ -159,13 +162,18 @@ class _Look:
     def name(self, cell: Left) -> tuple[str, bool]:
         """The name of a cell's column, as far as it may be told, and whether some of it may not."""
         hidden = cell.kept in (None, _HIDDEN) and self._names_tell
-        data = [isinstance(one, str) and hidden and self._found[one] for one in cell.place]
+        data = [hidden and self._is_data(one) for one in cell.place]
         if cell.number:  # a table: its names are no paths
             return (f"column {cell.number}", True) if any(data) else (str(cell.place[0]), False)
         shown: Place = tuple(
             _HIDDEN if is_data else part for part, is_data in zip(cell.place, data, strict=True)
         )
         return column_of(shown).replace('"*"', _HIDDEN), any(data)
+
+    def _is_data(self, part: str | int) -> bool:
+        if isinstance(part, int) or len(part) <= 1 or is_usual_name(part):
+            return False
+        return self._found[part]
 
 
 def looking(selective: Selective | Levels) -> Policy:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,19 +29,14 @@ from sfumato.core.json import read_json, read_object
 from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
-from sfumato.files.source import LineNumber, Source, Stamp
+from sfumato.files.source import LineNumber, Source
 from sfumato.mechanisms.levels import Levels
 from sfumato.releases.columns import Columns, looking
+from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
 from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
-from sfumato.releases.sidefile import (
-    code_of_time,
-    is_code_of,
-    replaces_words,
-    side_file,
-    spell_side_file,
-)
+from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
 from sfumato.releases.tally import Tally
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
 from sfumato.releases.workers import Shared, in_order
@@ -88,31 +83,6 @@ class Job:
     def default_side(self) -> Path:
         """Where the guarantee goes unless told otherwise."""
         return self.target.with_name(self.target.name + ".guarantee.json")
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """The source as it was when the job began."""
-
-    source: Source
-    stamp: Stamp | None
-    changed: int | None
-
-    @classmethod
-    def of(cls, source: Source) -> Input:
-        """Look at it."""
-        return cls(source, source.stamp(), source.claims().get("input"))
-
-    @property
-    def kept(self) -> list[int] | int | None:
-        """What is written down to know it again: nothing about its text."""
-        return self.changed if self.stamp is None else self.stamp.kept
-
-    @contextmanager
-    def opened(self) -> Iterator[tuple[Iterator[Chunk], LineNumber]]:
-        """Its chunks, as long as it stays what it was: no output may mix two inputs."""
-        with self.source.opened() as (chunks, place):
-            yield self.source.steady(chunks, self.stamp), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +222,7 @@ def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> d
     return summary | {
         "settings": _settings(job, privatizer),
         "identity": _public_code(privatizer),
-        "input": code_of_time(input_.changed),
+        "input": input_.mark(),
     }
 
 
@@ -292,7 +262,7 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise CannotResume(
             f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
         )
-    if not is_code_of(summary.get("input"), Input.of(job.source).changed):
+    if not Input.of(job.source).is_marked(summary.get("input")):
         raise CannotResume(
             f"{job.target} is finished, but from another input; `overwrite=True` starts again"
         )

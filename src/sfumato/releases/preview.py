@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.levels import Levels
-from sfumato.policies.combine import Union
 from sfumato.policies.policy import Policy, find_in
+from sfumato.releases.columns import Columns, looking
 from sfumato.releases.job import Job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
+from sfumato.releases.sidefile import missed_names, told_columns
 from sfumato.releases.staying import with_share
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, stretches
@@ -54,13 +55,14 @@ class Preview(Release):
             f"{self.privatized:,} are selected, at {self.counts['places']:,} places"
         )
         found = [f"Dry run, nothing is written: {counted}", f"By type: {by_type or 'nothing'}"]
-        return [*found, *self.guarantee.summary()]
+        return [*found, *self.guarantee.summary(), *self.column_warnings]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; it holds originals."""
         return {
             "dry_run": True,
             "counts": dict(self.counts),
+            "columns": self.summary["columns"],
             "examples": [vars(one) for one in self.examples],
             "summary": list(self.guarantee.summary()),
             "sentence": self.guarantee.sentence(),
@@ -70,14 +72,18 @@ class Preview(Release):
 
 
 def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> Preview:
-    """Look through the whole input, and draw for a few documents of it."""
+    """Look through the whole input, its other columns too, and draw for a few documents of it."""
+    job.source.refuse_unused()
+    if job.live:
+        raise InvalidArgument("`dry_run=True` counts what there is: leave out `follow=True`")
     guarantee = with_share(privatizer.guarantee(), privatizer.selective)
-    policy = _policy_of(privatizer)
+    policy = looking(privatizer.selective)
     picks = Randomness.secure() if privatizer.seed is None else privatizer.randomness.stream(1)
     count, types = Counter[str](), Counter[str]()
     sample: list[tuple[Document, Spans]] = []
     seen = 0
-    for document, spans in find_in(policy, _documents(job, count)):
+    columns = Columns()
+    for document, spans in find_in(policy, _documents(job, count, columns, policy)):
         cut = Words.of(document.text)
         count["words"] += len(cut)
         count["privatized_words"] += len(spans.select(cut))
@@ -97,29 +103,34 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
         "by_type": dict(types.most_common()),
     }
     settings = privatizer.public_settings() | job.source.settings()
+    layout = job.source.layout
+    missed = missed_names(layout, columns) if job.source.format.has_fields else []
+    if columns.undecided or missed:
+        guarantee = replace(guarantee, for_release=False)
     return Preview(
         path=job.target,
         side=None,
         guarantee=guarantee,
-        summary={"counts": counts, "settings": settings},
+        summary={
+            "counts": counts,
+            "settings": settings,
+            "columns": told_columns(columns, layout, missed, counted=True),
+        },
+        shares={name: one.share for name, one in columns.undecided.items()},
         examples=_draw(privatizer, sample, examples, picks),
     )
 
 
-def _documents(job: Job, count: Counter[str]) -> Iterator[Document]:
+def _documents(
+    job: Job, count: Counter[str], columns: Columns, policy: Policy
+) -> Iterator[Document]:
     """Every text; a record counts as one document, however many texts it has."""
     with progress("looking", job.source.size) as advance, job.source.opened() as (chunks, place):
         for chunk in chunks:
             count["documents"] += len(chunk.texts_per_record())
+            columns.add(Columns.of(chunk.left(), chunk.dropped(), policy))
             yield from chunk.documents()
             advance(place())
-
-
-def _policy_of(privatizer: Privatizer) -> Policy:
-    selective = privatizer.selective
-    if isinstance(selective, Levels):
-        return Union(tuple(one.policy for one in selective.levels))
-    return selective.policy
 
 
 def _draw(

@@ -12,7 +12,9 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.releases.job import Job
 
 _LISTED = 12
-NOT_FOR_RELEASE = "REPRODUCIBLE: NOT FOR RELEASE (whoever knows the seed can undo the noise)"
+_LONGEST = 60
+NOT_YET = "NOT FOR RELEASE"
+NOT_FOR_RELEASE = f"REPRODUCIBLE: {NOT_YET} (whoever knows the seed can undo the noise)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,10 +72,11 @@ class Release:
         Of masks it is not told how many words stood under them.
         """
         found = [self._counted, *self.guarantee.summary(), f"Exactly: {self.guarantee.sentence()}"]
-        return [*found, *self._warnings]
+        return [*found, *self.warnings]
 
     @property
-    def _warnings(self) -> list[str]:
+    def warnings(self) -> list[str]:
+        """What nobody may overlook."""
         return [*([NOT_FOR_RELEASE] if self.reproducible else []), *self.column_warnings]
 
     @property
@@ -94,8 +97,12 @@ class Release:
     @property
     def column_warnings(self) -> list[str]:
         """What stands between the file and its release: columns, and names that are nowhere."""
+        data = {one["name"] for one in self._columns.get("left", ()) if one.get("name_is_data")}
         found = [
-            f"warning: column {name}: the policy finds something in {_percent(share)} of its "
+            f"warning: {_called(name)}: the policy finds something in its name, which stays and is "
+            "not shown here; rename it, drop it, or name it in `keep=...`"
+            if name in data
+            else f"warning: column {name}: the policy finds something in {_percent(share)} of its "
             "cells; drop it, privatize it, or name it in `keep=...`"
             for name, share in self.shares.items()
             if share > 0
@@ -106,7 +113,7 @@ class Release:
             )
         if self.undecided or missed:
             found.append(
-                "NOT FOR RELEASE YET: every column must be privatized (`field=...`), dropped "
+                f"{NOT_YET} YET: every column must be privatized (`field=...`), dropped "
                 "(`drop=...`) or kept on purpose (`keep=...`); "
                 + (f"left as they were: {_list(self.undecided)}" if self.undecided else "see above")
             )
@@ -127,7 +134,7 @@ class Release:
             "guarantee": self.guarantee.sentence(),
             "counted": self._counted,
             "beside it": "" if self.side is None else str(self.side),
-        } | ({"warning": " ".join(self._warnings)} if self._warnings else {})
+        } | ({"warning": " ".join(self.warnings)} if self.warnings else {})
         cells = (
             f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in rows.items()
@@ -145,10 +152,15 @@ def _written_shares(summary: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def _called(name: str) -> str:
+    return name if name.startswith("column ") else f"key {name}"
+
+
 def _percent(share: float) -> str:
     return "under 1 %" if 0 < share < 0.01 else f"{share * 100:.0f} %"
 
 
 def _list(names: Sequence[str]) -> str:
     more = len(names) - _LISTED
-    return ", ".join([*names[:_LISTED], *([f"and {more} more"] if more > 0 else [])])
+    shown = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in names]
+    return ", ".join([*shown[:_LISTED], *([f"and {more} more"] if more > 0 else [])])

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from hashlib import scrypt
 from importlib.metadata import version
-from secrets import token_hex
 from typing import Any
 
 from sfumato.files.layout import Layout
@@ -24,7 +21,6 @@ from sfumato.releases.staying import with_share
 from sfumato.releases.tally import Tally
 
 SCHEMA = 1
-_SALT = re.compile(r"(?:[0-9a-f]{2})+")
 OTHER_FIELDS_LEAK = "every other field of a record, and what the file says about itself"
 # What a document is. The privatized columns of one row share its draws, two rows never do.
 RECORD, LINE = "record of the file, all its privatized fields together", "line of the file"
@@ -58,30 +54,6 @@ def side_file(
         "settings": privatizer.public_settings(),
         "counts": _counts(tally, by_words=replaces_words(privatizer)),
     } | ({"columns": _columns(privatizer, tally.columns, layout, missed)} if has_fields else {})
-
-
-def code_of_time(changed: int | None, salt: str = "") -> str | None:
-    """A code by which whoever has an input knows it again, by when it was last changed.
-
-    The time itself would tell readers of a release when its originals were last touched. The code
-    is salted and slow to compute, so that guesses at the nanosecond are dear.
-
-    >>> is_code_of(code_of_time(17), 17), is_code_of(code_of_time(17), 18)
-    (True, False)
-    """
-    if changed is None:
-        return None
-    salt = salt or token_hex(16)
-    code = scrypt(str(changed).encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1, dklen=16)
-    return f"{salt}:{code.hex()}"
-
-
-def is_code_of(code: object, changed: int | None) -> bool:
-    """Whether a code was made of this time."""
-    if changed is None or not isinstance(code, str):
-        return code is None and changed is None
-    salt = code.partition(":")[0]
-    return _SALT.fullmatch(salt) is not None and code == code_of_time(changed, salt)
 
 
 def missed_names(layout: Layout, columns: Columns) -> list[str]:
@@ -143,9 +115,16 @@ def _columns(
     """What was left as it was, and what was dropped (see ``columns.py`` for what counts tell)."""
     policy = identity_of(looking(privatizer.selective))
     public = policy is not None and not policy.private
+    return told_columns(columns, layout, missed, counted=public)
+
+
+def told_columns(
+    columns: Columns, layout: Layout | None, missed: list[str], *, counted: bool
+) -> dict[str, Any]:
+    """What is told of columns; the counts are for a policy that is public, or for the owner."""
     left = [
         {"name": name, "kept": one.kept}
-        | ({"cells": one.cells, "found_in": one.found} if public else {})
+        | ({"cells": one.cells, "found_in": one.found} if counted else {})
         | ({"name_is_data": True} if one.hidden else {})
         for name, one in columns.left.items()
     ]

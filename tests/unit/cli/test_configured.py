@@ -167,3 +167,17 @@ def test_words_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> 
 def test_the_version(option: str, capsys: Shown) -> None:
     assert main([option]) == 0
     assert capsys.readouterr().out.strip()[0].isdigit()
+
+
+def test_quiet_says_only_what_is_wrong(here: Path, capsys: Shown) -> None:
+    assert run("-q", "-m", "redact", "-p", "digits") == 0
+    assert capsys.readouterr() == ("", "")
+    (here / "in.jsonl").write_text('{"text": "Room 12", "who": "Tom Miller"}\n')
+    given = ["privatize", "in.jsonl", "-o", "out.jsonl", "-m", "redact", "-p", "digits", "-q"]
+    assert main(given) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "NOT FOR RELEASE YET" in said.err
+    assert run("-q", "-m", "redact", "-p", "digits", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["for_release"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field, replace
 from enum import StrEnum
@@ -17,6 +18,7 @@ from sfumato.core.errors import CannotResume
 from sfumato.files import chunks
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
+from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.redact import Redact
@@ -29,6 +31,7 @@ from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Regex
 from sfumato.policies.pii import Pii
 from sfumato.releases import job as jobs
+from sfumato.releases.input import Input
 from sfumato.releases.job import Job, Part, run_job
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
@@ -414,3 +417,44 @@ def test_what_follows_from_no_field_counts_itself() -> None:
     first, second = (mechanism_identity(Made(words)) for words in ("ada", "bob"))
     assert first is not None
     assert first != second
+
+
+def test_a_finished_table_by_type_is_known_again_and_another_one_is_not(
+    job: Job, small_space: Space
+) -> None:
+    """Types and settings are public: only a key, or a mechanism that is private, hides them."""
+
+    def table(**settings: Any) -> Privatizer:
+        return Privatizer(policy="digits", epsilon=1, vectors=small_space, **settings)
+
+    assert run_job(job, table())["identity"].startswith("public:")
+    again = replace(job, resume=True)
+    assert run_job(again, table())["already_finished"] is True
+    for other in ({"by_type": {"PERSON": "redact"}}, {"settings": {"date_epsilon": 0.2}}):
+        with pytest.raises(CannotResume, match="other settings"):
+            run_job(again, table(**other))
+    hidden = mechanism_identity(ByType(parts=(("NUMBER", Hiding()),), otherwise=Redact()))
+    assert hidden is not None
+    assert hidden.private
+
+
+def test_what_stands_beside_an_output_does_not_date_its_input(job: Job) -> None:
+    privatizer = Privatizer(policy="digits", mechanism="redact")
+    assert job.source.path is not None
+    changed = job.source.path.stat().st_mtime_ns
+    first = run_job(job, privatizer)["input"]
+    side = job.default_side.read_text()
+    assert str(changed // 10**9) not in side
+    assert run_job(replace(job, resume=True), privatizer)["already_finished"] is True
+    # Two outputs of one input are not linked by it either.
+    assert run_job(replace(job, overwrite=True), privatizer)["input"] != first
+    os.utime(job.source.path, ns=(7, 7))
+    with pytest.raises(CannotResume, match="another input"):
+        run_job(replace(job, resume=True), privatizer)
+
+
+@pytest.mark.parametrize("mark", [None, 7, {}, {"salt": "zz", "mark": ""}, {"salt": 3}])
+def test_a_mark_that_is_none_is_that_of_no_file(job: Job, mark: object) -> None:
+    found = Input.of(job.source)
+    assert not found.is_marked(mark)
+    assert found.is_marked(found.mark())

@@ -107,3 +107,29 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         look(tmp_path / "none.txt", field="text")
     with pytest.raises(InvalidArgument, match="where to write"):
         privatize(tmp_path / "none.txt", policy="digits", mechanism="redact")
+
+
+def test_a_dry_run_tells_of_the_columns_that_would_be_left(
+    notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = look(notes, field="a")
+    assert found.undecided == ["b"]
+    assert found.shares == {"b": 1}
+    assert found.guarantee.for_release is False
+    assert any("left as they were: b" in line for line in found.lines)
+    assert look(notes, field="a", keep="b").column_warnings == []
+    assert "nowhere in the file: c" in "\n".join(look(notes, keep="c").lines)
+    given = ["privatize", str(notes), "--dry-run", "--field", "a", "-p", "digits", "-m", "redact"]
+    assert main(given) == 0
+    said = capsys.readouterr().out
+    assert "column b: the policy finds something in 100 % of its cells" in said
+    assert "--keep" in said
+    assert main([*given, "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    assert columns["left"] == [{"name": "b", "kept": False, "cells": 42, "found_in": 42}]
+
+
+@pytest.mark.parametrize("wrong", [{"delimiter": ";"}, {"follow": True}, {"sheet": "x"}])
+def test_a_dry_run_refuses_what_the_run_would_refuse(notes: Path, wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgument):
+        look(notes, **wrong)
