@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -124,12 +124,14 @@ class Place:
 
     def on_globe(self, kind: str) -> GlobeRows | GlobeNoise:
         """The mechanism on the places of a kind."""
-        kept = self.__dict__.setdefault("_on_globe", {})
-        if kind not in kept:
+        if kind not in self._on_globe:
             made = GlobeRows if self.law == "exponential" else GlobeNoise
-            kept[kind] = made(space=gazetteer(kind).space, epsilon=self.epsilon)
-        found: GlobeRows | GlobeNoise = kept[kind]
-        return found
+            self._on_globe[kind] = made(space=gazetteer(kind).space, epsilon=self.epsilon)
+        return self._on_globe[kind]
+
+    @cached_property
+    def _on_globe(self) -> dict[str, GlobeRows | GlobeNoise]:
+        return {}
 
     def _replace_unknown(self, stretch: Stretch, draws: ExactDraws) -> str:
         if self.unknown == "mask":
