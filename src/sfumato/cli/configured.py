@@ -160,9 +160,17 @@ def _placed(name: str | None, value: object, folder: Path | None) -> object:
     if name in _SPECS:
         items = value if isinstance(value, list) else [value]
         return [_place_spec(one, folder) if isinstance(one, str) else one for one in items]
-    if name == "vectors" and isinstance(value, str) and (folder / value).exists():
-        return str(folder / value)
+    if name == "vectors":
+        return _place_vectors(value, folder)
     return value
+
+
+def _place_vectors(value: object, folder: Path) -> object:
+    """A path, or a table of them by language."""
+    if isinstance(value, Mapping):
+        return {code: _place_vectors(one, folder) for code, one in value.items()}
+    exists = isinstance(value, str) and (folder / value).exists()
+    return str(folder / str(value)) if exists else value
 
 
 def _place_spec(spec: str, folder: Path) -> str:

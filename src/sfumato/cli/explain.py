@@ -22,7 +22,7 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     exclude: options.ExceptOption = [],  # noqa: B006
     mechanism: options.MechanismOption = "auto",
     by_type: options.ByTypeOption = [],  # noqa: B006
-    vectors: options.VectorsOption = None,
+    vectors: options.VectorsByLanguageOption = [],  # noqa: B006
     unknown: options.UnknownOption = None,
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
@@ -47,7 +47,7 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
         exclude=exclude,
         mechanism=mechanism,
         by_type=options.read_by_type(by_type),
-        vectors=vectors,
+        vectors=options.read_vectors(vectors),
         unknown=unknown,
         case=case,
         settings=options.read_settings(settings),

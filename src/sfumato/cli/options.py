@@ -67,6 +67,23 @@ VectorsOption = Annotated[
         help="Public word vectors (.npy, .txt, .vec, .bin). [default: embedded GloVe 6B 50d]",
     ),
 ]
+VectorsByLanguageOption = Annotated[
+    list[str],
+    typer.Option(
+        "--vectors",
+        metavar="PATH",
+        help="Public word vectors (.npy, .txt, .vec, .bin), or LANGUAGE=PATH for each of several "
+        "languages, such as de=wiki.de.vec. [default: embedded GloVe 6B 50d]",
+    ),
+]
+LanguageFieldOption = Annotated[
+    str | None,
+    typer.Option(
+        "--language-field",
+        metavar="NAME",
+        help="The field that holds the language of a record, such as en. [default: it is guessed]",
+    ),
+]
 ByTypeOption = Annotated[
     list[str],
     typer.Option(
@@ -273,6 +290,26 @@ def read_level(given: str) -> tuple[float, str]:
         # What was given may hold a pattern: it is not repeated.
         raise InvalidArgument("--level takes EPSILON=POLICY, such as --level 2=pii")
     return level, policy
+
+
+def read_vectors(given: Sequence[str]) -> str | dict[str, str] | None:
+    """One path, or ``LANGUAGE=PATH`` for each language.
+
+    >>> read_vectors(["de=wiki.de.vec", "es=wiki.es.vec"])
+    {'de': 'wiki.de.vec', 'es': 'wiki.es.vec'}
+    """
+    pairs = [one.partition("=") for one in given]
+    if not any(len(code) == 2 and equals and path for code, equals, path in pairs):
+        if len(given) > 1:
+            raise InvalidArgument(
+                "--vectors takes one file, or LANGUAGE=PATH for each of several languages"
+            )
+        return given[0] if given else None
+    if not all(len(code) == 2 and equals and path for code, equals, path in pairs):
+        raise InvalidArgument("--vectors takes LANGUAGE=PATH for every language, English being en")
+    if len({code for code, _, _ in pairs}) < len(pairs):
+        raise InvalidArgument("--vectors names a language twice")
+    return {code: path for code, _, path in pairs}
 
 
 def read_by_type(given: Sequence[str]) -> dict[str, object]:

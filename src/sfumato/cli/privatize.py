@@ -29,12 +29,13 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     exclude: options.ExceptOption = [],  # noqa: B006
     mechanism: options.MechanismOption = "auto",
     by_type: options.ByTypeOption = [],  # noqa: B006
-    vectors: options.VectorsOption = None,
+    vectors: options.VectorsByLanguageOption = [],  # noqa: B006
     unknown: options.UnknownOption = None,
     case: options.CaseOption = "public",
     settings: options.SetOption = [],  # noqa: B006
     search: options.SearchOption = "exact",
     field: options.FieldsOption = ["text"],  # noqa: B006
+    language_field: options.LanguageFieldOption = None,
     drop: options.DropOption = [],  # noqa: B006
     keep: options.KeepOption = [],  # noqa: B006
     file_format: options.FormatOption = None,
@@ -89,6 +90,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             source,
             output,
             field=split_names(field),
+            language_field=language_field,
             drop=split_names(drop),
             keep=split_names(keep),
             policy=policy,
@@ -98,7 +100,7 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             mechanism=mechanism,
             by_type=options.read_by_type(by_type),
             settings=options.read_settings(settings),
-            vectors=vectors,
+            vectors=options.read_vectors(vectors),
             unknown=unknown,
             case=case,
             search=search,

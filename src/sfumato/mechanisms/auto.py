@@ -70,14 +70,12 @@ class Auto:
     key_file: FileToRead | None = field(default=None, repr=False)
 
     def table(
-        self,
-        words: Mechanism | None,
-        changes: Mapping[str, object] | None = None,
-        language: str = "",
+        self, words: Mapping[str, Mechanism], changes: Mapping[str, object] | None = None
     ) -> ByType:
         """The table, with ``words`` for everything without a type and ``changes`` by type.
 
-        ``language`` is that of ``words``.
+        ``words`` has a mechanism for each language, or one for "", which is any. The first is also
+        for documents whose language is not known; without any, words are masked.
         """
         settings: dict[str, Mapping[str, object]] = {
             "surrogate": {
@@ -97,10 +95,12 @@ class Auto:
             for kind in KINDS
             if kind not in _WITHOUT_A_TYPE
         }
+        (language, first), *others = words.items() or [("", None)]
         table = ByType(
             parts=tuple(parts.items()),
-            otherwise=words or Redact(),
-            language=language if words is not None else "",
+            otherwise=first or Redact(),
+            language=language,
+            by_language=tuple((code, one) for code, one in others if one is not None),
         )
         return change(table, changes or {}, Given(settings, made))
 
@@ -133,7 +133,7 @@ def change(table: ByType, changes: Mapping[str, object], given: Given | None = N
     >>> [label for label, _ in found.parts]
     ['PERSON']
     """
-    parts, otherwise = dict(table.parts), table.otherwise
+    parts = dict(table.parts)
     made: dict[object, Mechanism | StretchMechanism] = {}
     asked: dict[str, str] = {}
     for label, wanted in changes.items():
@@ -148,10 +148,11 @@ def change(table: ByType, changes: Mapping[str, object], given: Given | None = N
         key = (wanted, entry) if isinstance(wanted, str) else id(wanted)
         mechanism = made.setdefault(key, _read(label, wanted, given or Given()))
         if label == OTHER:
-            otherwise = mechanism
+            # One for all that has no type, in whatever language.
+            table = replace(table, otherwise=mechanism, language="", by_language=())
         else:
             parts[kind] = mechanism
-    return replace(table, parts=tuple(parts.items()), otherwise=otherwise)
+    return replace(table, parts=tuple(parts.items()))
 
 
 def _read(label: str, wanted: object, given: Given) -> Mechanism | StretchMechanism:

@@ -49,7 +49,8 @@ class ByType:
 
     ``language`` is the one that the word mechanisms know, if they know just one: the words of a
     document in another language are masked, because a word of the wrong language would not be
-    a replacement.
+    a replacement. ``by_language`` has a word mechanism for each further language, which stands in
+    the place of ``otherwise`` for documents in it.
 
     >>> from sfumato.mechanisms.pseudonym import Pseudonym
     >>> from sfumato.mechanisms.redact import Redact
@@ -61,6 +62,7 @@ class ByType:
     parts: tuple[tuple[str, Mechanism | StretchMechanism], ...]
     otherwise: Mechanism | StretchMechanism
     language: str = ""
+    by_language: tuple[tuple[str, Mechanism], ...] = ()
 
     def __post_init__(self) -> None:
         named: dict[str, str] = {}
@@ -73,10 +75,15 @@ class ByType:
             named[key_of_type(label)] = label
         if any(isinstance(one, ByType) for one in self.mechanisms()):
             raise InvalidArgument("a table of mechanisms by type must not hold another one")
+        languages = [language for language, _ in self.by_language]
+        if len({self.language, *languages}) <= len(languages) or "" in languages:
+            raise InvalidArgument("a language has two word mechanisms, or one has no name")
 
     def route(self, label: str, language: str = "") -> Mechanism | StretchMechanism:
         """The mechanism for what was found as ``label`` in a document of that language."""
         found = self._table.get(key_of_type(label), self.otherwise)
+        if found is self.otherwise and language in self._spoken:
+            return self._spoken[language]
         foreign = self.language and language and language != self.language
         return MASK if foreign and not isinstance(found, StretchMechanism) else found
 
@@ -84,12 +91,14 @@ class ByType:
     def _table(self) -> dict[str, Mechanism | StretchMechanism]:
         return {key_of_type(label): one for label, one in self.parts}
 
+    @cached_property
+    def _spoken(self) -> dict[str, Mechanism]:
+        return dict(self.by_language)
+
     def routes(self) -> Iterator[Mechanism | StretchMechanism]:
-        """Every mechanism that ``route`` can give, once."""
-        known = list(self.mechanisms())
-        yield from known
-        if not any(one is MASK for one in known):
-            yield MASK
+        """Every mechanism that ``route`` can give, once: a place must not be replaced twice."""
+        every = (*self.mechanisms(), *self._spoken.values(), MASK)
+        yield from {id(one): one for one in every}.values()
 
     def mechanisms(self) -> Iterator[Mechanism | StretchMechanism]:
         """Each mechanism once, that for all other types last."""
@@ -118,23 +127,44 @@ class ByType:
             return ()
         return tuple(label for label, one in self.parts if one is mechanism)
 
+    def statement(self, mechanism: Mechanism | StretchMechanism) -> Guarantee:
+        """What is proven of a mechanism of the table; of words, in each of their languages."""
+        stated = mechanism.guarantee()
+        if mechanism is not self.otherwise or not self.by_language:
+            return stated
+        others = [(language, one.guarantee()) for language, one in self.by_language]
+        every = [(self.language or "any other", stated), *others]
+        told = "; ".join(f"{language}: {one.metric}" for language, one in every)
+        stated = replace(
+            stated,
+            # Which language a document is in is public, so the worst of them holds for all.
+            epsilon=max(one.epsilon for _, one in every),
+            metric=f"in the vectors of the document's language ({told})",
+            about=tuple(thing for _, one in every for thing in one.about),
+        )
+        for _, one in others:
+            stated = stated.leaking(*one.leaks).not_covering(*one.uncovered)
+        return stated
+
     def guarantee(self) -> Guarantee:
         """One statement for each mechanism; the types of all places show.
 
         A mask in the place of a word of another language keeps to any statement about words.
         """
-        parts = (Part(self.types_of(one), one.guarantee()) for one in self.mechanisms())
+        parts = (Part(self.types_of(one), self.statement(one)) for one in self.mechanisms())
         stated = by_type(parts).leaking(TYPE_LEAK)
         return stated.leaking(LANGUAGE_LEAK) if self.language else stated
 
     def identity(self) -> Identity | None:
         """The types and their mechanisms: as private as these are, for types stand in the open."""
-        found = [mechanism_identity(one) for _, one in (*self.parts, ("", self.otherwise))]
+        every = (*self.parts, ("", self.otherwise), *self.by_language)
+        found = [mechanism_identity(one) for _, one in every]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             return None
         labels = tuple(label for label, _ in self.parts)
-        parts = ("ByType", self.language, labels, *(one.parts for one in known))
+        languages = tuple(language for language, _ in self.by_language)
+        parts = ("ByType", self.language, languages, labels, *(one.parts for one in known))
         return Identity(parts, any(one.private for one in known))
 
     def exchange(self, new: dict[int, Mechanism | StretchMechanism]) -> ByType:

@@ -136,7 +136,7 @@ class Selective:
         """The statement of each mechanism about what this policy finds as its types."""
         parts = []
         for one, labels in table.treated(types):
-            inner = counting(one.guarantee(), uncovered)
+            inner = counting(table.statement(one), uncovered)
             scope = f"{inner.scope}, as far as the policy '{self.policy.name}' finds it as such"
             if isinstance(one, StretchMechanism):
                 stated = replace(tell_unchanged(inner, one), scope=scope)
@@ -208,7 +208,7 @@ class Selective:
         segmented = [Words.of(document.text) for document in documents]
         selected = find_each(self.policy, documents)
         found = [
-            [(number, one) for one in stretches(spans, words, _language(document, spans, words))]
+            [(number, one) for one in stretches(spans, words, language_in(document, spans, words))]
             for number, (document, spans, words) in enumerate(
                 zip(documents, selected, segmented, strict=True)
             )
@@ -294,7 +294,7 @@ def _narrowed(inner: Guarantee, policy: Policy) -> str:
     return f"{inner.scope}, as far as the policy '{policy.name}' selects it"
 
 
-def _language(document: Document, spans: Spans, words: Words) -> str:
+def language_in(document: Document, spans: Spans, words: Words) -> str:
     """The language, guessed from words that stand in the clear if nobody has said it.
 
     A guess from selected words as well would let them decide what is put in their places.

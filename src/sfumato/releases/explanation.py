@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sfumato.core.display import as_html
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.by_type import ByType
+from sfumato.mechanisms.by_type import MASK, ByType
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
-from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.selective import Selective, language_in
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
 from sfumato.releases.privatizer import TEXT, Privatizer, state
@@ -125,7 +125,9 @@ def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
     else:
         spans = selective.policy.find(document)
         if isinstance(selective.mechanism, StretchMechanism | ByType):
-            return _causes_by_type(selective.mechanism, stretches(spans, words), words)
+            language = language_in(document, spans, words)
+            found_there = stretches(spans, words, language)
+            return _causes_by_type(selective.mechanism, found_there, words)
         ranks = dict.fromkeys(spans.select(words), 0)
         found = [(spans, selective.mechanism)]
     causes = []
@@ -143,13 +145,22 @@ def _causes_by_type(
     """A cause for each stretch, or for each of its words where these are replaced one by one."""
     causes = []
     for one in found:
-        chosen = mechanism.route(one.label) if isinstance(mechanism, ByType) else mechanism
+        chosen = (
+            mechanism.route(one.label, one.language) if isinstance(mechanism, ByType) else mechanism
+        )
         if isinstance(chosen, StretchMechanism):
-            causes.append(_Cause(one.cause))
+            causes.append(_Cause(_tell_language(one) if chosen is MASK else one.cause))
         else:
             inside = Spans((one.cover,)).select(words)
             causes += [_Cause(one.cause, _over_vocabulary(chosen))] * len(inside)
     return causes
+
+
+def _tell_language(stretch: Stretch) -> Span:
+    """What was found, and that no word of the text's language could be put there."""
+    told = f"masked: the text reads like '{stretch.language}', and has no word vectors"
+    reason = stretch.cause.reason
+    return replace(stretch.cause, reason=f"{reason}; {told}" if reason else told)
 
 
 def _over_vocabulary(mechanism: Mechanism) -> OverVocabulary:

@@ -8,6 +8,7 @@ out, to be digested and compared, and never shown.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
@@ -80,11 +81,23 @@ def public_settings(privatizer: Privatizer) -> dict[str, Any]:
         "mechanism": name_of(privatizer.mechanism),
         "mechanism_settings": own,
         "epsilon": privatizer.guarantee().as_dict()["epsilon"] if by_words else privatizer.epsilon,
-        "vectors": getattr(getattr(points, "space", None), "name", None),
+        "vectors": _names_of_spaces(selective, points),
         "search": privatizer.search if by_words else None,
         "unknown": getattr(mechanism, "unknown", None),
         "case": getattr(mechanism, "case", None),
         "reproducible": not privatizer.randomness.for_release,
+    }
+
+
+def _names_of_spaces(selective: Selective | Levels, points: object) -> str | dict[str, str] | None:
+    """The name of the space, or of that for each language."""
+    name: str | None = getattr(getattr(points, "space", None), "name", None)
+    table = selective.mechanism if isinstance(selective, Selective) else None
+    if not isinstance(table, ByType) or not table.by_language or name is None:
+        return name
+    others = {code: getattr(one, "points", None) for code, one in table.by_language}
+    return {table.language: name} | {
+        code: str(getattr(getattr(one, "space", None), "name", "")) for code, one in others.items()
     }
 
 
@@ -125,6 +138,10 @@ TEXT = "text that was handed over"
 # What treats the words without a type in the table "auto".
 WORDS = "laplace"
 PolicyLike = str | Policy | Sequence[str | Policy]
+# One space, or one for each of several languages.
+Vectors = str | Space | Mapping[str, str | Space] | None
+ENGLISH = "en"
+_CODE = re.compile("[a-z]{2}")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,7 +169,7 @@ class Privatizer:
     by_type: Mapping[str, object] = field(default_factory=dict)
     epsilon: float | None = None
     levels: Sequence[tuple[float, PolicyLike]] = ()
-    vectors: str | Space | None = None
+    vectors: Vectors = None
     unknown: str | None = None
     case: str = "public"
     search: str = "exact"
@@ -335,17 +352,19 @@ class Privatizer:
 
     def _auto(self) -> ByType:
         recipe: Auto = configure(Auto, self.settings)
-        words, language = None, ""
+        words: dict[str, Mechanism] = {}
         if self.epsilon is not None:
-            space = self._space()
-            words = self._over_words(WORDS, space, positive("epsilon", self.epsilon), "shape")
-            language = "en" if space.name == NAME else ""
+            epsilon = positive("epsilon", self.epsilon)
+            words = {
+                language: self._over_words(WORDS, space, epsilon, "shape")
+                for language, space in self._spaces().items()
+            }
         elif self._about_words:
             raise InvalidArgument(
                 "vectors, unknown, case and search are for words without a type, which are masked "
                 "as long as there is no epsilon: give `epsilon=5`, or leave them out"
             )
-        return recipe.table(words, self.by_type, language)
+        return recipe.table(words, self.by_type)
 
     @property
     def _about_words(self) -> bool:
@@ -427,11 +446,32 @@ class Privatizer:
         return under_key(mechanism, Key.from_seed(self.randomness.stream(0).stream(0)))
 
     def _space(self) -> Space:
+        if isinstance(self.vectors, Mapping):
+            raise InvalidArgument(
+                "vectors by language are for `mechanism='auto'`, which knows the language of each "
+                "document; here there is one space for all"
+            )
+        return self._load(self.vectors)
+
+    def _spaces(self) -> dict[str, Space]:
+        """The space for each language, "" being any; English is first, and has the embedded one."""
+        if not isinstance(self.vectors, Mapping):
+            space = self._space()
+            return {ENGLISH if space.name == NAME else "": space}
+        for language in self.vectors:
+            if not isinstance(language, str) or not _CODE.fullmatch(language):
+                raise InvalidArgument(
+                    "vectors by language go by the code of the language: {'de': FILE, 'es': FILE}"
+                )
+        named = {ENGLISH: None, **self.vectors}
+        return {language: self._load(vectors) for language, vectors in named.items()}
+
+    def _load(self, vectors: str | Space | None) -> Space:
         one_of("search", self.search, SEARCHES)
-        if self.vectors is None or self.vectors == NAME:
+        if vectors is None or vectors == NAME:
             space = default_space()
         else:
-            space = load_vectors(self.vectors) if isinstance(self.vectors, str) else self.vectors
+            space = load_vectors(vectors) if isinstance(vectors, str) else vectors
         return space if self.search == "exact" else replace(space, search_kind=self.search)
 
 

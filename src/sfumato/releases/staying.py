@@ -50,7 +50,7 @@ def _word_mechanisms(selective: Selective | Levels) -> Iterator[OverVocabulary]:
         # The largest level keeps most; the others need no look.
         found = [selective.levels[-1].mechanism]
     elif isinstance(selective.mechanism, ByType):
-        found = [*selective.mechanism.mechanisms()]
+        found = [*selective.mechanism.routes()]
     else:
         found = [selective.mechanism]
     return (one for one in found if isinstance(one, OverVocabulary))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.verbs.inputs import Policies, Settings, choose_selection
+from sfumato.verbs.inputs import Policies, Settings, choose_selection, read_vectors
 
 if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
@@ -23,7 +23,7 @@ def explain(
     exclude: Policies = (),
     mechanism: str = "auto",
     by_type: Mapping[str, object] | None = None,
-    vectors: str | Path | Space | None = None,
+    vectors: str | Path | Space | Mapping[str, str | Path | Space] | None = None,
     unknown: str | None = None,
     case: str = "public",
     settings: Settings | None = None,
@@ -49,7 +49,7 @@ def explain(
         levels=chosen.levels,
         mechanism=mechanism,
         by_type=by_type or {},
-        vectors=str(vectors) if isinstance(vectors, Path) else vectors,
+        vectors=read_vectors(vectors),
         unknown=unknown,
         case=case,
         seed=seed,

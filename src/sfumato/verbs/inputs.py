@@ -67,6 +67,15 @@ def open_space(vectors: str | Path | Space | None) -> Space:
     return default_space() if vectors in (None, NAME) else load_vectors(str(vectors))
 
 
+def read_vectors(
+    vectors: str | Path | Space | Mapping[str, str | Path | Space] | None,
+) -> str | Space | dict[str, str | Space] | None:
+    """Vectors as they may be given: paths as text, for each language where there are several."""
+    if isinstance(vectors, Mapping):
+        return {code: str(one) if isinstance(one, Path) else one for code, one in vectors.items()}
+    return str(vectors) if isinstance(vectors, Path) else vectors
+
+
 def several(given: Policies | None) -> list[str | Policy]:
     """One policy or several, as a list."""
     if given is None:

@@ -18,7 +18,7 @@ from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
 from sfumato.releases.vault import Vault
 from sfumato.vectors.space import Space
-from sfumato.verbs.inputs import Policies, choose_selection
+from sfumato.verbs.inputs import Policies, choose_selection, read_vectors
 
 NOT_WRITTEN = (".bz2", ".xz", ".zip", ".7z", ".lz4")
 
@@ -28,6 +28,7 @@ def privatize(
     output: str | Path | None = None,
     *,
     field: str | Sequence[str] = "text",
+    language_field: str | None = None,
     drop: str | Sequence[str] = (),
     keep: str | Sequence[str] = (),
     policy: Policies = (),
@@ -37,7 +38,7 @@ def privatize(
     mechanism: str | PointMechanism | Mechanism | StretchMechanism = "auto",
     by_type: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
-    vectors: str | Path | Space | None = None,
+    vectors: str | Path | Space | Mapping[str, str | Path | Space] | None = None,
     unknown: str | None = None,
     case: str = "public",
     search: str = "exact",
@@ -66,6 +67,11 @@ def privatize(
     ``drop`` are taken out, those in ``keep`` are left on purpose (``*``: whatever is left). All
     others are left, too, but the policy looks at them, and as long as there is one the file is not
     for release.
+
+    The language of each document decides which names are put in; it is read from
+    ``language_field``, or guessed from the words that stand in the clear. ``vectors`` are those of
+    English, or ``{"de": FILE}`` those of several languages: where a language has none, its words
+    are masked.
 
     ``delimiter`` and ``quote`` of a CSV file are read off its beginning unless they are given;
     without a ``header`` columns have numbers. With ``follow`` each line goes from a pipe to a pipe
@@ -101,7 +107,7 @@ def privatize(
         levels=chosen.levels,
         mechanism=mechanism,
         by_type=by_type or {},
-        vectors=str(vectors) if isinstance(vectors, Path) else vectors,
+        vectors=read_vectors(vectors),
         unknown=unknown,
         case=case,
         search=search,
@@ -114,6 +120,7 @@ def privatize(
         several=True,
         encoding=encoding,
         whole_file=whole_file,
+        language_field=language_field,
         drop=_names(drop),
         keep=_names(keep),
         dialect=Dialect(delimiter=delimiter, quote=quote, header=header, sheet=sheet),

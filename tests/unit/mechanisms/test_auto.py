@@ -29,32 +29,32 @@ METRIC = {
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"NUMBER"}))
 def test_every_kind_has_a_mechanism_of_its_own(kind: str) -> None:
-    found = Auto().table(None).route(kind)
+    found = Auto().table({}).route(kind)
     assert isinstance(found, METRIC.get(kind, Surrogate))
 
 
 def test_what_has_no_type_is_masked_without_a_level_and_never_treated_as_a_quantity() -> None:
-    table = Auto().table(None)
+    table = Auto().table({})
     for label in ("NUMBER", "MATCH", "WORK_OF_ART", ""):
         assert isinstance(table.route(label), Redact)
 
 
 def test_labels_of_other_policies_mean_the_same_kinds() -> None:
-    table = Auto().table(None)
+    table = Auto().table({})
     assert table.route("GPE") is table.route("LOCATION")
     assert table.route("EMAIL_ADDRESS") is table.route("PERSON")
 
 
 def test_the_table_can_be_changed() -> None:
     changes = {"PERSON": "redact", "DATE": "date:epsilon=0.05:shift=each", "OTHER": "redact"}
-    table = Auto().table(None, changes)
+    table = Auto().table({}, changes)
     assert isinstance(table.route("PERSON"), Redact)
     assert isinstance(table.route("EMAIL"), Surrogate)
     date = table.route("DATE_TIME")
     assert isinstance(date, Date)
     assert (date.epsilon, date.shift) == (0.05, "each")
     mask = Redact()
-    assert Auto().table(None, {"X-1": mask}).route("X-1") is mask
+    assert Auto().table({}, {"X-1": mask}).route("X-1") is mask
 
 
 @pytest.mark.parametrize(
@@ -172,5 +172,5 @@ def test_surrogates_of_a_corpus_need_a_key_that_lasts_to_be_resumed(tmp_path: ob
 
 
 def test_a_mechanism_of_stretches_is_what_a_route_gives() -> None:
-    for one in Auto().table(None).mechanisms():
+    for one in Auto().table({}).mechanisms():
         assert isinstance(one, StretchMechanism)

@@ -206,7 +206,10 @@ def test_the_command_says_what_the_verb_says(
     assert said == [in_options(line) for line in release.lines]
     assert (tmp_path / "cli.csv").read_bytes() == (tmp_path / "verb.csv").read_bytes()
     assert main(["privatize", source, "-o", str(tmp_path / "j.csv"), *chosen, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == dict(release.summary)
+    told, expected = json.loads(capsys.readouterr().out), dict(release.summary)
+    # The mark of the input is salted anew for each output.
+    assert told.pop("input").keys() == expected.pop("input").keys()
+    assert told == expected
 
 
 def test_a_release_can_be_looked_at(tmp_path: Path, small_space: Space) -> None:
