@@ -49,7 +49,7 @@ def test_explain_shows_each_word(sfumato: Command) -> None:
     answer = json.loads(result.stdout)
     assert [word["original"] for word in answer["words"]] == ["Aspirin", "red", "81", "mg"]
     assert 0 <= answer["words"][0]["kept"]["value"] <= 1
-    assert answer["sentence"].startswith("For every word")
+    assert "For every word" in answer["sentence"]
     people = sfumato("explain", "Aspirin [red] 81 mg", "--epsilon", "5", "--draws", "50")
     assert b"Aspirin" in people.stdout
     assert b"stays with probability" in people.stdout
@@ -120,7 +120,7 @@ def test_vectors_are_converted_and_used(sfumato: Command, tmp_path: Path) -> Non
     for vectors in ("small.txt", "small.npy"):
         result = sfumato(
             "privatize", "in.txt", "-o", "-", "-p", "everything", "-e", "1", "--vectors", vectors,
-            cwd=tmp_path,
+            "-m", "laplace", cwd=tmp_path,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert all(word.startswith("w") for word in result.stdout.decode().split())

@@ -197,7 +197,7 @@ def test_without_the_extra_a_chart_is_refused_at_once(
         (["deniability", "laplace", "-e", "1", "--corpus", "no.txt"], 4, "no.txt"),
         (["deniability", "laplace", "-e", "1", "--corpus", "empty.txt"], 3, "no document"),
         (["deniability", "laplace", "-e", "1", "--corpus", "in.dat"], 2, "--format"),
-        (["deniability", "redact", "-e", "1"], 2, "takes no epsilon"),
+        (["deniability", "redact", "-e", "1"], 2, "replaces whole stretches"),
         (["deniability", "selective", "-e", "1"], 2, "wraps a word mechanism"),
         (["suggest", "laplace", "--keep", "0"], 2, "keep=0.0 must lie between 0 and 1"),
         (["suggest", "laplace", "--keep", "1.5"], 2, "keep=1.5 must lie between 0 and 1"),

@@ -42,7 +42,7 @@ def corpus(tmp_path: Path) -> Path:
         (["--epsilon", "5", "--mechanism", "selective"], 2, "wraps a word mechanism"),
         (["--epsilon", "5", "--unknown", "kep"], 2, "did you mean 'keep'"),
         (["--epsilon", "5", "--case", "restored"], 2, "did you mean 'restore'"),
-        (["--epsilon", "5", "--set", "lambda=1"], 2, "unknown setting of laplace 'lambda'"),
+        (["--epsilon", "5", "--set", "lambda=1"], 2, "unknown setting of auto 'lambda'"),
         (["--epsilon", "5", "--set", "lambda"], 2, "--set takes KEY=VALUE"),
         (["--epsilon", "5", "--field", "txt"], 3, "there is no field 'txt'; did you mean 'text'"),
         (["--epsilon", "5", "--format", "jsonk"], 2, "did you mean 'jsonl'"),
@@ -56,7 +56,7 @@ def corpus(tmp_path: Path) -> Path:
         (["--epsilon", "5", "--policy", "lexicon:none.txt"], 4, "none.txt"),
         (["--epsilon", "5", "--unknown", "error"], 3, "outside the vocabulary"),
         (["--epsilon", "5", "--polcy", "pii"], 2, "--policy"),
-        ([], 2, "--epsilon"),
+        (["--mechanism", "laplace"], 2, "--epsilon"),
     ],
 )
 def test_wrong_arguments(

@@ -18,6 +18,8 @@ from sfumato.vectors.load import default_space
 from system.conftest import Command, write_jsonl
 
 SECRET = "Zyxquorthane"
+# Words for words, so that what is put in can be compared with the vocabulary.
+BY_WORDS = ["-p", "digits", "-m", "laplace", "-e", "5"]
 CANARY = "145572"
 TEXTS = [
     f"My ID is {CANARY}.\tÅsa said: call 555-0142!",
@@ -55,7 +57,7 @@ def test_text_lines(sfumato: Command, tmp_path: Path, suffix: str) -> None:
     pack, unpack = packs.get(suffix, bytes), unpacks.get(suffix, bytes)
     source, output = tmp_path / f"in.txt{suffix}", tmp_path / f"out.txt{suffix}"
     source.write_bytes(pack("\r\n".join(TEXTS).encode()))
-    result = sfumato("privatize", source, "-o", output, "--policy", "digits", "-e", "5")
+    result = sfumato("privatize", source, "-o", output, *BY_WORDS)
     assert result.returncode == 0, result.stderr
     after = unpack(output.read_bytes()).decode()
     lines = after.split("\r\n")
@@ -70,7 +72,7 @@ def test_jsonl_keeps_the_other_fields_and_writes_the_guarantee(
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     line = '{"n": 0.10000000000000000555, "note": "id 7", "text": %s, "z": [1e400]}\n'
     source.write_text("".join(line % json.dumps(text) for text in TEXTS), encoding="utf-8")
-    result = sfumato("privatize", source, "-o", output, "--policy", "digits", "-e", "5",
+    result = sfumato("privatize", source, "-o", output, *BY_WORDS,
                      "--json", "--keep", "*")  # fmt: skip
     assert result.returncode == 0, result.stderr
     for old, new in zip(TEXTS, output.read_text(encoding="utf-8").splitlines(), strict=True):
@@ -104,7 +106,7 @@ def test_csv_and_parquet(sfumato: Command, tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "in.parquet")
     for suffix in ("csv", "parquet"):
         result = sfumato(
-            "privatize", f"in.{suffix}", "-o", f"out.{suffix}", "-p", "digits", "-e", "5",
+            "privatize", f"in.{suffix}", "-o", f"out.{suffix}", *BY_WORDS,
             cwd=tmp_path,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
@@ -119,7 +121,7 @@ def test_csv_and_parquet(sfumato: Command, tmp_path: Path) -> None:
 def test_a_pipe_carries_the_data_and_stderr_the_summary(sfumato: Command, tmp_path: Path) -> None:
     guarantee = tmp_path / "g.json"
     result = sfumato(
-        "privatize", "-", "-o", "-", "-p", "digits", "-e", "5", "--guarantee", guarantee,
+        "privatize", "-", "-o", "-", *BY_WORDS, "--guarantee", guarantee,
         stdin="\n".join(TEXTS).encode(), cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0
@@ -128,7 +130,7 @@ def test_a_pipe_carries_the_data_and_stderr_the_summary(sfumato: Command, tmp_pa
     assert json.loads(guarantee.read_text())["counts"]["documents"] == 4
     assert list(tmp_path.iterdir()) == [guarantee]
     piped = sfumato(
-        "privatize", "-", "-o", "-", "-p", "digits", "-e", "5", "--format", "jsonl",
+        "privatize", "-", "-o", "-", *BY_WORDS, "--format", "jsonl",
         stdin=b'{"text": "7 a"}\n',
     )  # fmt: skip
     assert json.loads(piped.stdout)["text"].endswith(" a")

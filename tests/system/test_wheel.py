@@ -71,7 +71,7 @@ def test_the_wheel_privatizes_with_the_core_only(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "145572" not in (tmp_path / "out.jsonl").read_text()
-    assert "For every word that the policy" in done.stdout
+    assert "Protected by type. CODE, EMAIL" in done.stdout
     (tmp_path / "in.parquet").write_bytes(b"PAR1")
     missing = subprocess.run(
         [*run[:-1], "in.parquet", "-o", "out.parquet", "--epsilon", "5"],
