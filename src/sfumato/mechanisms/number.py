@@ -1,4 +1,4 @@
-"""Numbers with random noise, written as they were.
+"""Numbers with random noise, written in the same form.
 
 Guarantee
     Metric DP at level ``epsilon``, about numbers of one form, in one of two distances:
