@@ -80,7 +80,7 @@ def _widen(text: str, span: Span, reached: int) -> Span:
     if before[-1:] in _LINKS and (found := _first_of_several().search(before)):
         start -= len(before) - found.start()
         before = before[: found.start()]
-    found = _weekday_before().search(before) if before[-1:] == " " else None
+    found = _weekday_before().search(before)
     if found and (len(found["name"]) > 2 or _dotted_day().match(text, start)):
         start -= len(before) - found.start()
     after = text[end : end + _NEAR]
@@ -125,7 +125,10 @@ def date_end(text: str, start: int) -> int:
 _AFTER_FIGURES = frozenset(" -/.年년")
 _JOINTS = frozenset(".-/o")  # º is read as o
 _LINKS = frozenset(" -/&")
-_NEAR = 24  # characters; a weekday with what stands between is no longer
+_NEAR = 40  # characters; weekdays with what stands between are no longer
+_MORE = r"to|till|until|through|and|or|bis|und|oder|au|et|ou|al|a|y|o|e"
+_LINK = rf"(?: ?[\-/&] ?| (?:{_MORE}) )"
+_ORDINAL = r"(?:st|nd|rd|th|er|\.)?"
 _ORDINALS = ("st", "nd", "rd", "th", "er", "ro")
 # The first letters of the months above, in small letters.
 _BEGINNINGS = """
@@ -158,7 +161,9 @@ _WEEKDAYS = (
 @cache
 def _weekday_before() -> regex.Pattern[str]:
     return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_WEEKDAYS})\.?,? (?i:(?:the|den|dem|le|el|il|dia) )?\Z"
+        rf"(?<![\p{{L}}\p{{N}}])(?:(?:{_WEEKDAYS})\.?(?:, ?|(?i:{_LINK}))){{0,3}}"
+        rf"(?P<name>{_WEEKDAYS})"
+        r"\.?[,:]?\s?[\-(]?\s?(?i:(?:the|den|dem|le|el|il|dia) )?\Z"
     )
 
 
@@ -178,10 +183,9 @@ def _dotted_day() -> regex.Pattern[str]:
 
 @cache
 def _first_of_several() -> regex.Pattern[str]:
-    links = r"to|till|until|through|and|or|bis|und|oder|au|et|ou|al|a|y|o|e"
+    day = rf"(?:{_DAY}\. ?{_MONTH}\.|{_DAY}{_ORDINAL})"
     return regex.compile(
-        rf"(?i)(?<![\p{{L}}\p{{N}}.,:/\-]){_DAY}(?:st|nd|rd|th|er|\.)?(?: ?[\-/&] ?| (?:{links}) )"
-        r"(?:the )?\Z"
+        rf"(?i)(?<![\p{{L}}\p{{N}}.,:/\-])(?:{_DAY}{_ORDINAL}, ?){{0,5}}{day}{_LINK}(?:the )?\Z"
     )
 
 
@@ -222,7 +226,8 @@ def _after_month() -> regex.Pattern[str]:
     year = r"'?(?:1[0-9]|2[01])[0-9]{2}"
     day = rf"{_DAY}(?:st|nd|rd|th)?"
     return regex.compile(
-        rf"(?i)(?:{year}|{day}(?: ?(?:[\-&/]|to|through|and|bis|und) ?{day})?"
+        rf"(?i)(?:{year}|{day}"
+        rf"(?:(?:, ?{day}){{0,5}}(?: ?[\-&/] ?|,? (?:to|through|and|or|bis|und) ){day})?"
         rf"(?:,? ?{year})?(?:,?(?: at)? {_TIME})?)(?![0-9])"
     )
 
