@@ -103,7 +103,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "date": (
             "sfumato.mechanisms.date:Date",
-            "dates moved by a random number of days, one for a document, written as they were",
+            "dates moved by a random number of days, one for a document, in their form",
         ),
         "exponential": (
             "sfumato.mechanisms.exponential:Exponential",
@@ -127,7 +127,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "number": (
             "sfumato.mechanisms.number:Number",
-            "numbers with noise in stated steps or relative to their size, written as they were",
+            "numbers with noise in stated steps or relative to their size, in their form",
         ),
         "place": (
             "sfumato.mechanisms.place:Place",

@@ -1,4 +1,4 @@
-"""Dates moved by a random number of days, written as they were.
+"""Dates moved by a random number of days, written in the same form.
 
 Guarantee
     Metric DP at level ``epsilon`` in days. With ``shift="document"`` (the default) one number of

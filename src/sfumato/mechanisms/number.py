@@ -1,4 +1,4 @@
-"""Numbers with random noise, written as they were.
+"""Numbers with random noise, written in the same form.
 
 Guarantee
     Metric DP at level ``epsilon``, about numbers of one form, in one of two distances:
@@ -20,9 +20,11 @@ Why it holds
     the noisy number alone, hence it is post-processing.
 
 What does not hold
-    The form shows: units, how many decimals there are, whether thousands are separated (then the
-    number had four digits at least), zeros in front. So does that something cannot be read as one
-    number: it becomes its type in square brackets. Numbers of different forms are not compared.
+    The form shows: units, words such as "million", how many decimals there are. Of a writer who
+    drops zeros at the end the decimals show that there was none to drop. That something cannot be
+    read as one number shows, too: it becomes its type in square brackets. Numbers of different
+    forms are not compared. What only some numbers show is no part of a form and not written:
+    marks between thousands, zeros in front (``written_numbers``).
 
 Care
     ``epsilon`` means something only together with ``step``: noise has a mean size of about
@@ -63,8 +65,9 @@ LARGEST = 1e15
 FINEST, COARSEST = 1e-6, 1.0
 MOST_DIGITS = 15
 FORM_LEAK = (
-    "how a number is written (its unit, how many decimals, whether thousands are separated, zeros "
-    "in front), and that something found as a number could not be read as one"
+    "how a number is written (its unit, words such as 'million', how many decimals and the mark "
+    "before them, the script of its digits), and that something found as a number could not be "
+    "read as one"
 )
 _CENTER = 10**6
 

@@ -8,14 +8,15 @@ Guarantee
 
 Why it holds
     A name is looked up in a public gazetteer, and only the place goes on from there. It becomes
-    another place of the same kind by a mechanism on points of the globe (``globe``); its name, in
-    the form that was found, is a function of that place, hence post-processing.
+    another place of the same kind by a mechanism on points of the globe (``globe``); its name, with
+    its country if one was found, is a function of that place, hence post-processing.
 
 What does not hold
-    The kind shows (a city, a country, a city with its country), and so do capital letters. Which
-    of several places of a name was meant is not known: the most populous is taken, as for
-    everybody. A name that the gazetteer does not know has no place. It becomes a city drawn from
-    all of them alike (``unknown="draw"``), whatever the name was, or its type in square brackets
+    The kind shows (a city, a country, a city with its country). Capitals do not: names are written
+    as the gazetteer has them, since "U.S." is in capitals where "Peru" is not. Which of several
+    places of a name was meant is not known: the most populous is taken, as for everybody. A name
+    that the gazetteer does not know has no place. It becomes a city drawn from all of them alike
+    (``unknown="draw"``), whatever the name was, or its type in square brackets
     (``unknown="mask"``). A name that is known is not hidden among those that are not.
 
 Care
@@ -51,9 +52,7 @@ from sfumato.text.span import Stretch
 LAWS = ("exponential", "laplace")
 UNKNOWN = ("draw", "mask")
 LONGEST = 100  # characters; no name is longer
-FORM_LEAK = (
-    "whether a place is a city, a country or a city with its country, and how it is capitalized"
-)
+FORM_LEAK = "whether a place is a city, a country or a city with its country"
 UNKNOWN_LEAK = "whether the gazetteer knows a name, as far as that can be told from its replacement"
 
 
@@ -64,7 +63,6 @@ class WrittenPlace:
     kind: str
     number: int
     with_country: bool
-    case: str
 
     def spell(self, number: int) -> str:
         """The name of another place of the kind, in this form."""
@@ -72,7 +70,7 @@ class WrittenPlace:
         name = known.names[number]
         if self.with_country:
             name = f"{name}, {_country_names().get(known.countries[number], '')}".rstrip(", ")
-        return {"upper": name.upper(), "lower": name.lower()}.get(self.case, name)
+        return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,17 +151,16 @@ def read_place(text: str) -> WrittenPlace | None:
     """
     if len(text) > LONGEST:
         return None
-    case = "upper" if text.isupper() and len(text) > 3 else "lower" if text.islower() else "title"
     before, comma, after = text.partition(",")
     if comma:
         country = _find(COUNTRY, after)
         code = None if country is None else gazetteer(COUNTRY).countries[country]
         city = None if code is None else gazetteer(CITY).find(before, code)
-        return None if city is None else WrittenPlace(CITY, city, True, case)
+        return None if city is None else WrittenPlace(CITY, city, True)
     for kind in (COUNTRY, CITY):
         number = _find(kind, text)
         if number is not None:
-            return WrittenPlace(kind, number, False, case)
+            return WrittenPlace(kind, number, False)
     return None
 
 

@@ -12,10 +12,11 @@ Why it holds
 What weakens it
     ``unknown="keep"`` leaves words outside the vocabulary as they are, as the thesis does: those
     words, often the most identifying ones, are not covered, and are counted.
-    ``unknown="shape"`` draws another word of the same shape for them (letters for letters, digits
-    for digits): no draw depends on the original beyond its shape, but that a word was unknown
-    shows, and its shape. So words inside and outside the vocabulary are not compared, nor are
-    unknown words of different shapes.
+    ``unknown="shape"`` draws another word of the same shape for them (digits for numbers, letters
+    for all else but punctuation, blanks and signs of money and arithmetic, which stay): no draw
+    depends on the original beyond its shape, but that a word was unknown shows, and its shape. So
+    words inside and outside the vocabulary are not compared, nor are unknown words of different
+    shapes.
     ``case="restore"`` copies the original's capitals onto the replacement: the statement then
     compares only originals with the same pattern of capitals.
 """
@@ -39,8 +40,8 @@ CASE_LEAK = "the capitals of each privatized word"
 UNKNOWN_LEAK = "at a high epsilon, that a word was outside the vocabulary (never which one)"
 KNOWN_LEAK = "that every privatized word is in the vocabulary"
 SHAPE_LEAK = (
-    "which words are outside the vocabulary, and their shape (length, letters, capitals, digits, "
-    "and every other sign)"
+    "which words are outside the vocabulary, and their shape (length, where capitals and digits "
+    "stand, and all punctuation, blanks and signs of money and arithmetic)"
 )
 SAME_SHAPE = "(both in the vocabulary, or both outside and of the same shape)"
 KEPT_UNKNOWN = "selected words outside the vocabulary, which stand unchanged"
@@ -119,7 +120,7 @@ class OverVocabulary:
 
 
 def draw_shape(word: str, randomness: Randomness) -> str:
-    """Uniformly drawn letters and digits in the shape of a word; what is neither stays.
+    """Uniformly drawn letters and digits in the shape of a word.
 
     >>> drawn = draw_shape("xQ7-9", Randomness.secure())
     >>> drawn[0].islower(), drawn[1].isupper(), drawn[2].isdigit(), drawn[3]
@@ -130,11 +131,13 @@ def draw_shape(word: str, randomness: Randomness) -> str:
 
 
 def _like(character: str, draw: int) -> str:
-    category = unicodedata.category(character)[0]
-    if category == "N":
+    category = unicodedata.category(character)
+    if category[0] == "N":
         return str(draw % 10)
-    if category not in "LM":
+    if category[0] in "PZ" or category in ("Sc", "Sm"):
         return character
+    # Marks, circled letters, flags, Braille, invisible, private and unknown characters can all be
+    # read by somebody: a letter stands for each of them.
     letter = chr(ord("a") + draw % 26)
     return letter.upper() if character.isupper() else letter
 

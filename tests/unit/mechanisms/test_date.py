@@ -16,7 +16,7 @@ from sfumato.audits.verify import Effort, refute
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
-from sfumato.mechanisms.date import Date
+from sfumato.mechanisms.date import OUTSIDE, Date
 from sfumato.mechanisms.date_forms import Clock
 from sfumato.mechanisms.geometric import ExactDraws
 from sfumato.mechanisms.mechanism import StretchMechanism
@@ -163,6 +163,8 @@ def test_the_statement_says_what_is_charged_and_what_shows() -> None:
     assert any("how many days lie between" in leak for leak in whole.leaks)
     assert not any("how many days lie between" in leak for leak in each.leaks)
     assert whole.then(whole).epsilon == pytest.approx(0.2)
+    assert OUTSIDE in whole.uncovered
+    assert OUTSIDE in each.uncovered
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import string
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,22 +17,36 @@ from sfumato.mechanisms.vocabulary import SHAPE_LEAK, OverVocabulary, draw_shape
 from sfumato.policies.patterns import Digits
 from sfumato.vectors.space import Space
 
+STAYS = ("P", "Z", "Sc", "Sm")
+
+
+def kind(character: str) -> str:
+    """The shape of one character, as the guarantee states it."""
+    category = unicodedata.category(character)
+    if category.startswith("N"):
+        return "digit"
+    if category.startswith(STAYS):
+        return character
+    return "capital" if character.isupper() else "letter"
+
 
 def shape(word: str) -> list[str]:
-    kinds = {"d": str.isdigit, "U": str.isupper, "l": str.isalpha}
-    return [next((kind for kind, is_so in kinds.items() if is_so(one)), one) for one in word]
+    return [kind(one) for one in word]
+
+
+# One of each category, and what people write secrets with.
+ODD = (
+    "aÄßǅʰ日\u0301\u0903\u20dd1١Ⅷ½①-_«»(§.,_ \u00a0"
+    "\u2028€+^🏻Ⓢⓢ🄰🇩⠓🙂™\u200b\u00ad\ufe0f\U000e0041\ue000\u0378\x00"
+)
+OF_KIND = {"digit": "0189٣Ⅻ⅓", "capital": "ABXYZÄΩⓈ", "letter": "abzäßж日\u0301ⓢ🇩⠓\ue000\u200b"}
+words = st.text(st.characters() | st.sampled_from(ODD), min_size=1, max_size=12)
 
 
 def same_shape(word: str) -> st.SearchStrategy[str]:
-    letters = {
-        "d": st.sampled_from("0123456789"),
-        "U": st.sampled_from("ABCXYZÄ"),
-        "l": st.sampled_from("abcxyzäß"),
-    }
-    return st.tuples(*(letters.get(kind, st.just(kind)) for kind in shape(word))).map("".join)
-
-
-words = st.text("abzäABZÄ0189-_.", min_size=1, max_size=12)
+    return st.tuples(*(st.sampled_from(OF_KIND.get(one) or one) for one in shape(word))).map(
+        "".join
+    )
 
 
 @given(st.data())
@@ -38,7 +56,29 @@ def test_words_of_one_shape_have_one_law(data: st.DataObject) -> None:
     other = data.draw(same_shape(word))
     drawn = [draw_shape(one, Randomness.reproducible(3)) for one in (word, other)]
     assert drawn[0] == drawn[1]
-    assert [kind in "dUl" for kind in shape(drawn[0])] == [kind in "dUl" for kind in shape(word)]
+    assert shape(drawn[0]) == shape(word)
+
+
+@pytest.mark.parametrize("start", range(0, sys.maxunicode, 0x10000))
+def test_no_character_stays_but_punctuation_blanks_money_and_arithmetic(start: int) -> None:
+    """All there are: what is drawn is a letter or a digit of ASCII, or it is stated to stay."""
+    everything = "".join(map(chr, range(start, start + 0x10000)))
+    drawn = draw_shape(everything, Randomness.reproducible(1))
+    plain = set(string.ascii_letters + string.digits)
+    told = [one for one, new in zip(everything, drawn, strict=True) if new not in plain]
+    assert all(unicodedata.category(one).startswith(STAYS) for one in told)
+
+
+def keep_all_but_letters(word: str) -> str:
+    """The twin draws for letters, marks and numbers, and keeps whatever else there is."""
+    return "".join("x" if unicodedata.category(one)[0] in "LMN" else one for one in word)
+
+
+@pytest.mark.parametrize("word", ["Ⓢⓔⓒ", "🇩🇪", "⠓⠊", "\ue001\ue002", "a\u200bb\u200c"])
+def test_the_twin_that_keeps_signs_that_can_be_read_is_seen(word: str) -> None:
+    kept = {one for one in keep_all_but_letters(word) if not one.isascii()}
+    assert kept
+    assert not kept & set(draw_shape(word, Randomness.reproducible(3)))
 
 
 def test_the_twin_that_keeps_a_letter_is_seen() -> None:

@@ -1,9 +1,13 @@
-"""Dates and times of day, in figures or with a month's name; a year alone counts too."""
+"""Dates and times of day, in figures or with a month's name; a year alone counts too.
+
+A weekday beside a date belongs to it, and so does the first day of "12–14 May": left standing, they
+would contradict a date that is moved, and tell by how much.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
@@ -42,6 +46,8 @@ class Dates:
             if start < reached:
                 continue
             span = self._at(reading, start, end)
+            if span and span.rule == "date":
+                span = _widen(reading.text, span, reached)
             if span:
                 reached = span.end
                 yield span
@@ -65,6 +71,22 @@ class Dates:
         if match:
             return Span(start, match.end(), self.label, "year", "a number that can be a year")
         return None
+
+
+def _widen(text: str, span: Span, reached: int) -> Span:
+    """A date with what belongs to it: the first day of several, and a weekday on either side."""
+    start, end = span.start, span.end
+    before = text[max(reached, start - _NEAR) : start]
+    if before[-1:] in _LINKS and (found := _first_of_several().search(before)):
+        start -= len(before) - found.start()
+        before = before[: found.start()]
+    found = _weekday_before().search(before)
+    if found and (len(found["name"]) > 2 or _dotted_day().match(text, start)):
+        start -= len(before) - found.start()
+    after = text[end : end + _NEAR]
+    if after[:1] in (" ", ",") and (found := _weekday_after().match(after)):
+        end += found.end()
+    return replace(span, start=start, end=end)
 
 
 def may_be_date(text: str, start: int, end: int) -> bool:
@@ -101,8 +123,13 @@ def date_end(text: str, start: int) -> int:
 
 
 _AFTER_FIGURES = frozenset(" -/.年년")
-_JOINTS = frozenset(".-/º")
-_ORDINALS = ("st", "nd", "rd", "th", "er")
+_JOINTS = frozenset(".-/o")  # º is read as o
+_LINKS = frozenset(" -/&")
+_NEAR = 40  # characters; weekdays with what stands between are no longer
+_MORE = r"to|till|until|through|and|or|bis|und|oder|au|et|ou|al|a|y|o|e"
+_LINK = rf"(?: ?[\-/&] ?| (?:{_MORE}) )"
+_ORDINAL = r"(?:st|nd|rd|th|er|\.)?"
+_ORDINALS = ("st", "nd", "rd", "th", "er", "ro")
 # The first letters of the months above, in small letters.
 _BEGINNINGS = """
 jan jän ene gen sty led feb fév fev lut úno mar mär maa mrt bře apr avr abr kwi dub may mai mei
@@ -115,6 +142,51 @@ _TIME = (
 )
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _MONTH = r"(?:0?[1-9]|1[0-2])"
+
+
+# Weekdays of the languages of the months above; German ones of two letters only before "12.".
+_WEEKDAYS = (
+    r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun"
+    r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag"
+    r"|lunes|martes|mi[ée]rcoles|jueves|viernes|s[áa]bado|domingo|mi[ée]|jue|vie|s[áa]b|dom"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lun|mar|mer|jeu|ven|sam|dim"
+    r"|(?:lune|marte|mercole|giove|vener)d[ìi]|sabato|domenica"
+    r"|(?:segunda|ter[çc]a|quarta|quinta|sexta)(?:-feira)?"
+    r"|(?:maan|dins|woens|donder|vrij|zater|zon)dag"
+    r"|poniedziałek|wtorek|środ[aęy]|czwartek|piątek|sobot[aęuy]|niedziel[aęi]"
+    r"|pondělí|úterý|střed[au]|čtvrtek|pátek|neděl[ei])|Mo|Di|Mi|Do|Fr|Sa|So"
+)
+
+
+@cache
+def _weekday_before() -> regex.Pattern[str]:
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}])(?:(?:{_WEEKDAYS})\.?(?:, ?|(?i:{_LINK}))){{0,3}}"
+        rf"(?P<name>{_WEEKDAYS})"
+        r"\.?[,:]?\s?[\-(]?\s?(?i:(?:the|den|dem|le|el|il|dia) )?\Z"
+    )
+
+
+@cache
+def _weekday_after() -> regex.Pattern[str]:
+    # Before a number or a month it belongs to the date that comes there.
+    return regex.compile(
+        rf"(?: ?\((?:{_WEEKDAYS})\.?\)|,? (?:{_WEEKDAYS})(?![\p{{L}}\p{{N}}])"
+        rf"(?!\.?,? (?i:(?:the|den|dem|le|el|il|dia) )?(?:[0-9]|(?i:{'|'.join(_MONTHS)})\b)))"
+    )
+
+
+@cache
+def _dotted_day() -> regex.Pattern[str]:
+    return regex.compile(r"[0-9]{1,2}\.")
+
+
+@cache
+def _first_of_several() -> regex.Pattern[str]:
+    day = rf"(?:{_DAY}\. ?{_MONTH}\.|{_DAY}{_ORDINAL})"
+    return regex.compile(
+        rf"(?i)(?<![\p{{L}}\p{{N}}.,:/\-])(?:{_DAY}{_ORDINAL}, ?){{0,5}}{day}{_LINK}(?:the )?\Z"
+    )
 
 
 @cache
@@ -135,7 +207,8 @@ def _figures() -> regex.Pattern[str]:
 def _worded() -> regex.Pattern[str]:
     month = "|".join(_MONTHS)
     return regex.compile(
-        rf"(?i){_DAY}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de|di)| day of)?[ \-./]?(?:{month})\b\.?"
+        rf"(?i){_DAY}(?:st|nd|rd|th|er|ro|\.?o|\.)?(?: (?:of|de|di)| day of)?[ \-./]?"
+        rf"(?:{month})\b\.?"
         r"(?:,?(?: (?:de|del|do))?[ \-./]?'?(?:[0-9]{4}|[0-9]{2})(?![0-9]))?"
         rf"(?:(?:,| at|,? um| à)? {_TIME})?"
     )
@@ -143,14 +216,18 @@ def _worded() -> regex.Pattern[str]:
 
 @cache
 def _month_before() -> regex.Pattern[str]:
-    return regex.compile(rf"(?i)(?<![\p{{L}}])(?:{'|'.join(_MONTHS)})\.?,?[ \-./]?(?:the )?'?\Z")
+    return regex.compile(
+        rf"(?i)(?<![\p{{L}}])(?:{'|'.join(_MONTHS)})\.?,?(?:  ?|[\-./])?(?:the )?'?\Z"
+    )
 
 
 @cache
 def _after_month() -> regex.Pattern[str]:
     year = r"'?(?:1[0-9]|2[01])[0-9]{2}"
+    day = rf"{_DAY}(?:st|nd|rd|th)?"
     return regex.compile(
-        rf"(?i)(?:{year}|{_DAY}(?:st|nd|rd|th)?(?: ?(?:-|to|and|&) ?{_DAY}(?:st|nd|rd|th)?)?"
+        rf"(?i)(?:{year}|{day}"
+        rf"(?:(?:, ?{day}){{0,5}}(?: ?[\-&/] ?|,? (?:to|through|and|or|bis|und) ){day})?"
         rf"(?:,? ?{year})?(?:,?(?: at)? {_TIME})?)(?![0-9])"
     )
 
