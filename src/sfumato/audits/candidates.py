@@ -13,8 +13,8 @@ lie at the edge.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -22,13 +22,20 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.audits.independence import claims_independence, text_subjects
+from sfumato.audits.subject import Subject
 from sfumato.catalog import find
+from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.own_code import OwnClass, class_in
-from sfumato.core.settings import configure
-from sfumato.mechanisms.build import build_mechanism, make_mechanism, replaces_stretches
+from sfumato.core.settings import configure, settings_of
+from sfumato.guarantees.guarantee import Notion
+from sfumato.mechanisms.auto import WORDS, Auto
+from sfumato.mechanisms.build import AUTO, build_mechanism, make_mechanism, replaces_stretches
+from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.line import HasPoints
-from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+from sfumato.text.span import NAMELESS
 from sfumato.vectors.space import Space
 
 NamedSettings = Mapping[str, object]
@@ -50,17 +57,37 @@ ACROSS = 4.0
 class MechanismsToVerify:
     """The same mechanism over several spaces, and notes on spaces that it refuses."""
 
-    mechanisms: tuple[PointMechanism, ...]
+    mechanisms: tuple[PointMechanism | Subject, ...]
     notes: tuple[str, ...] = ()
+    claim: str = ""  # of all of them together, where that is not the claim of each
 
 
 def candidates(
-    name: str, *, space: Space, epsilon: float, settings: NamedSettings | None = None
+    name: str,
+    *,
+    space: Callable[[], Space],
+    epsilon: float | None,
+    settings: NamedSettings | None = None,
 ) -> MechanismsToVerify:
-    """The mechanism of that name over a space, and over a small one where sampling shows more."""
+    """The mechanism of that name over a space, and over a small one where sampling shows more.
+
+    What replaces whole stretches is tested on values that it brings, or on public documents;
+    ``auto`` part by part. Without a level, only what has none can be tested.
+    """
+    if name == AUTO:
+        return _of_table(space, epsilon, settings or {})
     if ":" not in name and replaces_stretches(name):
-        return _on_points(name, epsilon, settings or {})
-    made = maker(name, settings or {})
+        return _of_stretches(find("mechanisms", name).load(), name, epsilon, settings or {})
+    if ":" in name and issubclass(own := load_class(name), StretchMechanism):
+        return _of_stretches(own, name, epsilon, settings or {})
+    level = _level(epsilon)
+    return _over_spaces(name, space(), level, settings or {})
+
+
+def _over_spaces(
+    name: str, space: Space, epsilon: float, settings: NamedSettings
+) -> MechanismsToVerify:
+    made = maker(name, settings)
     given = made(space, epsilon)
     try:
         small = made(color_space(epsilon), epsilon)
@@ -70,16 +97,70 @@ def candidates(
     return MechanismsToVerify(mechanisms=(given, small))
 
 
-def _on_points(name: str, epsilon: float, settings: NamedSettings) -> MechanismsToVerify:
-    """A mechanism of whole stretches over a public window of values that it brings itself."""
-    component = find("mechanisms", name).load()
-    if not issubclass(component, HasPoints):
-        raise InvalidArgument(
-            f"nothing is claimed: {name!r} is a baseline without a formal guarantee, so there "
-            "is nothing to refute; attack its output instead"
-        )
-    made: HasPoints = configure(component, settings, epsilon=epsilon)
-    return MechanismsToVerify(mechanisms=made.points())
+def _of_stretches(
+    component: type[Any], name: str, epsilon: float | None, settings: NamedSettings
+) -> MechanismsToVerify:
+    """A mechanism of whole stretches, over what it brings itself or over public documents."""
+    has_level = "epsilon" in settings_of(component)
+    if has_level:
+        made = configure(component, settings, epsilon=_level(epsilon))
+    elif epsilon is not None:
+        raise InvalidArgument(f"{name!r} claims no level: leave out `epsilon=...`")
+    else:
+        made = configure(component, settings)
+    return of_object(made)
+
+
+def of_object(made: object, labels: Sequence[str] = ()) -> MechanismsToVerify:
+    """A mechanism that is there, over all that its claim can be tested on."""
+    if isinstance(made, ByType):
+        return _parts(made)
+    if isinstance(made, HasPoints):
+        return MechanismsToVerify(mechanisms=made.points())
+    if isinstance(made, StretchMechanism) and claims_independence(made):
+        return MechanismsToVerify(mechanisms=tuple(text_subjects(made, labels)))
+    raise InvalidArgument(
+        f"nothing is claimed: {type(made).__name__} is a baseline without a formal guarantee, or "
+        "brings nothing to test it on, so there is nothing to refute; attack its output instead"
+    )
+
+
+def _of_table(
+    space: Callable[[], Space], epsilon: float | None, settings: NamedSettings
+) -> MechanismsToVerify:
+    """All parts of the table ``auto``, and with a level the word mechanism in it."""
+    found = _parts(configure(Auto, settings).table(None))
+    if epsilon is None:
+        return found
+    words = _over_spaces(WORDS, space(), _level(epsilon), {})
+    return replace(
+        found,
+        mechanisms=(*found.mechanisms, *words.mechanisms),
+        notes=(*found.notes, *words.notes),
+    )
+
+
+def _parts(table: ByType) -> MechanismsToVerify:
+    """Each part with its types. A part without a claim is named, and tested by nobody."""
+    subjects: list[PointMechanism | Subject] = []
+    notes = []
+    for one in table.mechanisms():
+        labels = table.types_of(one) or (NAMELESS,)
+        if not isinstance(one, StretchMechanism):
+            notes.append(f"not tried here: the word mechanism {type(one).__name__}")
+        elif one.guarantee().notion is Notion.NONE:
+            notes.append(f"nothing is claimed for {', '.join(labels)}")
+        else:
+            subjects += of_object(one, labels).mechanisms
+    return MechanismsToVerify(
+        mechanisms=tuple(subjects), notes=tuple(notes), claim=table.guarantee().sentence()
+    )
+
+
+def _level(epsilon: float | None) -> float:
+    if epsilon is None:
+        raise InvalidArgument("a mechanism by its name needs the level it claims: `epsilon=...`")
+    return positive("epsilon", epsilon)
 
 
 def maker(name: str, settings: NamedSettings) -> Callable[[Space, float], PointMechanism]:

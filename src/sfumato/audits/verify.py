@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.audits.events import Pair
 from sfumato.audits.exact import check_rows
 from sfumato.audits.falsify import FEWEST_DRAWS, DrawPlan, falsify, inputs_of
+from sfumato.audits.independence import TEXT_DRAWS, TextSubject
 from sfumato.audits.points import (
     ALL_SAMPLED,
     SOME_SAMPLED,
@@ -200,9 +201,11 @@ def _sample(
 def _describe_draws(
     subject: Subject, effort: Effort, alpha: float, randomness: Randomness
 ) -> Finding:
-    draws = DRAWS_NO_WORDS if effort.draws is None else effort.draws
+    enough = TEXT_DRAWS if isinstance(subject, TextSubject) else DRAWS_NO_WORDS
+    draws = enough if effort.draws is None else effort.draws
     with progress("drawing", len(inputs_of(subject)), unit_is_bytes=False) as advance:
-        return falsify(subject, draws=draws, alpha=alpha, randomness=randomness, advance=advance)
+        found = falsify(subject, draws=draws, alpha=alpha, randomness=randomness, advance=advance)
+    return replace(found, where=subject.where) if isinstance(subject, TextSubject) else found
 
 
 def _out_of_reach(every: list[Pair], draws: int, within: float) -> str:

@@ -71,7 +71,7 @@ def verify(  # noqa: PLR0913  # a command's options are its parameters
         outcomes = verb.verify_exhibits(mechanism, confidence=confidence, seed=seed)
         print_json([one.as_dict() for one in outcomes], indent=2) if json else _table(outcomes)
         raise typer.Exit(0 if all(one.as_expected for one in outcomes) else FINDING)
-    if mechanism is None or epsilon is None:
+    if mechanism is None:
         raise InvalidArgument("verify takes a mechanism and --epsilon, or --exhibit")
     verdict = verb.verify(
         mechanism,

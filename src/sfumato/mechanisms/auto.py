@@ -37,6 +37,7 @@ from sfumato.mechanisms.redact import Redact
 from sfumato.text.kinds import KINDS, kind_of
 
 OTHER = "OTHER"
+WORDS = "laplace"  # what treats the words without a type, once there is a level
 # Kinds with a distance of their own; a number without a type may be an identifier.
 _METRIC = {
     "AGE": "age",

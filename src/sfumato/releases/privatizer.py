@@ -23,7 +23,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure, settings_of
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import exact
-from sfumato.mechanisms.auto import OTHER, Auto, change
+from sfumato.mechanisms.auto import OTHER, WORDS, Auto, change
 from sfumato.mechanisms.build import (
     AUTO,
     build_mechanism,
@@ -135,8 +135,6 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
 
 # What a document is, where one text stands for itself.
 TEXT = "text that was handed over"
-# What treats the words without a type in the table "auto".
-WORDS = "laplace"
 PolicyLike = str | Policy | Sequence[str | Policy]
 # One space, or one for each of several languages.
 Vectors = str | Space | Mapping[str, str | Space] | None

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.verbs.inputs import (
     Settings,
@@ -19,15 +18,19 @@ from sfumato.verbs.inputs import (
 )
 
 if TYPE_CHECKING:
+    from sfumato.audits.candidates import MechanismsToVerify
     from sfumato.audits.exhibits.table import ExhibitOutcome
     from sfumato.audits.subject import Subject
     from sfumato.audits.verdict import Verdict
-    from sfumato.mechanisms.mechanism import PointMechanism
+    from sfumato.audits.verify import Effort
+    from sfumato.core.randomness import Randomness
+    from sfumato.mechanisms.by_type import ByType
+    from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
     from sfumato.vectors.space import Space
 
 
 def verify(
-    mechanism: str | PointMechanism | Subject,
+    mechanism: str | PointMechanism | StretchMechanism | ByType | Subject,
     *,
     epsilon: float | None = None,
     confidence: float = 0.99,
@@ -40,12 +43,16 @@ def verify(
     """Try to refute the guarantee that a mechanism claims.
 
     A mechanism by its name, as ``module:Class`` or ``file.py:Class`` needs the ``epsilon`` that is
-    claimed; an object claims its own, and brings its space. Exact where the mechanism knows its
+    claimed; an object claims its own, and brings its space. ``surrogate`` and ``redact`` claim that
+    what they put in does not depend on the original, and take no level; of ``auto`` every part is
+    tested, with an ``epsilon`` that for words as well. Exact where the mechanism knows its
     probabilities; otherwise events are learned from some draws and bounded on others. A true claim
     is refuted with a probability of at most 1 − ``confidence``.
     """
-    from sfumato.audits.candidates import candidates
+    from sfumato.audits.candidates import candidates, of_object
     from sfumato.audits.verify import Effort, refute
+    from sfumato.mechanisms.by_type import ByType
+    from sfumato.mechanisms.mechanism import StretchMechanism
 
     effort = Effort(pairs=pairs, draws=draws)
     randomness = draws_from(seed)
@@ -55,18 +62,26 @@ def verify(
                 "an object claims its own level and brings its space and settings: leave out "
                 "`epsilon=...`, `vectors=...` and the settings"
             )
+        if isinstance(mechanism, ByType | StretchMechanism):
+            return _refute_all(of_object(mechanism), confidence, effort, randomness)
         return refute(mechanism, confidence=confidence, effort=effort, randomness=randomness)
-    if epsilon is None:
-        raise InvalidArgument("a mechanism by its name needs the level it claims: `epsilon=...`")
     own, of_policies = split_settings(settings)
     refuse_policy_settings(of_policies, "verify looks at a mechanism alone")
-    positive("epsilon", epsilon)
     with _blaming(mechanism):
-        found = candidates(mechanism, space=open_space(vectors), epsilon=epsilon, settings=own)
-        verdict = refute(
-            *found.mechanisms, confidence=confidence, effort=effort, randomness=randomness
+        found = candidates(
+            mechanism, space=lambda: open_space(vectors), epsilon=epsilon, settings=own
         )
-    return replace(verdict, notes=found.notes)
+        return _refute_all(found, confidence, effort, randomness)
+
+
+def _refute_all(
+    found: MechanismsToVerify, confidence: float, effort: Effort, randomness: Randomness
+) -> Verdict:
+    """One verdict over everything that a claim is tested on."""
+    from sfumato.audits.verify import refute
+
+    verdict = refute(*found.mechanisms, confidence=confidence, effort=effort, randomness=randomness)
+    return replace(verdict, notes=found.notes, claim=found.claim or verdict.claim)
 
 
 def verify_exhibits(

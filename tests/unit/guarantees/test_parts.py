@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -154,3 +156,77 @@ def test_a_word_and_a_document_are_said_by_type() -> None:
     assert "exactly as likely" in per_word(table())
     assert "DATE_TIME: one draw treats all of a document" in per_document(table())
     assert "side by side" in per_document(table())
+
+
+@pytest.mark.parametrize("label", ["DATE", "DATE_OF_BIRTH", "date of birth", "DATE_TIME"])
+def test_a_type_is_found_by_any_of_its_names(label: str) -> None:
+    for name in ("DATE_TIME", "DOB"):
+        whole = table(Part((name,), DATES), Part((), NAMES))
+        assert document_levels(whole, {label: 2}) == {"days": 0.1}
+    # The twin looks at names alone, and answers that nothing is lost.
+    assert label in ("DATE_TIME", "DATE", "DATE_OF_BIRTH", "date of birth")
+    assert document_levels(table(), {"GPE": 2, "CITY": 1}) == {"km": pytest.approx(0.06)}
+    assert document_levels(table(), {"DATE": 1, "DOB": 3}) == {"days": 0.1}
+
+
+def test_two_draws_for_a_document_are_charged_twice_though_they_say_the_same() -> None:
+    whole = table(Part(("DATE_TIME",), DATES), Part(("TIME",), DATES))
+    assert document_levels(whole, {"DATE": 1, "TIME": 1}) == {"days": 0.2}
+
+
+def test_a_statement_without_parts_is_about_every_type() -> None:
+    assert document_levels(PLACES, {"LOCATION": 2, "PERSON": 1}) == {"km": pytest.approx(0.06)}
+
+
+def damaged(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(json.dumps(table().as_dict()))
+    change(values)
+    return values
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: one.update(epsilon=0.1),
+        lambda one: one.update(epsilon=6.0),
+        lambda one: one.update(leaks=[]),
+        lambda one: one.update(uncovered=[]),
+        lambda one: one.update(leaks="the type"),
+        lambda one: one.update(for_release="false"),
+        lambda one: one.update(scope=7),
+        lambda one: one["parts"].append(one["parts"][0]),
+        lambda one: one["parts"][0].update(types="PERSON"),
+        lambda one: one["parts"][0].update(types=[]),
+        lambda one: one["parts"][0].update(types=["GPE"]),
+        lambda one: one["parts"][0].pop("guarantee"),
+        lambda one: one["parts"][0].update(guarantee=table().as_dict()),
+        lambda one: one["parts"][0]["guarantee"].update(for_release=False),
+        lambda one: one["parts"][1]["guarantee"].update(delta=0.1),
+        lambda one: one["parts"][3]["guarantee"].update(epsilon=50),
+        lambda one: one["parts"][1]["guarantee"].update(epsilon=-1),
+        lambda one: one.update(parts=[]),
+        lambda one: one.update(unchanged={"a date": 2}),
+    ],
+)
+def test_a_damaged_table_is_refused(change: Callable[[dict[str, Any]], object]) -> None:
+    assert Guarantee.from_dict(damaged(lambda _: None)) == table()
+    with pytest.raises(InvalidArgument):
+        Guarantee.from_dict(damaged(change))
+
+
+def test_what_mostly_stays_is_said_and_comes_back_from_json() -> None:
+    dates = replace(DATES, unchanged=(("a full date", 0.05), ("a year alone", 1.0)))
+    whole = table(Part(("DATE_TIME",), dates), Part((), NAMES))
+    assert Guarantee.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
+    assert "a full date about 5 %, a year alone above 99 %" in whole.sentence()
+    assert "a year alone: these mostly stay" in whole.summary()[1]
+    assert "a full date:" not in whole.summary()[1]
+    assert "stay" not in table().summary()[1]
+
+
+def test_what_a_document_is_can_be_said() -> None:
+    assert table().of_documents("line").sentence().count("one document being one line") == 1
+    assert "being one line" in DATES.of_documents("line").sentence()
+    assert WORDS.of_documents("line") == WORDS
+    with pytest.raises(IncomparableGuarantees, match="record"):
+        table().of_documents("line").then(table().of_documents("file"))

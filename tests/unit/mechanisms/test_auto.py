@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sfumato.core.errors import InvalidArgument, UnknownName
@@ -12,6 +14,7 @@ from sfumato.mechanisms.date import Date
 from sfumato.mechanisms.mechanism import StretchMechanism
 from sfumato.mechanisms.number import Number
 from sfumato.mechanisms.place import Place
+from sfumato.mechanisms.pseudonym import Pseudonym
 from sfumato.mechanisms.redact import Redact
 from sfumato.mechanisms.surrogates.surrogate import Surrogate
 from sfumato.releases.privatizer import Privatizer
@@ -174,3 +177,67 @@ def test_surrogates_of_a_corpus_need_a_key_that_lasts_to_be_resumed(tmp_path: ob
 def test_a_mechanism_of_stretches_is_what_a_route_gives() -> None:
     for one in Auto().table({}).mechanisms():
         assert isinstance(one, StretchMechanism)
+
+
+def test_a_mechanism_by_its_name_has_the_settings_of_the_table() -> None:
+    auto = Auto(consistent="document", keep=("format",), language="de", age_epsilon=0.5)
+    table = auto.table(None, {"PERSON": "surrogate", "ORG": "surrogate:keep=domain", "AGE": "number"})
+    assert table.route("PERSON") is table.route("EMAIL")
+    org = table.route("ORG")
+    assert isinstance(org, Surrogate)
+    assert (org.keep, org.consistent, org.language) == ("domain", "document", "de")
+    age = table.route("AGE")
+    assert isinstance(age, Number)
+    assert (age.epsilon, age.high) == (0.5, 120.0)
+    dates = Auto(date_epsilon=0.3).table(None, {"DATE": "date:shift=each", "TIME": "date"})
+    assert isinstance(dates.route("DATE"), Date)
+    assert dates.route("DATE").guarantee().epsilon == dates.route("TIME").guarantee().epsilon == 0.3
+
+
+def test_the_twin_that_forgets_them_is_seen() -> None:
+    bare = change(ByType(parts=(), otherwise=Redact()), {"PERSON": "surrogate"}).route("PERSON")
+    assert isinstance(bare, Surrogate)
+    assert bare.consistent == "no"
+    text = "My name is Priya Raghunathan. Please call Priya Raghunathan."
+    (after,) = Privatizer(by_type={"PERSON": "surrogate"}).privatize([text])
+    name = after.removeprefix("My name is ").split(".")[0]
+    assert after.count(name) == 2
+
+
+def test_a_key_is_inherited_only_by_what_has_one(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"k" * 32)
+    auto = Auto(consistent="corpus", key_file=str(tmp_path / "key"))
+    table = auto.table(None, {"ORG": "surrogate:consistent=document", "URL": "surrogate:keep=domain"})
+    assert isinstance(org := table.route("ORG"), Surrogate)
+    assert isinstance(url := table.route("URL"), Surrogate)
+    assert (org.key_file, url.key_file) == (None, str(tmp_path / "key"))
+
+
+def test_two_names_of_one_type_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="DATE and DATE_TIME are names of one type"):
+        Auto().table(None, {"DATE": "redact", "DATE_TIME": "date:epsilon=1"})
+    with pytest.raises(InvalidArgument, match="one type"):
+        ByType(parts=(("DATE", Redact()), ("DOB", Redact())), otherwise=Redact())
+    alias = ByType(parts=(("DATE", Date(epsilon=1)),), otherwise=Redact())
+    assert isinstance(alias.route("DATE_TIME"), Date)
+
+
+def test_keys_of_different_sources_are_refused_and_of_one_source_are_one(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(name.encode() * 32)
+    with pytest.raises(InvalidArgument, match="different sources"):
+        Privatizer(
+            settings={"consistent": "corpus", "key_file": str(tmp_path / "a")},
+            by_type={"ORG": f"pseudonym:key_file={tmp_path / 'b'}"},
+        ).guarantee()
+    with pytest.raises(InvalidArgument, match="different sources"):
+        Privatizer(
+            settings={"consistent": "corpus"},
+            by_type={"ORG": f"pseudonym:key_file={tmp_path / 'b'}"},
+        ).guarantee()
+    table = Privatizer(
+        settings={"consistent": "corpus"}, by_type={"ORG": "pseudonym"}
+    ).selective.mechanism
+    assert isinstance(table, ByType)
+    keys = {one.key.code("x") for one in table.mechanisms() if isinstance(one, Pseudonym | Surrogate)}
+    assert len(keys) == 1
