@@ -187,7 +187,7 @@ def test_quotes_inside_a_bare_field_are_ordinary() -> None:
         (b"id,txt\n1,secret", "did you mean 'txt'[?] [(]there are: id, txt[)]"),
         (b"secrets,txt\n1,2", "did you mean column 2[?] [(]there are 2 columns[)]"),
         (b"secret,other\n1,2", "there is no field 'text'"),
-        (b"id,text\n1,a\nsecret", "line 3 has 1 fields, the first row has 2"),
+        (b"id,text\n1,a\nsecret", "line 3 has 1 field, the first row has 2"),
         (b'id,text\n1,"secret', "line 2: a quotation mark is opened and never closed"),
         (b'id,text\n1,"secret"x', "line 2: something follows a closing quotation mark"),
         (b"text,text\na,secret", "names the column 'text' twice"),
