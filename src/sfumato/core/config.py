@@ -1,7 +1,8 @@
 """Settings files: TOML with one table for each command, and presets, which are just such files.
 
 A file that somebody named is theirs. A file that was *found* in a folder above may come from
-anybody: it may not name code, nor a key, and it must belong to whoever works here. What decides
+anybody: it may not name code, nor a key, and it must belong to whoever works here, who alone (with
+a group) may change it. What decides
 about a single run (where to write, a seed, whether to replace a file) stands in no settings file.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from stat import S_IWOTH
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.files import reading
@@ -100,10 +102,13 @@ def _tables(text: str, label: str) -> Mapping[str, Table]:
 
 
 def _refuse_strangers(path: Path) -> None:
-    owner = path.stat().st_uid
-    if owner != os.geteuid() and owner not in _TRUSTED:
-        leave = _LEAVE.format(name=str(path))
-        raise InvalidArgument(f"{path} was found, and belongs to somebody else: {leave}")
+    leave = _LEAVE.format(name=str(path))
+    # Of a link its own owner counts, too: who made it chose what is read.
+    for owner in {path.lstat().st_uid, path.stat().st_uid}:
+        if owner != os.geteuid() and owner not in _TRUSTED:
+            raise InvalidArgument(f"{path} was found, and belongs to somebody else: {leave}")
+    if path.stat().st_mode & S_IWOTH:
+        raise InvalidArgument(f"{path} was found, and anybody may change it: {leave}")
 
 
 def _refuse_code(config: Config, path: Path) -> None:

@@ -130,7 +130,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
     first = 1
     for batch in _batches(source):
         table = arrow.Table.from_batches([batch], whole).select(kept).cast(told)
-        yield TableChunk(_content(table), layout, first)
+        yield TableChunk(_content(_without_unused(table)), layout, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
         yield TableChunk(_content(told.empty_table()), layout, first)
@@ -182,6 +182,15 @@ def _bare(field: Any) -> Any:
     elif arrow.types.is_list(kind):
         kind = arrow.list_(_bare(kind.value_field))
     return field.with_type(kind).remove_metadata()
+
+
+def _without_unused(table: Any) -> Any:
+    """The table with dictionaries of those values only that stand in a row: others nobody sees."""
+    for place, kind in enumerate(table.schema):
+        if _arrow().types.is_dictionary(kind.type):
+            column = table.column(place).cast(_plain(kind.type)).dictionary_encode()
+            table = table.set_column(place, kind, column.cast(kind.type))
+    return table
 
 
 def _inside(value: Any) -> Iterator[str]:

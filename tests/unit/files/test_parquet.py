@@ -152,3 +152,16 @@ def test_what_a_program_wrote_about_a_table_is_left_out(tmp_path: Path) -> None:
     assert b"Ann Smith" not in content
     stored = pq.ParquetFile(tmp_path / "out.parquet").schema_arrow
     assert "Ann" not in stored.to_string(show_field_metadata=True, show_schema_metadata=True)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_value_that_stands_in_no_row_is_not_passed_on(tmp_path: Path, ordered: bool) -> None:
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered)
+    places = pa.array([0, None, 0], pa.int8())
+    values = pa.DictionaryArray.from_arrays(places, ["open", "Tom Zanzibar"], ordered=ordered)
+    table = pa.table({"text": ["a", "b", "c"], "who": values})
+    assert b"Zanzibar" in stored(table).getvalue()
+    result = upper(table, tmp_path)
+    assert result.schema.field("who").type == kind
+    assert result.column("who").to_pylist() == ["open", None, "open"]
+    assert b"Zanzibar" not in b"".join(one.read_bytes() for one in tmp_path.glob("*.part"))
