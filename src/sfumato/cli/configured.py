@@ -194,7 +194,9 @@ def _template(
             help="Settings by name: 'sfumato init --print --preset NAME' shows them.",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress; only what is wrong.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No notes and no progress; only what is wrong.")
+    ] = False,
 ) -> None:
     """The options that every command of this class has."""
 

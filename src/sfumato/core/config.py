@@ -1,8 +1,8 @@
 """Settings files: TOML with one table for each command, and presets, which are just such files.
 
 A file that somebody named is theirs. A file that was *found* in a folder above may come from
-anybody: it may not name code, nor a key, and it must belong to whoever works here, who alone (with
-a group) may change it. What decides
+anybody: it may not name code, nor a key, nor say that every column may be released, and it must
+belong to whoever works here, with nobody else (but a group) allowed to change it. What decides
 about a single run (where to write, a seed, whether to replace a file) stands in no settings file.
 """
 
@@ -78,6 +78,7 @@ def read_config(path: Path, *, found: bool = False) -> Config:
     config = Config(str(path), _tables(text, str(path)), path.resolve().parent)
     if found:
         _refuse_code(config, path)
+        _refuse_blank_leave(config, path)
     return config
 
 
@@ -118,6 +119,18 @@ def _refuse_code(config: Config, path: Path) -> None:
             raise InvalidArgument(f"{path} was found, not named, and would run code: {leave}")
         if any(key in written for key in _KEYS):
             raise InvalidArgument(f"{path} was found, not named, and names a key: {leave}")
+
+
+def _refuse_blank_leave(config: Config, path: Path) -> None:
+    """That whatever is left may be released is for somebody to say who has looked at the file."""
+    for table in config.tables.values():
+        kept = table.get("keep", ())
+        names = [kept] if isinstance(kept, str) else kept if isinstance(kept, list) else ()
+        if any("*" in map(str.strip, str(one).split(",")) for one in names):
+            leave = _LEAVE.format(name=str(path))
+            raise InvalidArgument(
+                f"{path} was found, not named, and would let every column be released: {leave}"
+            )
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -31,7 +31,9 @@ from sfumato.text.edits import Edited
 _GENERAL = "General"
 _TITLE = "Sheet1"
 # Digits, separators, signs and the letters of dates and times; no quoted words, no escapes.
-_PLAIN_FORMAT = re.compile(r"General|(?:[#0?.,%/:;()\s\-+@$€£¥]|[dmyhs]|AM/PM|E[+-])+", re.IGNORECASE)
+_PLAIN_FORMAT = re.compile(
+    r"General|(?:[#0?.,%/:;()\s\-+@$€£¥]|[dmyhs]|AM/PM|E[+-])+", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

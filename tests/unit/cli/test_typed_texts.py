@@ -9,7 +9,7 @@ import pytest
 from sfumato.cli import main as module
 from sfumato.cli.main import main
 
-TEXT = "My name is Ada O'Brien, born in \"Wells\""
+TEXT = 'My name is Ada O\'Brien, born in "Wells"'
 COMMANDS = [
     ["privatize", TEXT, "-o", "out.txt"],
     ["privatize", TEXT, "-o", "out.txt", "--format", "txt"],

@@ -102,3 +102,13 @@ def test_a_link_of_somebody_else_is_refused(
     monkeypatch.setattr(Path, "lstat", lambda _: theirs)
     with pytest.raises(InvalidArgument, match="belongs to somebody else"):
         read_config(link, found=True)
+
+
+@pytest.mark.parametrize("keep", ['"*"', '["id", " * "]', '"id,*"'])
+def test_a_file_that_was_found_does_not_let_every_column_go(tmp_path: Path, keep: str) -> None:
+    path = write(tmp_path / "sfumato.toml", f"[privatize]\nkeep = {keep}\n")
+    with pytest.raises(InvalidArgument, match="every column"):
+        read_config(path, found=True)
+    assert read_config(path).tables
+    write(path, '[privatize]\nkeep = ["id", "meta.*"]\n')
+    assert read_config(path, found=True).tables
