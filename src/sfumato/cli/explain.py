@@ -11,7 +11,13 @@ from sfumato.cli import options
 from sfumato.cli.output import in_options, print_json, stdout, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
     from sfumato.releases.explanation import ExplainedWord, Explanation
+
+NEXT = "Next: see what it does to a file: `sfumato.privatize(IN, dry_run=True)`."
 
 
 def explain(  # noqa: PLR0913  # a command's options are its parameters
@@ -58,25 +64,35 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
 
 
 def _print(explanation: Explanation) -> None:
+    console = stdout()
+    if explanation.words:
+        console.print(_table(explanation.words))
+    else:
+        console.print("Nothing is selected, so nothing changes.")
+    console.print(visible(explanation.text), markup=False)
+    stated = explanation.guarantee
+    protected, not_protected, after = stated.summary()
+    # Of a sentence on the screen there is no file to look at; whatever else is to be said stays.
+    after = NEXT if after.startswith("Next: read some of it") else after
+    for line in (protected, not_protected, after, f"Exactly: {stated.sentence()}"):
+        console.print(in_options(line), markup=False)
+
+
+def _table(words: Sequence[ExplainedWord]) -> Table:
     from rich.table import Table
 
-    console = stdout()
-    levels = {word.epsilon for word in explanation.words}
+    levels = {word.epsilon for word in words}
     titles = ["word", "found as", "because", "becomes"]
     titles += ["level"] if len(levels) > 1 else []
     titles += [] if levels == {None} else ["stays with probability"]
     table = Table(*titles, box=None)
-    for word in explanation.words:
+    for word in words:
         cells = [word.original, word.label, word.reason, word.replacement]
         level = "–" if word.epsilon is None else f"{word.epsilon:g}"
         cells += [level] if len(levels) > 1 else []
         cells += [_stays(word)] if word.kept else []
         table.add_row(*_plain(*cells))
-    console.print(table)
-    console.print(visible(explanation.text), markup=False)
-    stated = explanation.guarantee
-    for line in (*stated.summary(), f"Exactly: {stated.sentence()}"):
-        console.print(in_options(line), markup=False)
+    return table
 
 
 def _stays(word: ExplainedWord) -> str:

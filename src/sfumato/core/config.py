@@ -1,7 +1,8 @@
 """Settings files: TOML with one table for each command, and presets, which are just such files.
 
 A file that somebody named is theirs. A file that was *found* in a folder above may come from
-anybody: it may not name code, nor a key, and it must belong to whoever works here. What decides
+anybody: it may not name code, nor a key, nor say that every column may be released, and it must
+belong to whoever works here, with nobody else (but a group) allowed to change it. What decides
 about a single run (where to write, a seed, whether to replace a file) stands in no settings file.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from stat import S_IWOTH
 
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.files import reading
@@ -76,6 +78,7 @@ def read_config(path: Path, *, found: bool = False) -> Config:
     config = Config(str(path), _tables(text, str(path)), path.resolve().parent)
     if found:
         _refuse_code(config, path)
+        _refuse_blank_leave(config, path)
     return config
 
 
@@ -100,10 +103,13 @@ def _tables(text: str, label: str) -> Mapping[str, Table]:
 
 
 def _refuse_strangers(path: Path) -> None:
-    owner = path.stat().st_uid
-    if owner != os.geteuid() and owner not in _TRUSTED:
-        leave = _LEAVE.format(name=str(path))
-        raise InvalidArgument(f"{path} was found, and belongs to somebody else: {leave}")
+    leave = _LEAVE.format(name=str(path))
+    # Of a link its own owner counts, too: who made it chose what is read.
+    for owner in {path.lstat().st_uid, path.stat().st_uid}:
+        if owner != os.geteuid() and owner not in _TRUSTED:
+            raise InvalidArgument(f"{path} was found, and belongs to somebody else: {leave}")
+    if path.stat().st_mode & S_IWOTH:
+        raise InvalidArgument(f"{path} was found, and anybody may change it: {leave}")
 
 
 def _refuse_code(config: Config, path: Path) -> None:
@@ -113,6 +119,18 @@ def _refuse_code(config: Config, path: Path) -> None:
             raise InvalidArgument(f"{path} was found, not named, and would run code: {leave}")
         if any(key in written for key in _KEYS):
             raise InvalidArgument(f"{path} was found, not named, and names a key: {leave}")
+
+
+def _refuse_blank_leave(config: Config, path: Path) -> None:
+    """That whatever is left may be released is for somebody to say who has looked at the file."""
+    for table in config.tables.values():
+        kept = table.get("keep", ())
+        names = [kept] if isinstance(kept, str) else kept if isinstance(kept, list) else ()
+        if any("*" in map(str.strip, str(one).split(",")) for one in names):
+            leave = _LEAVE.format(name=str(path))
+            raise InvalidArgument(
+                f"{path} was found, not named, and would let every column be released: {leave}"
+            )
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -1,4 +1,8 @@
-"""Parquet, through pyarrow (extra ``parquet``): columns of text are exchanged, all else stays."""
+"""Parquet, through pyarrow (extra ``parquet``): columns of text are exchanged, all else stays.
+
+All but what a program has written about the table and its columns (metadata): no policy looks
+there, and it may say whose table it is.
+"""
 
 from __future__ import annotations
 
@@ -118,8 +122,9 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
         if schema.names.count(name) > 1:
             raise BadInput(f"the table has the column {name!r} twice")
     whole = schema
+    schema = _arrow().schema([_bare(one) for one in schema])
     kept = [place for place, name in enumerate(whole.names) if name not in layout.drop]
-    told = schema = _without(whole, layout.drop)
+    told = schema = _arrow().schema([schema.field(place) for place in kept])
     for name in _fields(schema, layout):
         if not _is_text(schema.field(name).type):
             raise BadInput(f"the column {name!r} is not text")
@@ -127,7 +132,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
     first = 1
     for batch in _batches(source):
         table = arrow.Table.from_batches([batch], whole).select(kept).cast(told)
-        yield TableChunk(_content(table), layout, first)
+        yield TableChunk(_content(_without_unused(table)), layout, first)
         first += len(batch)
     if first == 1:  # a file without rows still has a schema to give back
         yield TableChunk(_content(told.empty_table()), layout, first)
@@ -165,13 +170,29 @@ def _fields(schema: Any, layout: Layout) -> list[str]:
     return [one.name for one in schema if _is_text(one.type)]
 
 
-def _without(schema: Any, names: Sequence[str]) -> Any:
-    """The schema without columns, and without what pandas wrote about them."""
-    if not names:
-        return schema
-    kept = {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
-    fields = [one for one in schema if one.name not in names]
-    return _arrow().schema(fields, metadata=kept)
+def _bare(field: Any) -> Any:
+    """The column without what was written about it, and about what is inside it."""
+    arrow, kind = _arrow(), field.type
+    if arrow.types.is_struct(kind):
+        kind = arrow.struct([_bare(kind.field(place)) for place in range(kind.num_fields)])
+    elif arrow.types.is_map(kind):
+        kind = arrow.map_(_bare(kind.key_field), _bare(kind.item_field), kind.keys_sorted)
+    elif arrow.types.is_fixed_size_list(kind):
+        kind = arrow.list_(_bare(kind.value_field), kind.list_size)
+    elif arrow.types.is_large_list(kind):
+        kind = arrow.large_list(_bare(kind.value_field))
+    elif arrow.types.is_list(kind):
+        kind = arrow.list_(_bare(kind.value_field))
+    return field.with_type(kind).remove_metadata()
+
+
+def _without_unused(table: Any) -> Any:
+    """The table with dictionaries of those values only that stand in a row: others nobody sees."""
+    for place, kind in enumerate(table.schema):
+        if _arrow().types.is_dictionary(kind.type):
+            column = table.column(place).cast(_plain(kind.type)).dictionary_encode()
+            table = table.set_column(place, kind, column.cast(kind.type))
+    return table
 
 
 def _inside(value: Any) -> Iterator[str]:
@@ -195,8 +216,7 @@ def _telling_nothing(schema: Any, name: str) -> Any:
     kind = schema.field(place)
     if kind.type == _plain(kind.type):
         return schema
-    kept = {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
-    return schema.set(place, kind.with_type(_plain(kind.type))).with_metadata(kept)
+    return schema.set(place, kind.with_type(_plain(kind.type)))
 
 
 def _values(column: Any) -> list[Any]:

@@ -3,7 +3,9 @@
 What is written is a new workbook with that one sheet, and in it the values of its cells with their
 number formats. Nothing else of the old one is carried along, for text hides in every corner of a
 workbook: in comments and links, in the author's name, in lists of strings that no cell uses any
-more, in filters, pivot caches, other sheets, and in formulas, which become the values they had.
+more, in filters, pivot caches, other sheets, and in formulas, which become the values they had. So
+the sheet is called as it was asked for, or else by a constant, and a number format with words in it
+is left out.
 
 A workbook is one chunk: it is read and written whole.
 """
@@ -11,6 +13,7 @@ A workbook is one chunk: it is read and written whole.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +29,11 @@ from sfumato.text.document import Document
 from sfumato.text.edits import Edited
 
 _GENERAL = "General"
+_TITLE = "Sheet1"
+# Digits, separators, signs and the letters of dates and times; no quoted words, no escapes.
+_PLAIN_FORMAT = re.compile(
+    r"General|(?:[#0?.,%/:;()\s\-+@$€£¥]|[dmyhs]|AM/PM|E[+-])+", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[WorkbookChunk]:
         names = tuple(name or str(place) for place, name in enumerate(given, start=1))
     if rows:
         _refuse_missing(names, layout)
-    yield WorkbookChunk(tuple(rows), names, str(values.title), layout)
+    yield WorkbookChunk(tuple(rows), names, layout.dialect.sheet or _TITLE, layout)
 
 
 def _refuse_missing(names: Sequence[str], layout: Layout) -> None:
@@ -212,7 +220,8 @@ def _written(sheet: Any, cell: Cell) -> Any:
     written = cells.WriteOnlyCell(sheet, value)
     if isinstance(value, str) and written.data_type == "f":
         written.data_type = "s"  # a text that begins with an equals sign is no formula
-    written.number_format = cell.shown
+    if _PLAIN_FORMAT.fullmatch(cell.shown):  # else it is shown as any such value is
+        written.number_format = cell.shown
     return written
 
 

@@ -44,6 +44,13 @@ from sfumato.text.document import Document
 from sfumato.text.words import Words
 
 _NO_LINE = 1 << 62
+# Something of most types, in the languages that there are names for.
+_PUBLIC = (
+    "Write to Ann Smith, 12 Main Street, Boston, ann@example.org, +1 617-555-0154, on 3 May 2021",
+    "Guten Tag, hier ist Jürgen Müller aus Berlin, IBAN DE89 3704 0044 0532 0130 00, mit 5 %",
+    "Hola, soy María García, de Madrid; mi tarjeta es 4111 1111 1111 1111 y tengo 40 años",
+    "Bonjour, je m'appelle Chloé Dupont, de Paris, http://192.0.2.1/a, commande AB-123456",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,10 +166,10 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 def _warm_up(shared: Shared) -> None:
     """Load what is loaded at the first use, so that the first line need not wait for it.
 
-    The text is a constant, and its stream is the one of no line.
+    The texts are constants, and their stream is the one of no line.
     """
-    public = Document("Write to Ann Smith, 12 Main Street, ann@example.org")
-    shared.selective.privatize([public], shared.privatizer.randomness.stream(_NO_LINE))
+    public = [Document(text) for text in _PUBLIC]
+    shared.selective.privatize(public, shared.privatizer.randomness.stream(_NO_LINE))
 
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:

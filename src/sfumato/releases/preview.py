@@ -28,6 +28,7 @@ from sfumato.text.span import Span, Spans, stretches
 from sfumato.text.words import Words
 
 EXAMPLES = 10
+_OF_A_FILE = ("Next: read some of it", "Next: do not pass this on yet")
 FOR_YOUR_EYES = "Originals are shown: this is for your own eyes. The release draws for itself."
 
 
@@ -55,7 +56,11 @@ class Preview(Release):
             f"{self.privatized:,} are selected, at {self.counts['places']:,} places"
         )
         found = [f"Dry run, nothing is written: {counted}", f"By type: {by_type or 'nothing'}"]
-        return [*found, *self.guarantee.summary(), *self.column_warnings]
+        protected, not_protected, after = self.guarantee.summary()
+        if after.startswith(_OF_A_FILE):  # which is not there yet
+            first = "decide about the columns below, then " if self.column_warnings else ""
+            after = f"Next: {first}leave out `dry_run=True` and say where to write: `output=OUT`."
+        return [*found, protected, not_protected, after, *self.column_warnings]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; it holds originals."""

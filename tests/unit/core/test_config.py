@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,37 @@ def test_a_file_of_somebody_else_is_refused(
 def test_what_is_no_settings_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         read_config(write(tmp_path / "x.toml", text))
+
+
+def test_a_file_that_anybody_may_change_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "sfumato.toml", "[privatize]\n")
+    path.chmod(0o664)
+    assert read_config(path, found=True).tables
+    path.chmod(0o666)
+    with pytest.raises(InvalidArgument, match="anybody may change it"):
+        read_config(path, found=True)
+    assert read_config(path).tables
+
+
+def test_a_link_of_somebody_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "mine.toml", "[privatize]\n")
+    link = tmp_path / "sfumato.toml"
+    link.symlink_to(path)
+    assert read_config(link, found=True).tables
+    mine = path.lstat()
+    theirs = os.stat_result([*mine[:4], mine.st_uid + 1, *mine[5:]])
+    monkeypatch.setattr(Path, "lstat", lambda _: theirs)
+    with pytest.raises(InvalidArgument, match="belongs to somebody else"):
+        read_config(link, found=True)
+
+
+@pytest.mark.parametrize("keep", ['"*"', '["id", " * "]', '"id,*"'])
+def test_a_file_that_was_found_does_not_let_every_column_go(tmp_path: Path, keep: str) -> None:
+    path = write(tmp_path / "sfumato.toml", f"[privatize]\nkeep = {keep}\n")
+    with pytest.raises(InvalidArgument, match="every column"):
+        read_config(path, found=True)
+    assert read_config(path).tables
+    write(path, '[privatize]\nkeep = ["id", "meta.*"]\n')
+    assert read_config(path, found=True).tables

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadInput, InvalidArgument
+import sfumato
+from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord
 from sfumato.files import jsonl
 from sfumato.files.json_places import values_in
 from sfumato.files.layout import Layout
@@ -267,3 +270,42 @@ def test_a_line_of_twenty_megabytes() -> None:
     long = "many words here " * 1_250_000
     line = json.dumps({"a": {"note": long}, "n": [1, 2]})
     assert rewritten(line, "a.note", others=True) == line
+
+
+def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
+    assert split_names([" subject , body", ' "a, b" ']) == ["subject", "body", "a, b"]
+    path = tmp_path / "in.csv"
+    path.write_text("id, subject , body\n1,x,call Tom Miller\n")
+    how: dict[str, Any] = {"field": ["subject", "body"], "keep": "id", "mechanism": "redact"}
+    release = sfumato.privatize(path, tmp_path / "out.csv", **how)
+    assert release.summary["for_release"] is True
+    assert release.path.read_text() == 'id, subject , body\n1,x,"call [PERSON]"\n'
+
+
+@pytest.mark.parametrize(
+    ("record", "field", "shown", "hidden"),
+    [
+        ({"Tom Miller": 1, "Zoe": 2, "note": "x"}, "text", "note", "Tom|Zoe"),
+        ({"Tom Miller": {"x": 1}}, "text", "1 whose names are not shown", "Tom"),
+        ({"seen": {"Ann Smith": 1, "noteId": 2}}, "seen.who", "seen.noteId", "Ann"),
+        ({"messages": [{"content": "x"}]}, "messages.content", r"write messages\[\]", "x\\b"),
+    ],
+)
+def test_keys_that_may_be_data_are_in_no_message(
+    tmp_path: Path, record: dict[str, Any], field: str, shown: str, hidden: str
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    with pytest.raises(MalformedRecord, match=shown) as caught:
+        sfumato.privatize(path, tmp_path / "out.jsonl", field=field, mechanism="redact")
+    assert not re.search(hidden, str(caught.value).replace(str(path), ""))
+
+
+def test_an_empty_list_is_the_column_of_its_elements(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "x", "tags": []}\n{"text": "y", "tags": ["a"]}\n')
+    how: dict[str, Any] = {"mechanism": "redact", "overwrite": True}
+    assert sfumato.privatize(path, tmp_path / "out.jsonl", **how).undecided == ["tags[]"]
+    for keep in ("tags", "tags[]"):
+        kept = sfumato.privatize(path, tmp_path / "out.jsonl", keep=keep, **how)
+        assert kept.summary["for_release"] is True

@@ -29,13 +29,14 @@ def book(tmp_path: Path) -> Path:
     made = openpyxl.Workbook()
     made.properties.creator = made.properties.lastModifiedBy = "Tom Miller"
     sheet = made.active
-    sheet.title = "Calls"
+    sheet.title = "Miller's calls"
     sheet.append(["id", "note", "who", "when", "price"])
     sheet.append([1, "call Tom Miller 😀", "Tom Miller", DAY, 12.5])
     sheet.append([2, None, None, None, None])
     sheet["B2"].comment = Comment("his number is 4711", "Tom Miller")
     sheet["A2"].hyperlink = "mailto:tom@web.de"
     sheet["E2"].number_format = "0.00"
+    sheet["A3"].number_format = '"Tom Miller" 0'
     sheet.oddHeader.center.text = "Tom Miller"
     valid = DataValidation(type="list", formula1='"Tom Miller,Ann"')
     sheet.add_data_validation(valid)
@@ -71,7 +72,7 @@ def test_named_cells_are_exchanged_and_the_others_stay(book: Path) -> None:
         (2, None, None, None, None),
     ]
     sheet = openpyxl.load_workbook(release.path).active
-    assert (sheet.title, sheet["E2"].number_format) == ("Calls", "0.00")
+    assert (sheet.title, sheet["E2"].number_format) == ("Sheet1", "0.00")
 
 
 def test_no_corner_of_the_workbook_keeps_a_secret(book: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from sfumato.cli.main import main
 from sfumato.releases.explanation import explain_text
 from sfumato.releases.privatizer import Privatizer
 
@@ -55,3 +58,14 @@ def test_levels_are_explained_with_the_level_of_each_word() -> None:
     assert number.kept is not None
     assert number.kept.value < 0.9
     assert explanation.text == f"room {number.replacement}"
+
+
+def test_surrogates_and_words_stand_in_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["explain", "Ada Lovelace paid 45", "-p", "pii", "-p", "digits", "--epsilon", "3"]
+    assert main(given) == 0
+    said = capsys.readouterr().out
+    assert "stays with" in said
+    assert "level" in said
+    assert "sfumato privatize IN --dry-run" in said
+    assert main(["explain", "nothing to see"]) == 0
+    assert "Nothing is selected" in capsys.readouterr().out
