@@ -113,7 +113,10 @@ class TextSubject:
     def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """Features of the text, and learned log-ratios of some of them."""
         texts = self.texts
-        features: dict[str, Callable[[str], float]] = {"its length": len, "how many words it has": lambda text: len(text.split())}
+        features: dict[str, Callable[[str], float]] = {
+            "its length": len,
+            "how many words it has": lambda text: len(text.split()),
+        }
         for number in (pair.first, pair.second):
             original = "\n".join(self.documents[number])
             features[f"how much it has in common with {self.name(number)}"] = _alike(original)
@@ -164,9 +167,7 @@ def claims_independence(mechanism: object) -> bool:
     )
 
 
-def text_subjects(
-    mechanism: StretchMechanism, labels: Sequence[str] = ()
-) -> Iterator[TextSubject]:
+def text_subjects(mechanism: StretchMechanism, labels: Sequence[str] = ()) -> Iterator[TextSubject]:
     """One subject for each type, all kinds if none are named."""
     for label in labels or KINDS:
         formless = _is_formless(mechanism, label)

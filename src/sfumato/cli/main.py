@@ -12,6 +12,7 @@ import select
 import sys
 import traceback
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Annotated, NoReturn
 
 import typer
@@ -147,6 +148,11 @@ def _open_standard_streams() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
+    # In a context of its own: whoever calls this again, or anything else, is not kept quiet by it.
+    return copy_context().run(_main, arguments)
+
+
+def _main(arguments: list[str]) -> int:
     QUIET.set(False)
     TYPED.set(tuple(arguments))
     try:
