@@ -162,3 +162,15 @@ def test_policies_as_they_are_shown() -> None:
     for name in ("pii", "digits + pii", "(digits + pii) − everything", "pii − digits"):
         assert policy_of(name).name == name
     assert policy_of("pii - digits").name == "pii − digits"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "why"),
+    [("auto", "each type by a mechanism of its own"), ("redact", "as a whole")],
+)
+def test_what_replaces_no_words_says_so_and_why(folder: Path, mechanism: str, why: str) -> None:
+    level = 1 if mechanism == "auto" else None
+    path = released(folder, mechanism=mechanism, epsilon=level)
+    with pytest.raises(MissingInput, match=why) as caught:
+        opened(folder, path)
+    assert "mask" not in str(caught.value)
