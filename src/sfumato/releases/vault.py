@@ -42,7 +42,8 @@ from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.pseudonym import Pseudonym
 from sfumato.mechanisms.selective import Selective
 from sfumato.releases.places import Places
-from sfumato.releases.privatizer import Privatizer, name_of
+from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.public_settings import name_of
 
 KEY_VARIABLE = "SFUMATO_VAULT_KEY"
 

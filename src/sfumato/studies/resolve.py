@@ -32,7 +32,8 @@ from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
 from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
-from sfumato.releases.privatizer import Privatizer, name_of
+from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.public_settings import name_of
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.cell import code_identity, file_identity, place_files
 from sfumato.studies.doors import CodeNotAllowed
