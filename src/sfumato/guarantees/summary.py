@@ -57,11 +57,31 @@ def _protected(guarantee: Guarantee) -> str:
     if not guarantee.parts:
         return f"Protected: {guarantee.scope}; {_strength(guarantee)}."
     stated: dict[str, list[str]] = {}
+    near: dict[str, list[str]] = {}
     for part in guarantee.parts:
-        types = stated.setdefault(_strength(part.guarantee), [])
-        types += part.types or (name_types(()),)
+        types = list(part.types) or [name_types(())]
+        reach, _, strength = _reach(part.guarantee).partition(", ")
+        if strength:
+            near.setdefault(strength, []).append(f"{_some(types, TYPES_NAMED)} {reach}")
+        else:
+            stated.setdefault(_strength(part.guarantee), []).extend(types)
     parts = [f"{_some(types, TYPES_NAMED)}: {strength}" for strength, types in stated.items()]
-    return f"Protected by type. {'; '.join(parts)}."
+    parts += [
+        f"the original hides among similar ones, {strength}: {'; '.join(places)}"
+        for strength, places in near.items()
+    ]
+    return f"Protected by type. {_sentences(parts)}."
+
+
+def _reach(guarantee: Guarantee) -> str:
+    """How near two originals are that are hardly told apart; nothing where no distance says it."""
+    if _nothing(guarantee) or not guarantee.metric or guarantee.delta:
+        return ""
+    return spell_out(guarantee.metric, guarantee.epsilon)
+
+
+def _sentences(parts: list[str]) -> str:
+    return ". ".join(part[0].upper() + part[1:] for part in parts)
 
 
 def _strength(guarantee: Guarantee) -> str:

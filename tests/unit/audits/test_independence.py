@@ -30,9 +30,7 @@ CONFIDENCE = 1 - 1e-8
 
 def judge(mechanism: object, *labels: str) -> Verdict:
     found = of_object(mechanism, labels)
-    return refute(
-        *found.mechanisms, confidence=CONFIDENCE, randomness=Randomness.reproducible(1)
-    )
+    return refute(*found.mechanisms, confidence=CONFIDENCE, randomness=Randomness.reproducible(1))
 
 
 @dataclass(frozen=True)

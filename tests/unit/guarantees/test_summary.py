@@ -98,9 +98,12 @@ def test_nothing_is_promised_where_nothing_is_proven() -> None:
 def test_each_type_has_its_own_strength_and_a_gap_among_them_is_seen() -> None:
     first, _, then = table().summary()
     assert "PERSON, EMAIL, PHONE and 2 more types: what stands there now" in first
-    assert "DATE: the original hides among similar ones (ε ≤ 0.1 per stretch" in first
+    assert (
+        "The original hides among similar ones, at most e (2.72) times likelier: DATE within"
+        in first
+    )
     assert "ORG: nothing is proven" in first
-    assert "everything else: the original hides among similar ones (ε ≤ 8 per word" in first
+    assert "Everything else: the original hides among similar ones (ε ≤ 8 per word" in first
     assert "do not pass this on" in then
 
 
