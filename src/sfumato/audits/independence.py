@@ -20,7 +20,6 @@ What can be detected
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -29,14 +28,14 @@ import numpy as np
 
 from sfumato.audits.distinguishers import learn_ratio
 from sfumato.audits.events import DrawnSample, Event, Outputs, Pair, Score
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.keys import Key
+from sfumato.core.kinds import KINDS, kind_of
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion, independent
 from sfumato.mechanisms.keyed import key_of
 from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
-from sfumato.text.kinds import KINDS, kind_of
 from sfumato.text.span import Span, Stretch
 
 TEXT_DRAWS = 300
@@ -113,7 +112,10 @@ class TextSubject:
     def scores(self, pair: Pair, first: DrawnSample, second: DrawnSample) -> list[Score]:
         """Features of the text, and learned log-ratios of some of them."""
         texts = self.texts
-        features: dict[str, Callable[[str], float]] = {"its length": len, "how many words it has": lambda text: len(text.split())}
+        features: dict[str, Callable[[str], float]] = {
+            "its length": len,
+            "how many words it has": lambda text: len(text.split()),
+        }
         for number in (pair.first, pair.second):
             original = "\n".join(self.documents[number])
             features[f"how much it has in common with {self.name(number)}"] = _alike(original)
@@ -164,9 +166,7 @@ def claims_independence(mechanism: object) -> bool:
     )
 
 
-def text_subjects(
-    mechanism: StretchMechanism, labels: Sequence[str] = ()
-) -> Iterator[TextSubject]:
+def text_subjects(mechanism: StretchMechanism, labels: Sequence[str] = ()) -> Iterator[TextSubject]:
     """One subject for each type, all kinds if none are named."""
     for label in labels or KINDS:
         formless = _is_formless(mechanism, label)
@@ -222,7 +222,6 @@ _LEARNED: dict[str, Callable[[str], str]] = {
         one[0] for one in text.split()
     ),
     "its first two letters": lambda text: text[:2],
-    "its common beginning": lambda text: os.path.commonprefix(text.split("\n")),
 }
 
 
@@ -239,7 +238,7 @@ def _learned(
     """The learned log-ratio of a feature; one that was not seen has none."""
     codes: dict[str, int] = {}
 
-    def code(outputs: Outputs) -> Outputs:
+    def code(outputs: Outputs) -> Points:
         found = [of(texts[one]) for one in outputs.astype(np.intp).tolist()]
         return np.array([codes.setdefault(one, len(codes)) for one in found], dtype=np.intp)
 

@@ -111,6 +111,10 @@ def per_word(guarantee: Guarantee) -> str:
             f"exp({level}) bounds how much likelier any replacement is for one original word than "
             "for another of the same group; words of different groups are told apart for certain"
         )
+    return _per_replacement(guarantee, level)
+
+
+def _per_replacement(guarantee: Guarantee, level: str) -> str:
     power, distant = (f"{level}·d", " at distance d") if guarantee.metric else (level, "")
     if guarantee.unit == "word":
         return (
@@ -242,7 +246,10 @@ def stays_mostly(guarantee: Guarantee) -> list[str]:
     """What comes out unchanged more often than not, of any part."""
     every = [guarantee, *(part.guarantee for part in guarantee.parts)]
     found = [
-        what for one in every for what, chance in one.unchanged if chance > STAYS_MORE_OFTEN_THAN_NOT
+        what
+        for one in every
+        for what, chance in one.unchanged
+        if chance > STAYS_MORE_OFTEN_THAN_NOT
     ]
     return list(dict.fromkeys(found))
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from sfumato.catalog import entries, find
@@ -120,6 +121,8 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
     } | told
 
 
+# Two calls at once must neither share a stream of noise nor lose what was found.
+_COUNTING = Lock()
 # What a document is, where one text stands for itself.
 TEXT = "text that was handed over"
 PolicyLike = str | Policy | Sequence[str | Policy]
@@ -165,10 +168,12 @@ class Privatizer:
         items = texts_of(texts)
         documents = [_document(text, place) for place, text in enumerate(items) if text is not None]
         results = self.selective.privatize(documents, self._next_stream())
-        self.tally_ = Tally.of(results)
-        # What is stated speaks of all that this object has privatized, not of the last call.
-        self._so_far = getattr(self, "_so_far", Tally())
-        self._so_far.add(self.tally_)
+        counted = Tally.of(results)
+        # What is stated speaks of all that this object has privatized, in any thread.
+        with _COUNTING:
+            self.tally_ = counted
+            self._so_far = getattr(self, "_so_far", Tally())
+            self._so_far.add(counted)
         remaining = iter(results)
         return like(texts, [None if text is None else next(remaining).text for text in items])
 
@@ -262,7 +267,11 @@ class Privatizer:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self, **params: Any) -> Privatizer:
-        """A changed copy of the arguments; what was built of the old ones is forgotten."""
+        """A changed copy of the arguments; what was built of the old ones is forgotten.
+
+        What is stated from then on is about later calls: ask for the guarantee of earlier ones
+        before. A copy made by pickling states nothing about the calls of its original either.
+        """
         unknown = set(params) - set(self.get_params())
         if unknown:
             raise InvalidArgument(f"not a parameter: {', '.join(sorted(unknown))}")
@@ -293,8 +302,9 @@ class Privatizer:
             yield f"the mechanism {name_of(self.mechanism)!r}", mechanism_identity(one.mechanism)
 
     def _next_stream(self) -> Randomness:
-        self._calls = getattr(self, "_calls", -1) + 1
-        return self.randomness.stream(self._calls)
+        with _COUNTING:
+            self._calls = calls = getattr(self, "_calls", -1) + 1
+        return self.randomness.stream(calls)
 
     def _levels(self) -> Levels:
         if self.epsilon is not None or self.policy != "pii":

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from hashlib import scrypt
 from importlib.metadata import version
-from secrets import token_hex
 from typing import Any
 
+from sfumato.core.keys import fresh_salt, salted_digest
 from sfumato.files.layout import Layout
 from sfumato.files.paths import WHOLE
 from sfumato.guarantees.guarantee import Guarantee
@@ -71,9 +70,8 @@ def code_of_time(changed: int | None, salt: str = "") -> str | None:
     """
     if changed is None:
         return None
-    salt = salt or token_hex(16)
-    code = scrypt(str(changed).encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1, dklen=16)
-    return f"{salt}:{code.hex()}"
+    salt = salt or fresh_salt()
+    return f"{salt}:{salted_digest(str(changed), salt)}"
 
 
 def is_code_of(code: object, changed: int | None) -> bool:

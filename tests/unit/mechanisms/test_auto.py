@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.kinds import KINDS
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.auto import Auto, change
 from sfumato.mechanisms.by_type import ByType
@@ -16,9 +17,9 @@ from sfumato.mechanisms.number import Number
 from sfumato.mechanisms.place import Place
 from sfumato.mechanisms.pseudonym import Pseudonym
 from sfumato.mechanisms.redact import Redact
+from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.surrogates.surrogate import Surrogate
 from sfumato.releases.privatizer import Privatizer
-from sfumato.text.kinds import KINDS
 
 METRIC = {
     "AGE": Number,
@@ -181,7 +182,9 @@ def test_a_mechanism_of_stretches_is_what_a_route_gives() -> None:
 
 def test_a_mechanism_by_its_name_has_the_settings_of_the_table() -> None:
     auto = Auto(consistent="document", keep=("format",), language="de", age_epsilon=0.5)
-    table = auto.table(None, {"PERSON": "surrogate", "ORG": "surrogate:keep=domain", "AGE": "number"})
+    table = auto.table(
+        None, {"PERSON": "surrogate", "ORG": "surrogate:keep=domain", "AGE": "number"}
+    )
     assert table.route("PERSON") is table.route("EMAIL")
     org = table.route("ORG")
     assert isinstance(org, Surrogate)
@@ -207,9 +210,12 @@ def test_the_twin_that_forgets_them_is_seen() -> None:
 def test_a_key_is_inherited_only_by_what_has_one(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"k" * 32)
     auto = Auto(consistent="corpus", key_file=str(tmp_path / "key"))
-    table = auto.table(None, {"ORG": "surrogate:consistent=document", "URL": "surrogate:keep=domain"})
-    assert isinstance(org := table.route("ORG"), Surrogate)
-    assert isinstance(url := table.route("URL"), Surrogate)
+    table = auto.table(
+        None, {"ORG": "surrogate:consistent=document", "URL": "surrogate:keep=domain"}
+    )
+    org, url = table.route("ORG"), table.route("URL")
+    assert isinstance(org, Surrogate)
+    assert isinstance(url, Surrogate)
     assert (org.key_file, url.key_file) == (None, str(tmp_path / "key"))
 
 
@@ -235,9 +241,11 @@ def test_keys_of_different_sources_are_refused_and_of_one_source_are_one(tmp_pat
             settings={"consistent": "corpus"},
             by_type={"ORG": f"pseudonym:key_file={tmp_path / 'b'}"},
         ).guarantee()
-    table = Privatizer(
-        settings={"consistent": "corpus"}, by_type={"ORG": "pseudonym"}
-    ).selective.mechanism
+    both = Privatizer(settings={"consistent": "corpus"}, by_type={"ORG": "pseudonym"}).selective
+    assert isinstance(both, Selective)
+    table = both.mechanism
     assert isinstance(table, ByType)
-    keys = {one.key.code("x") for one in table.mechanisms() if isinstance(one, Pseudonym | Surrogate)}
+    keys = {
+        one.key.code("x") for one in table.mechanisms() if isinstance(one, Pseudonym | Surrogate)
+    }
     assert len(keys) == 1
