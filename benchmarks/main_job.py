@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.inputs import SEED, resource
 from benchmarks.timing import Row
 from sfumato import Privatizer
+from sfumato.core.kinds import kind_of
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.labeled import Labeled, read_labeled
@@ -24,7 +25,6 @@ from sfumato.policies.policy import Policy, find_each
 from sfumato.statistics.intervals import wilson
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
-from sfumato.text.kinds import kind_of
 from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
 

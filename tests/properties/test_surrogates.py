@@ -17,12 +17,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from properties.texts import texts
+from sfumato.core.kinds import KINDS
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import StretchMechanism
 from sfumato.mechanisms.surrogates.lists import read_lists
 from sfumato.mechanisms.surrogates.surrogate import Surrogate
 from sfumato.policies.pii.names import list_names, plain
-from sfumato.text.kinds import KINDS
 from sfumato.text.span import Span, Stretch
 
 # Words that are more than a word of a name: titles, particles, endings.

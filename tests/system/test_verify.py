@@ -118,7 +118,8 @@ def test_one_exhibit_can_be_shown_by_itself(sfumato: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["redact", "-e", "1"], "nothing is claimed"),
+        (["pseudonym", "-e", "1"], "nothing is claimed"),
+        (["redact", "-e", "1"], "claims no level"),
         (["selective", "-e", "1"], "wraps a word mechanism"),
         (["laplase", "-e", "1"], "did you mean 'laplace'"),
         (["laplace"], "--epsilon"),

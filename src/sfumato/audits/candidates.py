@@ -65,7 +65,7 @@ class MechanismsToVerify:
 def candidates(
     name: str,
     *,
-    space: Callable[[], Space],
+    space: Space | Callable[[], Space],
     epsilon: float | None,
     settings: NamedSettings | None = None,
 ) -> MechanismsToVerify:
@@ -78,10 +78,10 @@ def candidates(
         return _of_table(space, epsilon, settings or {})
     if ":" not in name and replaces_stretches(name):
         return _of_stretches(find("mechanisms", name).load(), name, epsilon, settings or {})
-    if ":" in name and issubclass(own := load_class(name), StretchMechanism):
+    if ":" in name and _replaces(own := load_class(name)):
         return _of_stretches(own, name, epsilon, settings or {})
     level = _level(epsilon)
-    return _over_spaces(name, space(), level, settings or {})
+    return _over_spaces(name, _opened(space), level, settings or {})
 
 
 def _over_spaces(
@@ -101,14 +101,12 @@ def _of_stretches(
     component: type[Any], name: str, epsilon: float | None, settings: NamedSettings
 ) -> MechanismsToVerify:
     """A mechanism of whole stretches, over what it brings itself or over public documents."""
-    has_level = "epsilon" in settings_of(component)
-    if has_level:
-        made = configure(component, settings, epsilon=_level(epsilon))
-    elif epsilon is not None:
+    if "epsilon" in settings_of(component):
+        return of_object(configure(component, settings, epsilon=_level(epsilon)))
+    found = of_object(configure(component, settings))
+    if epsilon is not None:
         raise InvalidArgument(f"{name!r} claims no level: leave out `epsilon=...`")
-    else:
-        made = configure(component, settings)
-    return of_object(made)
+    return found
 
 
 def of_object(made: object, labels: Sequence[str] = ()) -> MechanismsToVerify:
@@ -125,14 +123,24 @@ def of_object(made: object, labels: Sequence[str] = ()) -> MechanismsToVerify:
     )
 
 
+def _replaces(component: type[Any]) -> bool:
+    """Whether objects of a class replace whole stretches, as far as its methods tell."""
+    return callable(getattr(component, "replace", None)) and not hasattr(component, "privatize")
+
+
+def _opened(space: Space | Callable[[], Space]) -> Space:
+    """The space, which is loaded only where something is tested over it."""
+    return space if isinstance(space, Space) else space()
+
+
 def _of_table(
-    space: Callable[[], Space], epsilon: float | None, settings: NamedSettings
+    space: Space | Callable[[], Space], epsilon: float | None, settings: NamedSettings
 ) -> MechanismsToVerify:
     """All parts of the table ``auto``, and with a level the word mechanism in it."""
     found = _parts(configure(Auto, settings).table(None))
     if epsilon is None:
         return found
-    words = _over_spaces(WORDS, space(), _level(epsilon), {})
+    words = _over_spaces(WORDS, _opened(space), _level(epsilon), {})
     return replace(
         found,
         mechanisms=(*found.mechanisms, *words.mechanisms),

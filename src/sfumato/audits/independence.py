@@ -20,7 +20,6 @@ What can be detected
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -29,14 +28,14 @@ import numpy as np
 
 from sfumato.audits.distinguishers import learn_ratio
 from sfumato.audits.events import DrawnSample, Event, Outputs, Pair, Score
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.keys import Key
+from sfumato.core.kinds import KINDS, kind_of
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion, independent
 from sfumato.mechanisms.keyed import key_of
 from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
-from sfumato.text.kinds import KINDS, kind_of
 from sfumato.text.span import Span, Stretch
 
 TEXT_DRAWS = 300
@@ -223,7 +222,6 @@ _LEARNED: dict[str, Callable[[str], str]] = {
         one[0] for one in text.split()
     ),
     "its first two letters": lambda text: text[:2],
-    "its common beginning": lambda text: os.path.commonprefix(text.split("\n")),
 }
 
 
@@ -240,7 +238,7 @@ def _learned(
     """The learned log-ratio of a feature; one that was not seen has none."""
     codes: dict[str, int] = {}
 
-    def code(outputs: Outputs) -> Outputs:
+    def code(outputs: Outputs) -> Points:
         found = [of(texts[one]) for one in outputs.astype(np.intp).tolist()]
         return np.array([codes.setdefault(one, len(codes)) for one in found], dtype=np.intp)
 

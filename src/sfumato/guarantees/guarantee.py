@@ -16,9 +16,9 @@ from sfumato.core.checks import between, positive
 from sfumato.core.display import as_html
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
 from sfumato.core.json import read_number, update_names, write_number
+from sfumato.core.kinds import kind_of
 from sfumato.guarantees.summary import summary
 from sfumato.guarantees.wording import SMALL_UNITS, at_most, sentence
-from sfumato.text.kinds import kind_of
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,14 @@ class Guarantee:
 
     ``leaks`` lists what the output shows about the text besides the replaced words; ``uncovered``
     lists the words the statement says nothing about. ``record`` says what one unit is, where its
-    owner has named it, or what a document is where units are smaller. ``policy`` is a code that tells the policy of a selective statement from all
-    others of its name, and nothing else about it. ``parts`` are the statements of a guarantee that
-    differs by type (``guarantees.parts``). ``stays`` is the share of public words that are
-    expected to come out as they went in, where it was estimated, and ``unchanged`` says the same of
-    dates, places and numbers, by what they look like; neither is part of the proof.
-    ``about`` holds the very space and policy the statement speaks of, where no code does; names are
-    not enough to tell two of them apart, and it is never written.
+    owner has named it, or what a document is where units are smaller. ``policy`` is a code that
+    tells the policy of a selective statement from all others of its name, and nothing else about
+    it. ``parts`` are the statements of a guarantee that differs by type (``guarantees.parts``).
+    ``stays`` is the share of public words that are expected to come out as they went in, where it
+    was estimated, and ``unchanged`` says the same of dates, places and numbers, by what they look
+    like; neither is part of the proof. ``about`` holds the very space and policy the statement
+    speaks of, where no code does; names are not enough to tell two of them apart, and it is never
+    written.
     """
 
     notion: Notion

@@ -26,8 +26,8 @@ from collections.abc import Iterable, Mapping
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+from sfumato.core.kinds import kind_of
 from sfumato.guarantees.guarantee import Guarantee, Notion, Part, highest
-from sfumato.text.kinds import kind_of
 
 NEIGHBORS = (
     "texts that differ only inside what was found, the same places having the same types in both"

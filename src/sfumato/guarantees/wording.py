@@ -111,6 +111,10 @@ def per_word(guarantee: Guarantee) -> str:
             f"exp({level}) bounds how much likelier any replacement is for one original word than "
             "for another of the same group; words of different groups are told apart for certain"
         )
+    return _per_replacement(guarantee, level)
+
+
+def _per_replacement(guarantee: Guarantee, level: str) -> str:
     power, distant = (f"{level}·d", " at distance d") if guarantee.metric else (level, "")
     if guarantee.unit == "word":
         return (

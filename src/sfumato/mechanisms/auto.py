@@ -29,12 +29,12 @@ from typing import Any
 
 from sfumato.catalog import find
 from sfumato.core.errors import InvalidArgument, SfumatoError
+from sfumato.core.kinds import KINDS, kind_of
 from sfumato.core.settings import FileToRead, configure
 from sfumato.mechanisms.build import replaces_stretches
 from sfumato.mechanisms.by_type import ByType, key_of_type
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import Redact
-from sfumato.text.kinds import KINDS, kind_of
 
 OTHER = "OTHER"
 WORDS = "laplace"  # what treats the words without a type, once there is a level

@@ -7,7 +7,7 @@ Guarantee
 
 Why it holds
     Which mechanism treats a place follows from its type (its label, or the kind of thing that
-    ``text.kinds`` says the label means), and texts whose places have different
+    ``core.kinds`` says the label means), and texts whose places have different
     types are not compared. Every mechanism draws for itself.
 
 What does not hold
@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.kinds import kind_of
 from sfumato.guarantees.guarantee import Guarantee, Part
 from sfumato.guarantees.parts import by_type
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import TYPE_LEAK, Redact
 from sfumato.policies.identity import Identity
-from sfumato.text.kinds import kind_of
 
 LANGUAGE_LEAK = "the language of each document"
 MASK = Redact()

@@ -26,7 +26,7 @@ from sfumato.text.span import Span, Stretch
 PUBLIC_SEED = 0
 DRAWS = 200
 # What the distance of a statement begins with; a type, and what values of it may look like.
-_EXAMPLES = {
+_EXAMPLES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "days": (
         "DATE_TIME",
         {

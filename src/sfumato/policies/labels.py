@@ -1,7 +1,7 @@
 """Which labels a policy gives to what it finds, as far as it says so.
 
 A table of mechanisms by type is asked for by labels. A misspelt one would be a mechanism that is
-never used, and nobody would notice. So a label must mean a kind (``text.kinds``) or be one that the
+never used, and nobody would notice. So a label must mean a kind (``core.kinds``) or be one that the
 policy declares. A policy of somebody's own declares them in an attribute ``labels``; where it does
 not, any label is taken that is not nearly the name of a kind.
 """
@@ -12,11 +12,11 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from sfumato.core.errors import InvalidArgument, suggestion
+from sfumato.core.kinds import KINDS, LABELS, kind_of
 from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Nothing, Regex
 from sfumato.policies.pii.detector import Pii
 from sfumato.policies.policy import Policy
-from sfumato.text.kinds import KINDS, LABELS, kind_of
 
 _GIVEN: dict[type[object], tuple[str, ...]] = {
     Digits: ("NUMBER",),

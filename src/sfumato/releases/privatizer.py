@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from sfumato.catalog import find
@@ -54,6 +55,8 @@ def state(selective: Selective | Levels, tally: Tally | None) -> Guarantee:
     return selective.guarantee(uncovered, () if tally is None else tally.types)
 
 
+# Two calls at once must neither share a stream of noise nor lose what was found.
+_COUNTING = Lock()
 # What a document is, where one text stands for itself.
 TEXT = "text that was handed over"
 PolicyLike = str | Policy | Sequence[str | Policy]
@@ -103,10 +106,12 @@ class Privatizer:
         items = texts_of(texts)
         documents = [_document(text, place) for place, text in enumerate(items) if text is not None]
         results = self.selective.privatize(documents, self._next_stream())
-        self.tally_ = Tally.of(results)
-        # What is stated speaks of all that this object has privatized, not of the last call.
-        self._so_far = getattr(self, "_so_far", Tally())
-        self._so_far.add(self.tally_)
+        counted = Tally.of(results)
+        # What is stated speaks of all that this object has privatized, in any thread.
+        with _COUNTING:
+            self.tally_ = counted
+            self._so_far = getattr(self, "_so_far", Tally())
+            self._so_far.add(counted)
         remaining = iter(results)
         return like(texts, [None if text is None else next(remaining).text for text in items])
 
@@ -200,7 +205,11 @@ class Privatizer:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self, **params: Any) -> Privatizer:
-        """A changed copy of the arguments; what was built of the old ones is forgotten."""
+        """A changed copy of the arguments; what was built of the old ones is forgotten.
+
+        What is stated from then on is about later calls: ask for the guarantee of earlier ones
+        before. A copy made by pickling states nothing about the calls of its original either.
+        """
         unknown = set(params) - set(self.get_params())
         if unknown:
             raise InvalidArgument(f"not a parameter: {', '.join(sorted(unknown))}")
@@ -231,8 +240,9 @@ class Privatizer:
             yield f"the mechanism {name_of(self.mechanism)!r}", mechanism_identity(one.mechanism)
 
     def _next_stream(self) -> Randomness:
-        self._calls = getattr(self, "_calls", -1) + 1
-        return self.randomness.stream(self._calls)
+        with _COUNTING:
+            self._calls = calls = getattr(self, "_calls", -1) + 1
+        return self.randomness.stream(calls)
 
     def _levels(self) -> Levels:
         if self.epsilon is not None or self.policy != "pii":

@@ -12,6 +12,7 @@ from sfumato.audits.candidates import candidates, color_space, load_class
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.space import Space
 
 OWN = """
@@ -73,9 +74,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_name_of_the_catalog_is_built_over_both_spaces(small_space: Space) -> None:
     found = candidates("laplace", space=small_space, epsilon=2.0)
     assert [type(one) for one in found.mechanisms] == [Laplace, Laplace]
-    assert found.mechanisms[0].space is small_space
-    assert found.mechanisms[1].space.name == "40 names of colors"
-    assert {one.guarantee().epsilon for one in found.mechanisms} == {2.0}
+    points = [one for one in found.mechanisms if isinstance(one, PointMechanism)]
+    assert points[0].space is small_space
+    assert points[1].space.name == "40 names of colors"
+    assert {one.guarantee().epsilon for one in points} == {2.0}
 
 
 @pytest.mark.parametrize("place", ["json.py", "my_mechanisms", "./json.py"])
@@ -157,17 +159,17 @@ def test_code_that_leaves_the_program_is_not_taken_for_verified(
 def test_a_mechanism_of_stretches_brings_its_own_points(
     small_space: Space, name: str, settings: dict[str, object], inputs: list[int]
 ) -> None:
-    found = candidates(name, space=small_space, epsilon=0.5, settings=settings).mechanisms
+    made = candidates(name, space=small_space, epsilon=0.5, settings=settings).mechanisms
+    found = [one for one in made if isinstance(one, PointMechanism)]
     assert [one.guarantee().epsilon for one in found] == [0.5] * len(inputs)
     assert all(len(one.space) >= size for one, size in zip(found, inputs, strict=True))
     with pytest.raises(UnknownName, match="setting of"):
         candidates(name, space=small_space, epsilon=0.5, settings={"colour": "red"})
 
 
-@pytest.mark.parametrize("name", ["redact", "pseudonym"])
-def test_baselines_claim_nothing(small_space: Space, name: str) -> None:
+def test_baselines_claim_nothing(small_space: Space) -> None:
     with pytest.raises(InvalidArgument, match="nothing is claimed"):
-        candidates(name, space=small_space, epsilon=1.0)
+        candidates("pseudonym", space=small_space, epsilon=1.0)
 
 
 def test_the_search_path_is_left_as_it_was(small_space: Space, own: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.core.kinds import KINDS
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.auto import Auto, change
 from sfumato.mechanisms.by_type import ByType
@@ -16,9 +17,9 @@ from sfumato.mechanisms.number import Number
 from sfumato.mechanisms.place import Place
 from sfumato.mechanisms.pseudonym import Pseudonym
 from sfumato.mechanisms.redact import Redact
+from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.surrogates.surrogate import Surrogate
 from sfumato.releases.privatizer import Privatizer
-from sfumato.text.kinds import KINDS
 
 METRIC = {
     "AGE": Number,
@@ -181,9 +182,7 @@ def test_a_mechanism_of_stretches_is_what_a_route_gives() -> None:
 
 def test_a_mechanism_by_its_name_has_the_settings_of_the_table() -> None:
     auto = Auto(consistent="document", keep=("format",), language="de", age_epsilon=0.5)
-    table = auto.table(
-        None, {"PERSON": "surrogate", "ORG": "surrogate:keep=domain", "AGE": "number"}
-    )
+    table = auto.table({}, {"PERSON": "surrogate", "ORG": "surrogate:keep=domain", "AGE": "number"})
     assert table.route("PERSON") is table.route("EMAIL")
     org = table.route("ORG")
     assert isinstance(org, Surrogate)
@@ -191,7 +190,7 @@ def test_a_mechanism_by_its_name_has_the_settings_of_the_table() -> None:
     age = table.route("AGE")
     assert isinstance(age, Number)
     assert (age.epsilon, age.high) == (0.5, 120.0)
-    dates = Auto(date_epsilon=0.3).table(None, {"DATE": "date:shift=each", "TIME": "date"})
+    dates = Auto(date_epsilon=0.3).table({}, {"DATE": "date:shift=each", "TIME": "date"})
     assert isinstance(dates.route("DATE"), Date)
     assert dates.route("DATE").guarantee().epsilon == dates.route("TIME").guarantee().epsilon == 0.3
 
@@ -209,17 +208,16 @@ def test_the_twin_that_forgets_them_is_seen() -> None:
 def test_a_key_is_inherited_only_by_what_has_one(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"k" * 32)
     auto = Auto(consistent="corpus", key_file=str(tmp_path / "key"))
-    table = auto.table(
-        None, {"ORG": "surrogate:consistent=document", "URL": "surrogate:keep=domain"}
-    )
-    assert isinstance(org := table.route("ORG"), Surrogate)
-    assert isinstance(url := table.route("URL"), Surrogate)
+    table = auto.table({}, {"ORG": "surrogate:consistent=document", "URL": "surrogate:keep=domain"})
+    org, url = table.route("ORG"), table.route("URL")
+    assert isinstance(org, Surrogate)
+    assert isinstance(url, Surrogate)
     assert (org.key_file, url.key_file) == (None, str(tmp_path / "key"))
 
 
 def test_two_names_of_one_type_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="DATE and DATE_TIME are names of one type"):
-        Auto().table(None, {"DATE": "redact", "DATE_TIME": "date:epsilon=1"})
+        Auto().table({}, {"DATE": "redact", "DATE_TIME": "date:epsilon=1"})
     with pytest.raises(InvalidArgument, match="one type"):
         ByType(parts=(("DATE", Redact()), ("DOB", Redact())), otherwise=Redact())
     alias = ByType(parts=(("DATE", Date(epsilon=1)),), otherwise=Redact())
@@ -239,9 +237,9 @@ def test_keys_of_different_sources_are_refused_and_of_one_source_are_one(tmp_pat
             settings={"consistent": "corpus"},
             by_type={"ORG": f"pseudonym:key_file={tmp_path / 'b'}"},
         ).guarantee()
-    table = Privatizer(
-        settings={"consistent": "corpus"}, by_type={"ORG": "pseudonym"}
-    ).selective.mechanism
+    both = Privatizer(settings={"consistent": "corpus"}, by_type={"ORG": "pseudonym"}).selective
+    assert isinstance(both, Selective)
+    table = both.mechanism
     assert isinstance(table, ByType)
     keys = {
         one.key.code("x") for one in table.mechanisms() if isinstance(one, Pseudonym | Surrogate)

@@ -11,10 +11,10 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
+from sfumato.core.kinds import kind_of
 from sfumato.mechanisms.surrogates.lists import Local
 from sfumato.mechanisms.surrogates.names import Shape, read_name
 from sfumato.mechanisms.surrogates.numbers import IBAN_PARTS
-from sfumato.text.kinds import kind_of
 from sfumato.text.span import Stretch
 
 KEEPS = ("format", "domain", "country")

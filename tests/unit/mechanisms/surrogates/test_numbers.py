@@ -16,6 +16,7 @@ from stdnum.fr import nir
 from stdnum.iso7064 import mod_11_10
 from stdnum.us import ein, itin, ssn
 
+from sfumato.core.kinds import KINDS
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.surrogates.addresses import draw_address, draw_town
 from sfumato.mechanisms.surrogates.chance import Chance
@@ -24,7 +25,6 @@ from sfumato.mechanisms.surrogates.contacts import CALLING, RESERVED
 from sfumato.mechanisms.surrogates.form import Form
 from sfumato.mechanisms.surrogates.lists import COUNTRIES, LANGUAGE_OF, LANGUAGES, Local, read_lists
 from sfumato.mechanisms.surrogates.numbers import IBAN_PARTS
-from sfumato.text.kinds import KINDS
 
 SEEDS = range(40)
 

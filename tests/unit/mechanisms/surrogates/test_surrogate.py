@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import string
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
 from sfumato.mechanisms.pseudonym import EQUALITY_LEAK, KEY_LEAK, LINK_LEAK
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.surrogates.lists import read_lists
+from sfumato.mechanisms.surrogates.names import read_name
 from sfumato.mechanisms.surrogates.surrogate import (
     DOCUMENT_LEAK,
     FORM_LEAK,
@@ -247,3 +249,21 @@ def test_no_text_stands_in_a_representation() -> None:
     shown = repr(read_name(one, "en")) + repr(Reader(frozenset({"domain", "format"})).read(email))
     assert "okafor" not in shown.lower()
     assert "secret" not in shown
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
+def test_no_letter_of_an_initial_and_no_first_word_shows_in_the_shape(language: str) -> None:
+    """Search: any initial, and any first word, also one that is a particle or a title elsewhere."""
+
+    def shape(text: str) -> object:
+        stretch = Stretch(0, len(text), text, Span(0, len(text), "PERSON"), language)
+        return read_name(stretch, language).shape
+
+    initials = {shape(f"{letter}. Gore") for letter in string.ascii_uppercase}
+    assert len(initials) == 1
+    assert len({shape(f"{letter} Gore") for letter in string.ascii_uppercase}) == 1
+    words = {shape(f"{word} Gore") for word in ("Al", "El", "Van", "De", "Do", "Ada", "Xu", "AL")}
+    assert len(words) == 1
+    # The twin, which drops particles wherever they stand, has two shapes.
+    assert shape("Al Gore") != shape("Gore")
+    assert shape("van Gore") == shape("Gore")
