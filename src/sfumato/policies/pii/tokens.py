@@ -1,8 +1,8 @@
 """Texts as the tagger reads them: cut into tokens, each with its place and its shape.
 
-A token is a run of letters, a run of digits, an ending such as 's, a run of line breaks, or a run
-of one other character; blanks separate. Several texts stand one after the other, with empty tokens
-between them that keep them apart.
+A token is a run of letters, a run of digits, an ending such as 's, a run of line breaks and tabs,
+or a run of one other character; blanks separate. Several texts stand one after the other, with
+empty tokens between them that keep them apart.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SIGNS = {
     **dict.fromkeys("-/_&+", "joint"),
     "@": "at",
     "#": "hash",
-    "\n": "line",
+    **dict.fromkeys("\n\t\v\f\x85\u2028\u2029", "line"),
 }
 
 
@@ -177,7 +177,7 @@ def _pattern(text: str) -> re.Pattern[str] | regex.Pattern[str]:
 @cache
 def _ascii() -> re.Pattern[str]:
     return re.compile(
-        r"[A-Za-z]+|[0-9]+|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![A-Za-z])|\n[\n\r]*"
+        r"[A-Za-z]+|[0-9]+|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![A-Za-z])|[\n\t\v\f][\n\r\t\v\f]*"
         r"|([^\sA-Za-z0-9])\1*"
     )
 
@@ -185,6 +185,7 @@ def _ascii() -> re.Pattern[str]:
 @cache
 def _unicode() -> regex.Pattern[str]:
     return regex.compile(
-        r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])|\n[\n\r]*+"
+        r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])"
+        r"|[\n\t\v\f\x85\u2028\u2029][\n\r\t\v\f\x85\u2028\u2029]*+"
         r"|([^\s\p{L}\p{M}\p{N}])\1*+"
     )
