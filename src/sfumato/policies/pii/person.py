@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import regex
 
 from sfumato.policies.pii import cues
+from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.anchors import Anchor, Anchored, either_case, first_words
 from sfumato.policies.pii.capitals import PARTICLES, Capital, Chain, chains, speaker_tags
 from sfumato.policies.pii.listed import is_thing, leads_to_name, names_in
@@ -159,12 +160,16 @@ class Person:
             words = _named(text[start:end], rule)
             if words and words[0] not in tags:
                 known.update(_lasting(words))
-                yield Span(start, end, self.label, rule, reason)
+                last = end - 2 * text.endswith("'s", start + 3, end)
+                yield Span(start, last, self.label, rule, reason)
         for chain in found:
             for first, last in names_in(chain):
                 known.update(_lasting(word.plain for word in chain.words[first : last + 1]))
                 start, end = chain.words[first].start, chain.end_of(last)
                 yield Span(start, end, self.label, "person-listed", "stands in a list of names")
+        for start, end in find_accounts(text, reading.small):
+            reason = "stands in a field for the name of an account"
+            yield Span(start, end, self.label, "person-account", reason)
         for start, end in _again(found, known) if known else ():
             reason = "a name found elsewhere in the document"
             yield Span(start, end, self.label, "person-again", reason)

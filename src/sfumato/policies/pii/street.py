@@ -77,6 +77,11 @@ _NAMES = (
 _CODE = (
     r"(?:[\p{Lu}]{1,2}-)?[\p{Lu}0-9]{1,5}[0-9][\p{Lu}0-9]{0,3}(?:[ \-][\p{Lu}0-9]{2,4})?(?!\p{L})"
 )
+# The floor and door of a Spanish address; the reading writes "3º" as "3o".
+_SPANISH = (
+    r"[0-9]{1,2}(?-i:[ºª°oa])(?!\p{L})"
+    r"(?: ?(?:\p{L}|izq|izda|dcha|drcha|[0-9]{1,2}(?-i:[oaºª]))(?!\p{L})\.?)?"
+)
 _FARTHEST_CODE = 140  # characters after a street within which an American code can end
 # A comma, a new line (perhaps quoted or indented), or both.
 _BREAK = r"(?:,? ?(?:\r?\n[ \t>?]{0,8}){1,2}(?:, ?\n? {0,4})?|, ?)"
@@ -109,7 +114,7 @@ def _unit() -> regex.Pattern[str]:
     return regex.compile(
         rf"(?i)(?:(?:{_BREAK}| )?(?:(?:{words})\.? ?#?(?:[0-9][\p{{L}}\p{{N}}\-]{{0,7}}+|\p{{L}}\b)"
         rf"|no\.? ?[0-9]{{1,5}}\p{{L}}?\b|(?:{words})\.? #?[\p{{L}}\p{{N}}\-]{{1,4}}+\b)"
-        r"|,? ?#[0-9]{1,6}){1,3}"
+        rf"|,? ?#[0-9]{{1,6}}|,? {_SPANISH}){{1,3}}"
     )
 
 

@@ -4,13 +4,15 @@ The network (``network``) says for every token how much rather it belongs to a n
 than to none. Tokens that pass the setting's threshold are names, and so are their neighbors that
 nearly pass it: what is left of a name that was found in part can be read. Ordinary words in small
 letters are neither a name nor the first or last word of one; inside a name they are those that join
-it ("Bank of America"), or such as pass the threshold. With high recall a handle (@zoe) counts as a
+it ("Bank of America"), or such as pass the threshold. Where no name goes on is a matter of rules
+(``borders``). With high recall a handle (@zoe) counts as a
 person, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
@@ -18,15 +20,17 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from sfumato.policies.pii import borders
 from sfumato.policies.pii.capitals import PARTICLES
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.names import list_names
-from sfumato.policies.pii.network import KINDS, load_network
+from sfumato.policies.pii.network import KINDS, Network, Scorer, load_network
 from sfumato.policies.pii.tokens import Tokens, shape_numbers
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
+_ARTICLES = ("la", "le", "las", "los", "el", "den")  # with which names of places begin
 _REASONS = {
     "PERSON": "reads like the name of a person",
     "LOCATION": "reads like the name of a place",
@@ -40,51 +44,142 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
     if not tokens.ids.any():
         return [[] for _ in texts]
     network = load_network()
-    margins = network.score(tokens)
-    found = spans_of(tokens, margins, network.thresholds[RECALLS.index(recall)])
+    thresholds = network.thresholds[RECALLS.index(recall)]
+    found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
     if recall == "high":
         for text, spans in zip(texts, found, strict=True):
             spans.extend(_find_handles(text))
     return found
 
 
+def _scored(
+    tokens: Tokens, network: Network, thresholds: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The scores of all tokens that can matter.
+
+    A name has a word that is no ordinary one: these are scored first, then what stands beside a
+    token that is nearly a name, and so on. Other tokens are in no name whatever their scores.
+    """
+    shapes = tokens.shapes()
+    wanted = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
+    wanted &= ~_among(tokens, list_names().words | _particles())
+    wanted &= ~borders.named_never(tokens, shapes)
+    scorer = Scorer(network, tokens)
+    margins = scorer.score(wanted)
+    nobody = np.zeros(len(tokens), dtype=np.bool_)
+    known = wanted | (tokens.ids == 0) | borders.closed(tokens, shapes, nobody)
+    while True:
+        near = (margins - thresholds).max(axis=1) > -_NEARLY
+        beside = np.append(near[1:], False) | np.append(False, near[:-1])
+        more = beside & ~known
+        if not more.any():
+            return margins
+        margins = np.maximum(margins, scorer.score(more))
+        known |= more
+
+
 def spans_of(
     tokens: Tokens, margins: NDArray[np.float32], thresholds: NDArray[np.float32]
 ) -> list[list[Span]]:
     """The names in each text, from the scores of all tokens."""
-    kinds = margins.argmax(axis=1).astype(np.int8)
+    shapes = tokens.shapes()
+    kinds = margins.argmax(axis=1)
+    person = kinds == KINDS.index("PERSON")
     best = margins.max(axis=1) - thresholds[kinds]
-    readable = np.isin(tokens.shapes()[tokens.ids], shape_numbers(*_READABLE))
-    sure = (best > 0) & readable
+    never = borders.named_never(tokens, shapes)
+    readable = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
+    sure = (best > 0) & readable & ~never
     plain = _among(tokens, list_names().words - _joining())
-    near = (best > np.where(plain, 0, -_NEARLY)) & (tokens.ids != 0)
-    ends = readable & ~_among(tokens, list_names().words - _particles())
+    near = (best > np.where(plain, 0, -_NEARLY)) & (tokens.ids != 0) & ~(never & person)
+    near &= ~borders.closed(tokens, shapes, person)
+    read = _Read(tokens, shapes, kinds, readable & ~never)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
     firsts = np.array([first for first, _ in tokens.bounds], dtype=np.int64)
-    for begin, end in _runs(near):
+    for begin, end in _runs(near, borders.apart(tokens)):
         if sure[begin:end].any():
             text = int(np.searchsorted(firsts, begin, side="right")) - 1
-            cuts = np.flatnonzero(np.diff(kinds[begin:end])) + begin + 1
-            for piece in pairwise((begin, *cuts.tolist(), end)):
-                found[text] += _span(tokens, piece, ends, KINDS[kinds[piece[0]]])
+            found[text] += read.names(begin, end)
     return found
 
 
-def _runs(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _runs(flags: NDArray[np.bool_], apart: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Where each run of raised flags begins and ends; none goes over the gap between texts."""
-    changes = np.flatnonzero(np.diff(flags, prepend=False, append=False))
-    return zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True)
+    before = np.append(False, flags[:-1]) & ~apart
+    after = np.append(flags[1:] & ~apart[1:], False)
+    begins, ends = np.flatnonzero(flags & ~before), np.flatnonzero(flags & ~after) + 1
+    return zip(begins.tolist(), ends.tolist(), strict=True)
 
 
-def _span(
-    tokens: Tokens, piece: tuple[int, int], ends: NDArray[np.bool_], label: str
-) -> Iterator[Span]:
-    """The span of some tokens, from the first to the last that can be an end of a name."""
-    words = piece[0] + np.flatnonzero(ends[slice(*piece)])
-    forms = {tokens.forms[number] for number in tokens.ids[words].tolist()}
-    if forms - _particles():
-        start, end = int(tokens.starts[words[0]]), int(tokens.ends[words[-1]])
-        yield Span(start, end, label, f"{label.lower()}-tagged", _REASONS[label])
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Tokens with the kind that each would be of, and whether it may be a word of a name."""
+
+    tokens: Tokens
+    shapes: NDArray[np.uint8]
+    kinds: NDArray[np.intp]
+    wordly: NDArray[np.bool_]
+
+    def names(self, begin: int, end: int) -> Iterator[Span]:
+        """The names in a run of tokens, parted where the kind changes."""
+        kinds = self._settled(begin, end)
+        cuts = [
+            place
+            for place in range(begin + 1, end)
+            if kinds[place - begin] != kinds[place - begin - 1]
+        ]
+        for first, last in pairwise((begin, *cuts, end)):
+            yield from self._name(first, last, KINDS[kinds[first - begin]])
+
+    def _settled(self, begin: int, end: int) -> list[int]:
+        """The kind of each token; small words, initials and signs follow the word before them."""
+        kinds: list[int] = self.kinds[begin:end].tolist()
+        strong = [not self._is_weak(place) for place in range(begin, end)]
+        if not any(strong):
+            return kinds
+        kind = kinds[strong.index(True)]
+        for place, firm in enumerate(strong):
+            kind = kinds[place] = kinds[place] if firm else kind
+        return kinds
+
+    def _is_weak(self, place: int) -> bool:
+        form = self.tokens.forms[self.tokens.ids[place]]
+        return len(form) == 1 or form in _joining()
+
+    def _name(self, begin: int, end: int, label: str) -> Iterator[Span]:
+        """The span of some tokens, from the first to the last that can be an end of a name."""
+        forms = [self.tokens.forms[number] for number in self.tokens.ids[begin:end]]
+        words = [
+            place for place, form in enumerate(forms) if self._is_end(begin + place, form, label)
+        ]
+        while words and label == "PERSON" and borders.opens(forms[words[0]]):
+            words.pop(0)
+        if not any(len(forms[place]) > 1 and forms[place] not in _particles() for place in words):
+            words = words if _is_dotted(forms) else []
+        if words:
+            start, last = int(self.tokens.starts[begin + words[0]]), begin + words[-1]
+            stop = int(self.tokens.ends[last]) + self._is_initial(last)
+            yield Span(start, stop, label, f"{label.lower()}-tagged", _REASONS[label])
+
+    def _is_end(self, place: int, form: str, label: str) -> bool:
+        """Whether a name can begin or end with a token."""
+        if not self.wordly[place]:
+            return False
+        if form in _particles():
+            return label == "PERSON" or form in _ARTICLES
+        return form not in list_names().words
+
+    def _is_initial(self, place: int) -> bool:
+        """Whether a token is a single capital with a full stop, which belongs to it."""
+        ids, following = self.tokens.ids, place + 1
+        if self.shapes[ids[place]] != shape_numbers("letter")[0] or following == len(ids):
+            return False
+        near = self.tokens.starts[following] == self.tokens.ends[place]
+        return bool(near) and self.tokens.forms[ids[following]] == "."
+
+
+def _is_dotted(forms: list[str]) -> bool:
+    """Whether there are several capitals with full stops, as in D.C. and U.S."""
+    return sum(len(form) == 1 and form.isupper() for form in forms) > 1 and "." in forms
 
 
 def _among(tokens: Tokens, words: frozenset[str]) -> NDArray[np.bool_]:

@@ -1,8 +1,8 @@
 """Texts as the tagger reads them: cut into tokens, each with its place and its shape.
 
-A token is a run of letters, a run of digits, an ending such as 's, a run of line breaks, or a run
-of one other character; blanks separate. Several texts stand one after the other, with empty tokens
-between them that keep them apart.
+A token is a run of letters, a run of digits, an ending such as 's, a run of line breaks and tabs,
+or a run of one other character; blanks separate. Several texts stand one after the other, with
+empty tokens between them that keep them apart.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SIGNS = {
     **dict.fromkeys("-/_&+", "joint"),
     "@": "at",
     "#": "hash",
-    "\n": "line",
+    **dict.fromkeys("\n\t\v\f\x85\u2028\u2029", "line"),
 }
 
 
@@ -61,11 +61,10 @@ class Tokens:
         bounds = []
         for text in texts:
             first = len(ids)
-            for match in _pattern(text).finditer(text):
-                start, end = match.span()
-                ids.append(numbers.setdefault(match[0], len(numbers)))
-                starts.append(start)
-                ends.append(end)
+            spans = [match.span() for match in _pattern(text).finditer(text)]
+            ids.extend([numbers.setdefault(text[start:end], len(numbers)) for start, end in spans])
+            starts.extend([start for start, _ in spans])
+            ends.extend([end for _, end in spans])
             bounds.append((first, len(ids)))
             for column in (ids, starts, ends):
                 column.extend((0,) * APART)
@@ -85,7 +84,9 @@ class Tokens:
 
     def shapes(self) -> NDArray[np.uint8]:
         """The shape of each form."""
-        return np.fromiter(map(shape_of, self.forms), dtype=np.uint8, count=len(self.forms))
+        codes = _codes()
+        shapes = (codes[_shape(form)] for form in self.forms)
+        return np.fromiter(shapes, dtype=np.uint8, count=len(self.forms))
 
     def around(
         self, shapes: NDArray[np.uint8], begin: int = 0, end: int | None = None
@@ -177,7 +178,7 @@ def _pattern(text: str) -> re.Pattern[str] | regex.Pattern[str]:
 @cache
 def _ascii() -> re.Pattern[str]:
     return re.compile(
-        r"[A-Za-z]+|[0-9]+|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![A-Za-z])|\n[\n\r]*"
+        r"[A-Za-z]+|[0-9]+|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![A-Za-z])|[\n\t\v\f][\n\r\t\v\f]*"
         r"|([^\sA-Za-z0-9])\1*"
     )
 
@@ -185,6 +186,7 @@ def _ascii() -> re.Pattern[str]:
 @cache
 def _unicode() -> regex.Pattern[str]:
     return regex.compile(
-        r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])|\n[\n\r]*+"
+        r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])"
+        r"|[\n\t\v\f\x85\u2028\u2029][\n\r\t\v\f\x85\u2028\u2029]*+"
         r"|([^\s\p{L}\p{M}\p{N}])\1*+"
     )

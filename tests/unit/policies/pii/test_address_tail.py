@@ -10,7 +10,16 @@ from sfumato.policies.pii.street import tail_end
 @pytest.mark.parametrize(
     "tail",
     [
-        *(" Apt 4", ", No. 47", " #12", ", bât. C", "\nSuite 5", ", Floor 2", " Unit 3B"),
+        *(
+            " Apt 4",
+            ", No. 47",
+            " #12",
+            ", bât. C",
+            "\nSuite 5",
+            ", Floor 2",
+            " Unit 3B",
+            ", 3o B, 28013 Madrid",
+        ),
         *(
             ", near the tank",
             ", Orme",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.cued_numbers import BankAccount, Cvv, MedicalRecord, Passport
+from sfumato.policies.pii.cued_numbers import (
+    BankAccount,
+    CardExpiry,
+    Cvv,
+    MedicalRecord,
+    Passport,
+)
 from sfumato.policies.pii.detector import Recognizer
 from sfumato.policies.pii.reading import Reading
 
@@ -41,6 +47,15 @@ def found(recognizer: Recognizer, text: str) -> list[str]:
         (Cvv(), "Prüfnummer: 455", "455"),
         (Cvv(), "cryptogramme 663", "663"),
         (Cvv(), '"cvv":"207"', "207"),
+        (CardExpiry(), "4111 1111 1111 1111 exp 04/27 cvv 123", "04/27"),
+        (CardExpiry(), "expires 12/2026", "12/2026"),
+        (CardExpiry(), "Exp. date: 4/27", "4/27"),
+        (CardExpiry(), "valid thru 11-25.", "11-25"),
+        (CardExpiry(), "Kreditkarte gültig bis 09/28", "09/28"),
+        (CardExpiry(), "tarjeta, caduca en 09/28", "09/28"),
+        (CardExpiry(), "carte, expire fin 03/29", "03/29"),
+        (CardExpiry(), "4111 1111 1111 1111, 04/27", "04/27"),
+        (CardExpiry(), "4111111111111111|04/27", "04/27"),
     ],
 )
 def test_announced_numbers_are_found(recognizer: Recognizer, text: str, expected: str) -> None:
@@ -58,6 +73,9 @@ def test_announced_numbers_are_found(recognizer: Recognizer, text: str, expected
         (BankAccount(), "according to 12 people"),
         (Cvv(), "cvv 12345"),
         (Cvv(), "security code. Call 911"),
+        (CardExpiry(), "valid until 3/4 of it is sold"),
+        (CardExpiry(), "expires 13/27 or 04/27/2019"),
+        (CardExpiry(), "04/27"),
     ],
 )
 def test_other_numbers_are_left_alone(recognizer: Recognizer, text: str) -> None:
