@@ -12,10 +12,12 @@ from functools import cache
 from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.names import list_names
 
-_PIECES = (
-    *("user", "usr", "login", "logon", "uid", "benutzer", "usuario", "utilisateur", "owner"),
-    *("account", "changed", "created", "updated", "assigned"),
-)
+# How the name of such a field ends, right before its sign; it is looked for there only.
+_ENDS = ("user", "name", "id", "usr", "login", "logon", "owner", "_by", "_to", "-by", "-to") + (
+    "changedby", "createdby", "updatedby", "assignedto", "benutzer", "kennung", "usuario",
+    "utilisateur",
+)  # fmt: skip
+_LONGEST, _FARTHEST = 28, 200
 _FIELD = (
     r"(?:remote|auth|db|os|sudo|e)?[_\-.]?"
     r"(?:user(?:[_\-. ]?(?:name|id))?|usr|log[io]n(?:[_\-. ]?(?:name|id))?|uid|owner"
@@ -37,14 +39,17 @@ def find_accounts(text: str, small: str) -> Iterator[tuple[int, int]]:
     >>> [text[start:end] for start, end in find_accounts(text, text)]
     ['jdoe']
     """
-    if not ("=" in text or ":" in text) or not any(piece in small for piece in _PIECES):
-        return
-    for match in _assignment().finditer(text):
-        name = match["name"] or match["told"]
-        plain = name.lower()
-        if plain in _nobody() or (match["told"] and plain in _ordinary()):
+    reached = 0
+    for sign in _sign().finditer(text):
+        end = sign.start()
+        if end < reached or not small.endswith(_ENDS, max(0, end - _LONGEST), end):
             continue
-        yield match.span("name" if match["name"] else "told")
+        match = _assignment().search(text, max(reached, end - _LONGEST), end + _FARTHEST)
+        if match:
+            reached = match.end()
+            name, plain = match["name"], (match["name"] or match["told"]).lower()
+            if plain not in _nobody() and (name or plain not in _ordinary()):
+                yield match.span("name" if name else "told")
 
 
 @cache
@@ -55,6 +60,11 @@ def _nobody() -> frozenset[str]:
 @cache
 def _ordinary() -> frozenset[str]:
     return list_names().words | frozenset(NOT_NAMES.split())
+
+
+@cache
+def _sign() -> re.Pattern[str]:
+    return re.compile(r"[\"']? ?[:=]")
 
 
 @cache

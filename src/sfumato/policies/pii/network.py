@@ -85,20 +85,31 @@ class Network:
             arrays["typical"],
         )
 
-    def score(self, tokens: Tokens) -> Numbers:
-        """For each token, how much rather each kind than none of them it is."""
+    def score(self, tokens: Tokens, wanted: NDArray[np.bool_] | None = None) -> Numbers:
+        """For each token, how much rather each kind than none of them it is.
+
+        Only the tokens that are wanted are scored, with what they need to be seen of their
+        neighbors; the others count as no name at all.
+        """
         shapes = tokens.shapes()
-        margins = np.empty((len(tokens), len(KINDS)), dtype=np.float32)
+        wanted = np.ones(len(tokens), dtype=np.bool_) if wanted is None else wanted
+        margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
         for begin in range(0, len(tokens), _BLOCK):
             end = min(begin + _BLOCK, len(tokens))
+            if not wanted[begin:end].any():
+                continue
             first, last = max(0, begin - REACH), min(len(tokens), end + REACH)
-            numbers, places = np.unique(tokens.ids[first:last], return_inverse=True)
+            asked = np.zeros(last - first, dtype=np.bool_)
+            asked[begin - first : end - first] = wanted[begin:end]
+            needed = _needed(asked)
+            ids = np.where(needed[0], tokens.ids[first:last], 0)
+            numbers, places = np.unique(ids, return_inverse=True)
             forms = [tokens.forms[number] for number in numbers]
             seen = self.see(Look.at(forms, shapes[numbers], self.rare))
-            inside = (tokens.ids[first:last] != 0).astype(np.float32)[:, None]
+            inside = (ids != 0).astype(np.float32)[:, None]
             around = tokens.around(shapes, first, last)
-            scores = self.read_on(seen[places], around, inside)
-            margins[begin:end] = scores[begin - first : end - first]
+            scores = self.read_on(seen[places], around, inside, needed)
+            margins[first + np.flatnonzero(asked)] = scores
         return margins
 
     def see(self, look: Look) -> Numbers:
@@ -109,28 +120,50 @@ class Network:
         row = np.concatenate([look.vectors, look.flags, summed], axis=1)
         return self.first.active(row @ self.first.weights)
 
-    def read_on(self, seen: Numbers, around: Numbers, inside: Numbers) -> Numbers:
-        """The scores of a run of tokens; ``inside`` is zero for the empty tokens between texts."""
-        levels = [np.concatenate([seen, around], axis=1) * inside]
-        for step, layer in zip(STEPS, self.convolutions, strict=True):
-            levels.append(layer.active(_convolve(levels[-1], layer.weights, step)) * inside)
-        sums = np.zeros((len(seen), len(KINDS) + 1), dtype=np.float32)
-        first = 0
-        for level in levels:
-            sums += level @ self.last.weights[first : first + level.shape[1]]
+    def read_on(
+        self, seen: Numbers, around: Numbers, inside: Numbers, needed: list[NDArray[np.bool_]]
+    ) -> Numbers:
+        """The scores of some of a run of tokens.
+
+        ``inside`` is zero for the empty tokens between texts; ``needed`` says for each level which
+        tokens are worked out there.
+        """
+        level = np.concatenate([seen, around], axis=1) * inside
+        rows = np.flatnonzero(needed[-1])
+        sums = level[rows] @ self.last.weights[: level.shape[1]]
+        first = level.shape[1]
+        for step, layer, flags in zip(STEPS, self.convolutions, needed[1:], strict=True):
+            places = np.flatnonzero(flags)
+            found = layer.active(_convolve(level, layer.weights, step, places))
+            level = np.zeros((len(seen), found.shape[1]), dtype=np.float32)
+            level[places] = found * inside[places]
+            sums += level[rows] @ self.last.weights[first : first + level.shape[1]]
             first += level.shape[1]
         scores = sums * self.last.scale + self.last.bias
         margins: Numbers = scores[:, 1:] - scores[:, :1]
         return margins
 
 
-def _convolve(level: Numbers, weights: Numbers, step: int) -> Numbers:
-    """Each row with those a step before and after it, zeros beyond the ends."""
-    padded = np.zeros((len(level) + 2 * step, level.shape[1]), dtype=np.float32)
+def _needed(asked: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Which tokens each level needs, the first level first, for some to be scored in the end."""
+    levels = [asked]
+    for step in reversed(STEPS):
+        wider = levels[-1].copy()
+        wider[step:] |= levels[-1][:-step]
+        wider[:-step] |= levels[-1][step:]
+        levels.append(wider)
+    return levels[::-1]
+
+
+def _convolve(level: Numbers, weights: Numbers, step: int, places: NDArray[np.intp]) -> Numbers:
+    """Some rows with those a step before and after them, zeros beyond the ends."""
+    width = level.shape[1]
+    padded = np.zeros((len(level) + 2 * step, width), dtype=np.float32)
     padded[step : step + len(level)] = level
-    sums: Numbers = padded[: len(level)] @ weights[0]
-    sums += level @ weights[1]
-    sums += padded[2 * step :] @ weights[2]
+    wide = np.empty((len(places), 3 * width), dtype=np.float32)
+    for number in range(3):
+        wide[:, number * width : (number + 1) * width] = padded[places + number * step]
+    sums: Numbers = wide @ weights.reshape(3 * width, -1)
     return sums
 
 

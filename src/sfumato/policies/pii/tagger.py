@@ -24,7 +24,7 @@ from sfumato.policies.pii import borders
 from sfumato.policies.pii.capitals import PARTICLES
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.names import list_names
-from sfumato.policies.pii.network import KINDS, load_network
+from sfumato.policies.pii.network import KINDS, Network, load_network
 from sfumato.policies.pii.tokens import Tokens, shape_numbers
 from sfumato.text.span import Span
 
@@ -44,12 +44,35 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
     if not tokens.ids.any():
         return [[] for _ in texts]
     network = load_network()
-    margins = network.score(tokens)
-    found = spans_of(tokens, margins, network.thresholds[RECALLS.index(recall)])
+    thresholds = network.thresholds[RECALLS.index(recall)]
+    found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
     if recall == "high":
         for text, spans in zip(texts, found, strict=True):
             spans.extend(_find_handles(text))
     return found
+
+
+def _scored(
+    tokens: Tokens, network: Network, thresholds: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The scores of all tokens that can matter.
+
+    A name has a word that is no ordinary one: these are scored first, then what stands beside a
+    token that is nearly a name, and so on. Other tokens are in no name whatever their scores.
+    """
+    shapes = tokens.shapes()
+    wanted = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
+    wanted &= ~_among(tokens, list_names().words | _particles())
+    margins = network.score(tokens, wanted)
+    known = wanted | (tokens.ids == 0)
+    while True:
+        near = (margins - thresholds).max(axis=1) > -_NEARLY
+        beside = np.append(near[1:], False) | np.append(False, near[:-1])
+        more = beside & ~known
+        if not more.any():
+            return margins
+        margins = np.maximum(margins, network.score(tokens, more))
+        known |= more
 
 
 def spans_of(
@@ -152,8 +175,8 @@ class _Read:
 
 
 def _is_dotted(forms: list[str]) -> bool:
-    """Whether there are several letters with full stops, as in D.C. and U.S."""
-    return sum(len(form) == 1 and form.isalpha() for form in forms) > 1 and "." in forms
+    """Whether there are several capitals with full stops, as in D.C. and U.S."""
+    return sum(len(form) == 1 and form.isupper() for form in forms) > 1 and "." in forms
 
 
 def _among(tokens: Tokens, words: frozenset[str]) -> NDArray[np.bool_]:

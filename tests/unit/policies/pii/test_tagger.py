@@ -24,7 +24,7 @@ from sfumato.policies.pii.tokens import FULL, Tokens
 from sfumato.policies.policy import Batched
 from sfumato.policies.scoring import compare_with_gold
 from sfumato.text.document import Document
-from sfumato.text.span import Spans
+from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
 
 TICKETS = Path(__file__).parents[3] / "data" / "tickets.jsonl"
@@ -296,3 +296,47 @@ def test_each_kind_can_be_asked_for_alone(kind: str) -> None:
     text = "Forwarding for Anneliese Brandvold, who works for Siemens in Rotterdam."
     found = Pii(types=(kind,)).find(Document(text))
     assert {span.label for span in found} == {kind.upper()}
+
+
+def whole(texts: list[str], recall: str) -> list[list[Span]]:
+    """What is found when every single token is scored."""
+    tokens, weights = Tokens.of(texts), load_network()
+    return spans_of(tokens, weights.score(tokens), weights.thresholds[RECALLS.index(recall)])
+
+
+@pytest.mark.parametrize("recall", RECALLS)
+def test_tokens_that_are_not_scored_are_in_no_name(recall: str) -> None:
+    texts = [*TEXTS, *(str(one.document.text) for one in tickets())]
+    expected = whole(texts, recall)
+    found = [[span for span in spans if span.rule != "person-handle"] for spans in tag(texts, recall)]
+    assert found == expected
+
+
+@given(st.lists(st.sampled_from("Ann de la of van the Bank and . , - i e D. bob paris 's".split())))
+def test_any_order_of_words_gives_the_same_with_fewer_scores(words: list[str]) -> None:
+    text = " ".join(words)
+    assert tag([text], "balanced") == whole([text], "balanced")
+
+
+def test_most_ordinary_words_are_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    real = Network.score
+
+    def counted(self: Network, tokens: Tokens, wanted: np.ndarray) -> np.ndarray:
+        asked.append(int(wanted.sum()))
+        return real(self, tokens, wanted)
+
+    monkeypatch.setattr(Network, "score", counted)
+    text = "the order has not been there for two weeks and nobody could tell me why " * 20
+    tag([text + "Ann"], "balanced")
+    assert sum(asked) < len(text.split()) / 4
+
+
+def test_twin_that_scores_too_few_tokens_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Network.score
+    monkeypatch.setattr(
+        Network, "score", lambda self, tokens, wanted=None: real(self, tokens, None)
+        if wanted is None else real(self, tokens, wanted & (np.arange(len(tokens)) % 2 == 0))
+    )
+    texts = [str(one.document.text) for one in tickets()]
+    assert tag(texts, "balanced") != whole(texts, "balanced")
