@@ -60,7 +60,7 @@ RATE = 4e-3
 UNIT = 32.0  # a whole number of 32 is 1 inside the network while it is trained
 IGNORED, ANY = -1, len(KINDS) + 1
 PLACES = Path(mechanisms.__file__).with_name("data") / "places.txt.gz"
-THRESHOLDS = np.array([[0.3] * 3, [-2.1, -1.5, -1.2], [-2.8, -2.5, -2.2]], dtype=np.float32)
+THRESHOLDS = np.array([[0.3] * 3, [-2.3, -1.5, -1.2], [-3.0, -2.5, -2.2]], dtype=np.float32)
 
 
 def rounded(value: Tensor) -> Tensor:

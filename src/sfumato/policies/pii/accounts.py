@@ -13,14 +13,15 @@ from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.names import list_names
 
 # How the name of such a field ends, right before its sign; it is looked for there only.
-_ENDS = ("user", "name", "id", "usr", "login", "logon", "owner", "_by", "_to", "-by", "-to") + (
-    "changedby", "createdby", "updatedby", "assignedto", "benutzer", "kennung", "usuario",
+_ENDS = (
+    *("user", "name", "id", "usr", "login", "logon", "owner", "_by", "_to", "-by", "-to"),
+    *("changedby", "createdby", "updatedby", "assignedto", "benutzer", "kennung", "usuario"),
     "utilisateur",
-)  # fmt: skip
-_LONGEST, _FARTHEST = 28, 200
+)
+_LONGEST, _FARTHEST = 28, 300
 _FIELD = (
     r"(?:remote|auth|db|os|sudo|e)?[_\-.]?"
-    r"(?:user(?:[_\-. ]?(?:name|id))?|usr|log[io]n(?:[_\-. ]?(?:name|id))?|uid|owner"
+    r"(?:user(?:[_\-. ]?(?:name|id))?|log[io]n(?:[_\-. ]?(?:name|id))?|uid|owner"
     r"|(?:changed|created|updated|assigned)[_\-]?(?:by|to)|account[_\-. ]?name"
     r"|benutzer(?:name|kennung)?|(?:nombre de )?usuario|(?:nom d')?utilisateur)"
 )
@@ -44,12 +45,13 @@ def find_accounts(text: str, small: str) -> Iterator[tuple[int, int]]:
         end = sign.start()
         if end < reached or not small.endswith(_ENDS, max(0, end - _LONGEST), end):
             continue
-        match = _assignment().search(text, max(reached, end - _LONGEST), end + _FARTHEST)
-        if match:
+        farthest = min(len(text), end + _FARTHEST)
+        match = _assignment().search(text, max(reached, end - _LONGEST), farthest)
+        if match and (match.end() < farthest or farthest == len(text)):
             reached = match.end()
-            name, plain = match["name"], (match["name"] or match["told"]).lower()
-            if plain not in _nobody() and (name or plain not in _ordinary()):
-                yield match.span("name" if name else "told")
+            name = match[kind := str(match.lastgroup)].lower()
+            if name not in _nobody() and (kind != "told" or name not in _ordinary()):
+                yield match.span(kind)
 
 
 @cache
@@ -69,10 +71,15 @@ def _sign() -> re.Pattern[str]:
 
 @cache
 def _assignment() -> re.Pattern[str]:
-    """After an equals sign the next word; after a colon only a word that ends its line or field."""
+    """After an equals sign the next word; after a colon a word in quotes or one that ends its line.
+
+    Chats begin lines with "User:" and go on with anything; a name there begins with a small letter.
+    """
     value = r"[A-Za-z][A-Za-z0-9_]{0,40}+(?:[.\-][A-Za-z0-9_]{1,40}+){0,4}+(?![@\\(:])"
+    ended = r"(?=[ \t]*+(?:[;|\])}\n\r]|\Z))"
     return re.compile(
-        rf"(?i)(?<![A-Za-z0-9_\-.])(?:{_FIELD})"
+        rf"(?<![A-Za-z0-9_\-.])(?:(?i:{_FIELD})"
         rf"(?:[\"']?=[\"']?(?P<name>{value})"
-        rf"|[\"']? ?: ?[\"']?(?P<told>{value})(?=[\"']|[ \t]*+(?:[,;|\])}}\n\r]|\Z)))"
+        rf"|[\"']? ?: ?(?:[\"'](?P<quoted>{value})[\"']|(?P<told>(?=[a-z]){value}){ended}))"
+        rf"|(?i:usr)=(?P<short>{value}))"
     )

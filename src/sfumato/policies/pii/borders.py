@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.policies.pii.capitals import PARTICLES
+from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.listed import leads_to_name
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.policies.pii.tokens import Tokens, shape_numbers
@@ -22,8 +23,8 @@ from sfumato.policies.pii.tokens import Tokens, shape_numbers
 Flags = NDArray[np.bool_]
 
 _ABBREVIATED = """
-dr mr mrs ms prof st ste mt ft jr sr hr fr sra dra srta hon rev gen col sgt capt lt gov sen rep messrs
-bros co inc ltd corp no
+dr mr mrs ms prof st ste mt ft jr sr hr fr sra dra srta hon rev gen col sgt capt lt gov sen rep
+messrs bros co inc ltd corp no
 """
 # Written with a full stop or not, with a capital or not.
 _DAYS = """
@@ -35,17 +36,25 @@ januar februar oktober dezember enero febrero septiembre octubre noviembre dicie
 janvier fevrier juillet aout septembre octobre novembre decembre
 """
 _SHORT = """
-ETA ASAP FYI BTW RSVP TBD PDF CSV USB HDMI GPU CPU RAM SSD HDD SMS FAQ PIN URL API VPN LAN WLAN GB MB
-TB kB BID TID QID PRN HTN COPD SpO mmHg bpm Pt Hx Dx Rx Tx Sx ECG EKG MRI HbA
+ETA ASAP FYI BTW RSVP TBD PDF CSV USB HDMI GPU CPU RAM SSD HDD SMS FAQ PIN URL API VPN LAN WLAN GB
+MB TB kB BID TID QID PRN HTN COPD SpO mmHg bpm Pt Hx Dx Rx Tx Sx ECG EKG MRI HbA
 """
 _UNITS = """
-mg kg km cm mm ml dl mcg g l m bpm mmhg gb mb tb kb ghz mhz khz kw kwh w v a hz fps mp db rpm mph c f lb lbs
-oz ft in h hr hrs min sec ms s d wk mo yr yrs eur usd gbp chf stk std uhr mmol px dpi mbps gbps inch zoll
-liter litre am pm x iu ie
+mg kg km cm mm ml dl mcg g l m bpm mmhg gb mb tb kb ghz mhz khz kw kwh w v a hz fps mp db rpm mph c
+f lb lbs oz ft in h hr hrs min sec ms s d wk mo yr yrs eur usd gbp chf stk std uhr mmol px dpi mbps
+gbps inch zoll liter litre am pm x iu ie
+"""
+_BEFORE_SENTENCES = ("empty", "stop", "line", "comma", "quote", "bracket")
+_LONGEST_TAG = 4
+# Beside those that follow a cue without being a name.
+_STARTERS = """
+can could would shall should do does did have has had might must been being were these those than
+then there their them his her its us goodbye bye see need want get give take make keep tell let why
+because while after before since until into over under only too more most some every each both
 """
 _AND = ("and", "or", "und", "oder", "et", "ou", "o", "u")
 _JOINING = ("y", "e", "i")
-_BARS = "comma bracket line other at hash".split()
+_BARS = ("comma", "bracket", "line", "other", "at", "hash")
 
 
 def closed(tokens: Tokens, shapes: NDArray[np.uint8], person: Flags) -> Flags:
@@ -64,11 +73,18 @@ def closed(tokens: Tokens, shapes: NDArray[np.uint8], person: Flags) -> Flags:
 
 
 def named_never(tokens: Tokens, shapes: NDArray[np.uint8]) -> Flags:
-    """Which tokens are days, units after a figure, abbreviations of things, or heads of fields."""
-    digits = np.append(False, shapes[tokens.ids][:-1] == shape_numbers("digits")[0])
+    """Which tokens are days, units after a figure, abbreviations of things, or heads of fields.
+
+    So are words such as "What" that have a capital because a sentence begins, and "SYS" before a
+    colon where a line begins.
+    """
+    shape = shapes[tokens.ids]
+    digits = np.append(False, shape[:-1] == shape_numbers("digits")[0])
     headed = np.append(_among(tokens, (":", "=", '":').__contains__)[1:], False)
+    begins = np.append(True, np.isin(shape[:-1], shape_numbers(*_BEFORE_SENTENCES)))
     never: Flags = _among(tokens, _is_thing) | (digits & _among(tokens, _is_unit))
-    return never | (headed & _among(tokens, _is_ordinary))
+    never |= headed & (_among(tokens, _is_ordinary) | (begins & _among(tokens, _is_tag)))
+    return never | (begins & _among(tokens, _is_starter))
 
 
 def opens(form: str) -> bool:
@@ -78,7 +94,8 @@ def opens(form: str) -> bool:
 
 def apart(tokens: Tokens) -> Flags:
     """Which tokens stand farther from the one before than a blank."""
-    return np.append(False, tokens.starts[1:] - tokens.ends[:-1] > 1)
+    far: Flags = np.append(False, tokens.starts[1:] - tokens.ends[:-1] > 1)
+    return far
 
 
 def _goes_on(tokens: Tokens, shape: NDArray[np.uint8], before: Flags, after: Flags) -> Flags:
@@ -87,7 +104,8 @@ def _goes_on(tokens: Tokens, shape: NDArray[np.uint8], before: Flags, after: Fla
     last = np.append(False, short[:-1])
     small = np.append(np.isin(shape, shape_numbers("small", "letter"))[1:], False)
     one: Flags = _among(tokens, ".".__eq__) & ~before
-    return one & (last | (~after & small))
+    inside: Flags = one & (last | (~after & small))
+    return inside
 
 
 def _blanks(tokens: Tokens) -> tuple[Flags, Flags]:
@@ -132,8 +150,21 @@ def _is_ordinary(form: str) -> bool:
     return form.lower() in list_names().words
 
 
+def _is_tag(form: str) -> bool:
+    return len(form) <= _LONGEST_TAG and form.isupper()
+
+
+def _is_starter(form: str) -> bool:
+    return form[:1].isupper() and form.lower() in _starters()
+
+
 def _is_given(form: str) -> bool:
     return plain(form) in list_names().alone
+
+
+@cache
+def _starters() -> frozenset[str]:
+    return (_set(NOT_NAMES) | _set(_STARTERS)) - list_names().alone
 
 
 @cache

@@ -110,11 +110,11 @@ class Pii:
     ``types`` says what is looked for (email, url, api_key, crypto, national_id, tax_id, iban, card,
     ssn, ip, coordinates, medical_record, passport, bank_account, cvv, card_expiry, license_plate,
     age, dates, address, postcode, phone, code, person, location, org; all of them unless told).
-    ``regions`` says whose telephone numbers and postcodes are known: US, CA, GB, IE, AU, NZ, IN, ZA, DE, AT,
-    CH, FR, BE, NL, LU, ES, PT, IT, SE, NO, DK, FI, IS, EE, LV, LT, PL, CZ, SK, HU, SI, HR, RO, BG,
-    GR, CY, BR, MX and JP unless told. International numbers are found whatever the regions.
-    ``recall`` says how readily a word is taken for a name of a person, place or organization:
-    "high" misses fewer and takes more words without need, "low" the other way round.
+    ``regions`` says whose telephone numbers and postcodes are known: US, CA, GB, IE, AU, NZ, IN,
+    ZA, DE, AT, CH, FR, BE, NL, LU, ES, PT, IT, SE, NO, DK, FI, IS, EE, LV, LT, PL, CZ, SK, HU, SI,
+    HR, RO, BG, GR, CY, BR, MX and JP unless told. International numbers are found whatever the
+    regions. ``recall`` says how readily a word is taken for a name of a person, place or
+    organization: "high" misses fewer and takes more words without need, "low" the other way round.
 
     >>> [span.label for span in Pii().find(Document("Mail zoe@example.org or call 020 7946 0958"))]
     ['EMAIL', 'PHONE']

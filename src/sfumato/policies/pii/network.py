@@ -29,6 +29,7 @@ REACH = sum(STEPS)
 KINDS = ("PERSON", "LOCATION", "ORG")
 SUMMED = 4  # sums of letter vectors are divided by it
 _BLOCK = 4096
+_MOST_FORMS = 100_000  # of which what is seen is kept
 
 Numbers = NDArray[np.float32]
 
@@ -86,31 +87,9 @@ class Network:
         )
 
     def score(self, tokens: Tokens, wanted: NDArray[np.bool_] | None = None) -> Numbers:
-        """For each token, how much rather each kind than none of them it is.
-
-        Only the tokens that are wanted are scored, with what they need to be seen of their
-        neighbors; the others count as no name at all.
-        """
-        shapes = tokens.shapes()
-        wanted = np.ones(len(tokens), dtype=np.bool_) if wanted is None else wanted
-        margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
-        for begin in range(0, len(tokens), _BLOCK):
-            end = min(begin + _BLOCK, len(tokens))
-            if not wanted[begin:end].any():
-                continue
-            first, last = max(0, begin - REACH), min(len(tokens), end + REACH)
-            asked = np.zeros(last - first, dtype=np.bool_)
-            asked[begin - first : end - first] = wanted[begin:end]
-            needed = _needed(asked)
-            ids = np.where(needed[0], tokens.ids[first:last], 0)
-            numbers, places = np.unique(ids, return_inverse=True)
-            forms = [tokens.forms[number] for number in numbers]
-            seen = self.see(Look.at(forms, shapes[numbers], self.rare))
-            inside = (ids != 0).astype(np.float32)[:, None]
-            around = tokens.around(shapes, first, last)
-            scores = self.read_on(seen[places], around, inside, needed)
-            margins[first + np.flatnonzero(asked)] = scores
-        return margins
+        """For each token, how much rather each kind than none of them it is."""
+        every = np.ones(len(tokens), dtype=np.bool_) if wanted is None else wanted
+        return Scorer(self, tokens).score(every)
 
     def see(self, look: Look) -> Numbers:
         """What the first layer makes of each form."""
@@ -142,6 +121,50 @@ class Network:
         scores = sums * self.last.scale + self.last.bias
         margins: Numbers = scores[:, 1:] - scores[:, :1]
         return margins
+
+
+class Scorer:
+    """Scores some tokens after others; what is seen of a form is worked out once."""
+
+    def __init__(self, network: Network, tokens: Tokens) -> None:
+        self._network, self._tokens, self._shapes = network, tokens, tokens.shapes()
+        kept = len(tokens.forms) if len(tokens.forms) <= _MOST_FORMS else 0
+        self._known = np.zeros(kept, dtype=np.bool_)
+        self._seen = np.zeros((kept, network.first.weights.shape[1]), dtype=np.uint8)
+
+    def score(self, wanted: NDArray[np.bool_]) -> Numbers:
+        """The scores of the tokens that are wanted; the others count as no name at all."""
+        tokens = self._tokens
+        margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
+        for begin in range(0, len(tokens), _BLOCK):
+            end = min(begin + _BLOCK, len(tokens))
+            if not wanted[begin:end].any():
+                continue
+            first, last = max(0, begin - REACH), min(len(tokens), end + REACH)
+            asked = np.zeros(last - first, dtype=np.bool_)
+            asked[begin - first : end - first] = wanted[begin:end]
+            needed = _needed(asked)
+            ids = np.where(needed[0], tokens.ids[first:last], 0)
+            inside = (ids != 0).astype(np.float32)[:, None]
+            around = tokens.around(self._shapes, first, last)
+            scores = self._network.read_on(self._see(ids), around, inside, needed)
+            margins[first + np.flatnonzero(asked)] = scores
+        return margins
+
+    def _see(self, ids: NDArray[np.int32]) -> Numbers:
+        numbers, places = np.unique(ids, return_inverse=True)
+        if not len(self._known):
+            return self._look(numbers)[places]
+        new = numbers[~self._known[numbers]]
+        if len(new):
+            self._seen[new] = self._look(new)
+            self._known[new] = True
+        return self._seen[ids].astype(np.float32)
+
+    def _look(self, numbers: NDArray[np.int32]) -> Numbers:
+        forms = [self._tokens.forms[number] for number in numbers]
+        look = Look.at(forms, self._shapes[numbers], self._network.rare)
+        return self._network.see(look)
 
 
 def _needed(asked: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:

@@ -160,8 +160,8 @@ class Person:
             words = _named(text[start:end], rule)
             if words and words[0] not in tags:
                 known.update(_lasting(words))
-                end -= 2 * text.endswith("'s", start + 3, end)
-                yield Span(start, end, self.label, rule, reason)
+                last = end - 2 * text.endswith("'s", start + 3, end)
+                yield Span(start, last, self.label, rule, reason)
         for chain in found:
             for first, last in names_in(chain):
                 known.update(_lasting(word.plain for word in chain.words[first : last + 1]))

@@ -24,7 +24,7 @@ from sfumato.policies.pii import borders
 from sfumato.policies.pii.capitals import PARTICLES
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.names import list_names
-from sfumato.policies.pii.network import KINDS, Network, load_network
+from sfumato.policies.pii.network import KINDS, Network, Scorer, load_network
 from sfumato.policies.pii.tokens import Tokens, shape_numbers
 from sfumato.text.span import Span
 
@@ -63,15 +63,18 @@ def _scored(
     shapes = tokens.shapes()
     wanted = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
     wanted &= ~_among(tokens, list_names().words | _particles())
-    margins = network.score(tokens, wanted)
-    known = wanted | (tokens.ids == 0)
+    wanted &= ~borders.named_never(tokens, shapes)
+    scorer = Scorer(network, tokens)
+    margins = scorer.score(wanted)
+    nobody = np.zeros(len(tokens), dtype=np.bool_)
+    known = wanted | (tokens.ids == 0) | borders.closed(tokens, shapes, nobody)
     while True:
         near = (margins - thresholds).max(axis=1) > -_NEARLY
         beside = np.append(near[1:], False) | np.append(False, near[:-1])
         more = beside & ~known
         if not more.any():
             return margins
-        margins = np.maximum(margins, network.score(tokens, more))
+        margins = np.maximum(margins, scorer.score(more))
         known |= more
 
 

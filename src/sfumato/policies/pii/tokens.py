@@ -61,11 +61,10 @@ class Tokens:
         bounds = []
         for text in texts:
             first = len(ids)
-            for match in _pattern(text).finditer(text):
-                start, end = match.span()
-                ids.append(numbers.setdefault(match[0], len(numbers)))
-                starts.append(start)
-                ends.append(end)
+            spans = [match.span() for match in _pattern(text).finditer(text)]
+            ids.extend([numbers.setdefault(text[start:end], len(numbers)) for start, end in spans])
+            starts.extend([start for start, _ in spans])
+            ends.extend([end for _, end in spans])
             bounds.append((first, len(ids)))
             for column in (ids, starts, ends):
                 column.extend((0,) * APART)
@@ -85,7 +84,9 @@ class Tokens:
 
     def shapes(self) -> NDArray[np.uint8]:
         """The shape of each form."""
-        return np.fromiter(map(shape_of, self.forms), dtype=np.uint8, count=len(self.forms))
+        codes = _codes()
+        shapes = (codes[_shape(form)] for form in self.forms)
+        return np.fromiter(shapes, dtype=np.uint8, count=len(self.forms))
 
     def around(
         self, shapes: NDArray[np.uint8], begin: int = 0, end: int | None = None

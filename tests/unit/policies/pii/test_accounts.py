@@ -27,6 +27,8 @@ def found(text: str) -> list[str]:
         ("usuario=lgomez", "lgomez"),
         ("nom d'utilisateur : pmartin", "pmartin"),
         ("created_by=akhan", "akhan"),
+        ("usr=jdoe", "jdoe"),
+        ("user=" + "a" * 41, "a" * 41),
     ],
 )
 def test_names_of_accounts_are_found_without_their_field(text: str, expected: str) -> None:
@@ -38,6 +40,7 @@ def test_names_of_accounts_are_found_without_their_field(text: str, expected: st
     [
         *("user=root uid=1000", "User: I want a refund", "User: hello", "user: thanks, bye"),
         *("superuser=ann", "the user is jdoe", "login failed: retry", "user=tom@web.de", "user="),
+        *("USR: great, cheers", "usr: nope\n", "User: Correct\nBot: fine", "user: refund, please"),
     ],
 )
 def test_other_words_are_left_alone(text: str) -> None:

@@ -97,8 +97,10 @@ def test_days_units_abbreviations_and_fields_name_nothing(text: str, kind: int) 
 @given(st.text(alphabet="Ab vn.,:=\n\t'\"-&1", max_size=40), st.sampled_from([PERSON, ORG]))
 def test_no_name_goes_over_a_bar_or_begins_or_ends_with_a_sign(text: str, kind: int) -> None:
     for name in eager(text, kind):
-        assert not set(name) & set(',:=\n\t"') and "  " not in name
-        assert name[0].isalpha() and (name[-1].isalpha() or name.endswith("."))
+        assert not set(name) & set(',:=\n\t"')
+        assert "  " not in name
+        assert name[0].isalpha()
+        assert name[-1].isalpha() or name.endswith(".")
 
 
 def test_twin_that_knows_no_borders_goes_over_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,8 @@ LETTER = (
     "SSN 123-45-6789, IBAN DE89370400440532013000, from 192.0.2.1, born 1 May 1980, "
     "5 Elm Avenue, postcode NW1 6XE, order 843-58572-7002. I work for Siemens in Rotterdam. "
     "I am 43. PESEL 89011395848, Steuer-ID 91086873253, passport C4VPF8R1K, MRN 0058213, "
-    "sort code 20-17-44, cvv 318, exp 04/27, plate YK71 RFO, at 54.57812, -3.14277, token=9f8e7d6c5b4a, "
-    "btc 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
+    "sort code 20-17-44, cvv 318, exp 04/27, plate YK71 RFO, at 54.57812, -3.14277, "
+    "token=9f8e7d6c5b4a, btc 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
 )
 LABELS = dict(
     zip(
