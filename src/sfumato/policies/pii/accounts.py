@@ -43,6 +43,8 @@ def find_accounts(text: str, small: str) -> Iterator[tuple[int, int]]:
     reached = 0
     for sign in _sign().finditer(text):
         end = sign.start()
+        end -= text[end - 1 : end] == " "
+        end -= text[end - 1 : end] in ('"', "'")
         if end < reached or not small.endswith(_ENDS, max(0, end - _LONGEST), end):
             continue
         farthest = min(len(text), end + _FARTHEST)
@@ -66,7 +68,7 @@ def _ordinary() -> frozenset[str]:
 
 @cache
 def _sign() -> re.Pattern[str]:
-    return re.compile(r"[\"']? ?[:=]")
+    return re.compile(r"[:=]")
 
 
 @cache

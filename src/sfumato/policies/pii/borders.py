@@ -92,6 +92,14 @@ def opens(form: str) -> bool:
     return leads_to_name(plain(form))
 
 
+def lonely(tokens: Tokens, shapes: NDArray[np.uint8]) -> Flags:
+    """Which tokens are a whole text of one word in small letters, where nothing tells a name."""
+    nothing = tokens.ids == 0
+    before, after = np.append(True, nothing[:-1]), np.append(nothing[1:], True)
+    lone: Flags = before & after & (shapes[tokens.ids] == shape_numbers("small")[0])
+    return lone
+
+
 def apart(tokens: Tokens) -> Flags:
     """Which tokens stand farther from the one before than a blank."""
     far: Flags = np.append(False, tokens.starts[1:] - tokens.ends[:-1] > 1)

@@ -32,13 +32,15 @@ class Phone:
 
     def find(self, reading: Reading) -> Iterator[Span]:
         """From every run of digits on, the longest stretch that can be a number."""
-        reached = -1
+        reached, announced = -1, None
         for first, start in enumerate(reading.starts):
             if first <= reached or (
                 reading.ends[first] - start < _FEWEST and reading.stands_alone(first)
             ):
                 continue
-            found = self._number(reading, first)
+            if announced is None:
+                announced = reading.mentions(_PIECES)
+            found = self._number(reading, first, announced)
             if found:
                 reached, rule, reason = found
                 begin = _lead(reading, start)
@@ -46,7 +48,7 @@ class Phone:
                 end = extension.end() if extension else reading.ends[reached]
                 yield Span(begin, end, self.label, rule, reason)
 
-    def _number(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
+    def _number(self, reading: Reading, first: int, announced: bool) -> tuple[int, str, str] | None:
         candidates = [
             _Candidate(reading, first, last, digits)
             for last, digits in reading.runs(first, _gap(), _MOST)
@@ -55,7 +57,12 @@ class Phone:
         if not candidates:
             return None
         candidates.reverse()  # the longest first
-        for judge in (_international, self._regional, _shaped, _announced):
+        judges = [self._regional, _shaped]
+        if candidates[0].digits.startswith("00") or "+" in reading.before(candidates[0].start, 3):
+            judges.insert(0, _international)
+        if announced:
+            judges.append(_announced)
+        for judge in judges:
             for candidate in candidates:
                 reason = judge(candidate)
                 if reason:
@@ -63,10 +70,12 @@ class Phone:
         return None
 
     def _regional(self, candidate: _Candidate) -> str:
-        if len(candidate.digits) < 7 or candidate.is_something_else():
+        if len(candidate.digits) < 7:
             return ""
-        match = _numbers_of(self.regions).fullmatch(candidate.digits)
-        return f"can be a number of region {match.lastgroup}" if match else ""
+        region = _region_of(self.regions, candidate.digits)
+        if not region or candidate.is_something_else():
+            return ""
+        return f"can be a number of region {region}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,8 @@ def _international(candidate: _Candidate) -> str:
 
 def _shaped(candidate: _Candidate) -> str:
     """Groups that hardly anything but a telephone number has."""
+    if len(candidate.digits) not in (7, 10, 11):
+        return ""
     lengths = candidate.lengths()
     if lengths not in ((3, 3, 4), (1, 3, 3, 4), (3, 4)) or candidate.is_something_else():
         return ""
@@ -191,6 +202,12 @@ def _lead(reading: Reading, start: int) -> int:
     """Where the number starts when a plus sign or a parenthesis leads it."""
     match = _opening().search(reading.text, max(0, start - 3), start)
     return match.start() if match else start
+
+
+def _region_of(regions: tuple[str, ...], digits: str) -> str:
+    """The first region that has such a number."""
+    match = _numbers_of(regions).fullmatch(digits)
+    return str(match.lastgroup) if match else ""
 
 
 @cache

@@ -92,6 +92,7 @@ def spans_of(
     plain = _among(tokens, list_names().words - _joining())
     near = (best > np.where(plain, 0, -_NEARLY)) & (tokens.ids != 0) & ~(never & person)
     near &= ~borders.closed(tokens, shapes, person)
+    near &= ~borders.lonely(tokens, shapes) | (margins.max(axis=1) > 0)
     read = _Read(tokens, shapes, kinds, readable & ~never)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
     firsts = np.array([first for first, _ in tokens.bounds], dtype=np.int64)

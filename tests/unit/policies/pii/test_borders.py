@@ -121,3 +121,9 @@ def test_twin_that_knows_no_borders_goes_over_them(monkeypatch: pytest.MonkeyPat
 )
 def test_what_is_found_in_the_end(text: str, names: set[str]) -> None:
     assert {text[span.start : span.end] for span in Pii().find(Document(text))} == names
+
+
+@pytest.mark.parametrize("text", ["odd", "status", "note", "priority", "agent", "plan"])
+def test_a_word_in_small_letters_that_is_all_there_is_needs_to_be_surely_a_name(text: str) -> None:
+    assert len(Pii().find(Document(text))) == 0
+    assert [span.label for span in Pii().find(Document("sarah"))] == ["PERSON"]

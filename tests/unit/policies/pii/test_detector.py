@@ -17,7 +17,7 @@ from sfumato.policies.pii.detector import DEFAULT, TYPES, _outermost, _recognize
 from sfumato.policies.pii.reading import Reading
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
-from sfumato.text.span import Span
+from sfumato.text.span import Span, Spans
 
 LETTER = (
     "Dear Ann, mail me@x.org or see www.x.org, call +44 20 7946 0958, card 4111 1111 1111 1111, "
@@ -78,7 +78,8 @@ HARD = [
     ),
     *("AKIA", "xoxb-", "-----BEGIN PRIVATE KEY-----", "bearer ", "0x", "bc1", "1A1z", "lat=1."),
     *("1.1234, ", "1°1'", "plate AB ", "AB-123-", "B-MW 1", "mail=", "=@a", "api_key.", "SG.a"),
-    *("key: '", "a.a_", "nir 1 58 ", "DE 1", "4-4-"),
+    *("key: '", "a.a_", "nir 1 58 ", "DE 1", "4-4-", "1 12-", "user=", "user=a ", "login: a\n"),
+    *("exp 1/2", "4111 1111 1111 1111 1/2", "Calle 1, 3o ", "What: ", "5 mg ", "A.A", "i e "),
 ]
 
 
@@ -197,3 +198,28 @@ def test_a_hundred_thousand_digits_are_selected_whole() -> None:
     reading = Reading.of("7" * 100_000)
     assert len(reading.starts) == 1
     assert [span.label for span in Pii().find(Document(reading.text))] == ["CODE"]
+
+
+MOST_STEPS = 300
+
+
+def steps_each(policy: Policy, piece: str, size: int = 3_000) -> float:
+    """Steps per character of a text that repeats a piece."""
+    document = Document((piece * size)[:size])
+    policy.find(document)
+    return calls(lambda: policy.find(document)) / size
+
+
+@pytest.mark.parametrize("piece", ["1 12-", "1.", "12 ", "00 ", "1980-", "DE89 ", "1 St "])
+def test_digits_and_separators_take_a_bounded_number_of_steps(piece: str) -> None:
+    assert steps_each(Pii(), piece) < MOST_STEPS
+
+
+def test_twin_that_judges_every_stretch_again_is_caught() -> None:
+    class Slow(Pii):
+        def find(self, document: Document) -> Spans:
+            for start in range(len(document.text)):
+                Reading.of(document.text[start : start + 200])
+            return super().find(document)
+
+    assert steps_each(Slow(), "1 12-", 500) > MOST_STEPS
