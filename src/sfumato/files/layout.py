@@ -171,14 +171,15 @@ def language_of(value: str | None) -> str:
 
 # Names that columns have in many files, and that are therefore no data.
 _USUAL = re.compile(
-    r"ids?|key|uuid|hash|text|body|subject|title|messages?|content|comments?|notes?|description|"
-    r"summary|(first_|last_|user)?name|user|author|owner|assignee|reporter|agent|customer|client|"
+    r"(?:ids?|key|col(?:umn)?|field|uuid|hash|text|body|subject|title|messages?|content|comments?|"
+    r"notes?|description|summary|(first_|last_|user)?name|user|author|owner|assignee|reporter|agent|customer|client|"
     r"patient|role|e?mail|phone|address|street|city|region|state|country|zip|postcode|place|lat|"
     r"lon|lng|latitude|longitude|date|time(stamp)?|created|updated|closed|due|year|month|day|age|"
     r"sex|gender|type|kind|labels?|category|tags?|status|priority|severity|score|rating|price|"
     r"amount|total|currency|value|count|number|url|ip|lang(uage)?|locale|source|channel|product|"
     r"brand|model|version|v\d{1,2}|order|ticket|team|department|company|meta(data)?|data|items?|"
-    r"ort|stadt|plz|datum|kunde|betreff|nachricht|ville|pays|nom|objet|ciudad|nombre|asunto",
+    r"ort|stadt|plz|datum|kunde|betreff|nachricht|ville|pays|nom|objet|ciudad|nombre|asunto)"
+    r"[ _-]?\d{0,4}",
     re.IGNORECASE,
 )
 
@@ -186,8 +187,8 @@ _USUAL = re.compile(
 def is_usual_name(name: str) -> bool:
     """Whether a name is one that columns have in many files.
 
-    >>> is_usual_name("Lang"), is_usual_name("Tom Miller")
-    (True, False)
+    >>> is_usual_name("Lang"), is_usual_name("col_17"), is_usual_name("Tom Miller")
+    (True, True, False)
     """
     return _USUAL.fullmatch(name) is not None
 

@@ -51,6 +51,7 @@ _STARTERS = """
 can could would shall should do does did have has had might must been being were these those than
 then there their them his her its us goodbye bye see need want get give take make keep tell let why
 because while after before since until into over under only too more most some every each both
+mail email phone ring text contact ask write fax message
 """
 _AND = ("and", "or", "und", "oder", "et", "ou", "o", "u")
 _JOINING = ("y", "e", "i")
