@@ -22,8 +22,8 @@ KEEPS = ("format", "domain", "country")
 FREE = ("PERSON", "LOCATION", "ORG", "ADDRESS", "NORP")
 _SEPARATORS = frozenset(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _HOST = re.compile(r"(?:[a-z][a-z0-9+.\-]*://)?(?:[^/?#@\s]*@)?([^/:?#\s]*)", re.IGNORECASE)
-# Labels with dots between them. The last one is of one script: "com" and "рф", and neither "com张伟",
-# which is a name that follows a domain, nor the figures of an IP address.
+# Labels with dots between them. The last one is of one script: "com" and "рф", and neither
+# "com张伟", which is a name that follows a domain, nor the figures of an IP address.
 _NAME_OF_HOST = re.compile(r"(?:(?:[^\W_]|-)+\.)+(?:[a-z][a-z0-9-]*|(?:(?![a-z0-9])[^\W_])+)")
 
 

@@ -79,8 +79,8 @@ FORM_LEAK = (
 LANGUAGE_LEAK = "the language that each document is marked with, by the names that are put in"
 KEEP_LEAKS = {
     "format": (
-        "the format of everything but names, places, addresses, companies and peoples (of an e-mail "
-        "address what stands before the @, of a URL what follows its domain): length, separators, "
+        "the format of everything but names, places, addresses, companies and peoples (of e-mail "
+        "addresses what stands before the @, of URLs what follows the domain): length, separators, "
         "which characters are digits, capital or small letters"
     ),
     "domain": "the domain of each e-mail address and URL",
