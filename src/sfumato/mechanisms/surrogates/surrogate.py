@@ -28,7 +28,8 @@ Care
     Numbers are nobody's where a range is reserved or never assigned; ``contacts`` and ``numbers``
     say which. Addresses, towns and names may be somebody's by chance. With ``keep="format"`` a
     phone number takes a reserved range only if that has as many digits, and numbers of taxpayers
-    and of nations (all but those found as US_SSN) take none: they may be somebody's.
+    and of nations (all but those found as US_SSN) take none: they may be somebody's. With
+    ``keep="domain"`` so may an e-mail address: "ann.bell" at a large provider is a person.
 
     Lists exist for English, German, Spanish and French; any other language gets English ones.
     Under ``consistent="corpus"`` lists are short beside a large corpus: different people share a
