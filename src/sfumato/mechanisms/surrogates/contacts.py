@@ -8,8 +8,8 @@ alone leads to, a number has the right length and is none that the metadata of `
 calls valid.
 
 E-mail addresses and URLs are in example.com, example.net and example.org (RFC 2606), unless
-``keep`` asks for their own domain, where an address may be somebody's. IP addresses are in 192.0.2.0/24,
-198.51.100.0/24 and 203.0.113.0/24 (RFC 5737) or 2001:db8::/32 (RFC 3849).
+``keep`` asks for their own domain, where an address may be somebody's. IP addresses are in
+192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737) or 2001:db8::/32 (RFC 3849).
 """
 
 from __future__ import annotations
