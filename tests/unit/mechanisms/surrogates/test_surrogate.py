@@ -17,6 +17,7 @@ from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
 from sfumato.mechanisms.pseudonym import EQUALITY_LEAK, KEY_LEAK, LINK_LEAK
 from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.surrogates import form
 from sfumato.mechanisms.surrogates.form import read_domain
 from sfumato.mechanisms.surrogates.lists import read_lists
 from sfumato.mechanisms.surrogates.names import read_name
@@ -322,3 +323,19 @@ def test_what_counts_as_equal_is_said() -> None:
         assert one == same.removesuffix("'s")
         stated = mechanism.guarantee().neighbors
         assert all(word in stated for word in ("capitals", "separators", "possessive 's"))
+
+
+def indistinguishable(texts: list[str]) -> bool:
+    """Whether e-mail addresses come out the same from the same draws, domains being kept."""
+    mechanism = Surrogate(keep="domain")
+    put = [mechanism.replace([stretch(one, "EMAIL")], Randomness.reproducible(7)) for one in texts]
+    return all(one == put[0] for one in put)
+
+
+def test_addresses_without_a_domain_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["adalovelace", "tom.clark", "zoe@localhost", "ada@site.com张伟", "tom@10.20.30.41"]
+    assert indistinguishable(texts)
+    assert not indistinguishable(["ada@one.org", "ada@two.org"])
+    # A reader that takes whatever stands last for a domain is found out.
+    monkeypatch.setattr(form, "read_domain", lambda text, _: text.rpartition("@")[2].lower())
+    assert not indistinguishable(texts)
