@@ -77,7 +77,10 @@ FORM_LEAK = (
     "endings such as 'Jr.' of fixed public lists), which are initials, titles of such a list, a "
     "comma after the family name, a possessive 's"
 )
-LANGUAGE_LEAK = "the language that each document is marked with, by the names that are put in"
+LANGUAGE_LEAK = (
+    "the language that each document is marked with, or else that of its words outside, by the "
+    "names that are put in"
+)
 KEEP_LEAKS = {
     "format": (
         "the format of everything but names, places, addresses, companies and peoples (of e-mail "
