@@ -137,7 +137,7 @@ def _of_table(
     space: Space | Callable[[], Space], epsilon: float | None, settings: NamedSettings
 ) -> MechanismsToVerify:
     """All parts of the table ``auto``, and with a level the word mechanism in it."""
-    found = _parts(configure(Auto, settings).table(None))
+    found = _parts(configure(Auto, settings).table({}))
     if epsilon is None:
         return found
     words = _over_spaces(WORDS, _opened(space), _level(epsilon), {})
