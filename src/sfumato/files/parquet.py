@@ -1,7 +1,8 @@
 """Parquet, through pyarrow (extra ``parquet``): columns of text are exchanged, all else stays.
 
 All but what a program has written about the table and its columns (metadata): no policy looks
-there, and it may say whose table it is.
+there, and it may say whose table it is. Nor do values stay that a dictionary holds and no row has;
+a dictionary inside of a list or structure becomes plain values.
 """
 
 from __future__ import annotations
@@ -172,18 +173,28 @@ def _fields(schema: Any, layout: Layout) -> list[str]:
 
 def _bare(field: Any) -> Any:
     """The column without what was written about it, and about what is inside it."""
-    arrow, kind = _arrow(), field.type
+    return field.with_type(_bare_type(field.type)).remove_metadata()
+
+
+def _bare_inside(field: Any) -> Any:
+    """The same of a field inside a column; a dictionary there may hold values of no row."""
+    return _bare(field.with_type(_plain(field.type)))
+
+
+def _bare_type(kind: Any) -> Any:
+    arrow = _arrow()
     if arrow.types.is_struct(kind):
-        kind = arrow.struct([_bare(kind.field(place)) for place in range(kind.num_fields)])
-    elif arrow.types.is_map(kind):
-        kind = arrow.map_(_bare(kind.key_field), _bare(kind.item_field), kind.keys_sorted)
-    elif arrow.types.is_fixed_size_list(kind):
-        kind = arrow.list_(_bare(kind.value_field), kind.list_size)
-    elif arrow.types.is_large_list(kind):
-        kind = arrow.large_list(_bare(kind.value_field))
-    elif arrow.types.is_list(kind):
-        kind = arrow.list_(_bare(kind.value_field))
-    return field.with_type(kind).remove_metadata()
+        return arrow.struct([_bare_inside(kind.field(place)) for place in range(kind.num_fields)])
+    if arrow.types.is_map(kind):
+        inside = _bare_inside(kind.key_field), _bare_inside(kind.item_field)
+        return arrow.map_(*inside, kind.keys_sorted)
+    if arrow.types.is_fixed_size_list(kind):
+        return arrow.list_(_bare_inside(kind.value_field), kind.list_size)
+    if arrow.types.is_large_list(kind):
+        return arrow.large_list(_bare_inside(kind.value_field))
+    if arrow.types.is_list(kind):
+        return arrow.list_(_bare_inside(kind.value_field))
+    return kind
 
 
 def _without_unused(table: Any) -> Any:

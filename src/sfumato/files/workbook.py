@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord, UndecodableText
@@ -30,6 +31,8 @@ from sfumato.text.edits import Edited
 
 _GENERAL = "General"
 _TITLE = "Sheet1"
+_MOMENT = (2000, 1, 1, 0, 0, 0)
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*")
 # Digits, separators, signs and the letters of dates and times; no quoted words, no escapes.
 _PLAIN_FORMAT = re.compile(
     r"General|(?:[#0?.,%/:;()\s\-+@$€£¥]|[dmyhs]|AM/PM|E[+-])+", re.IGNORECASE
@@ -202,12 +205,23 @@ def _write(title: str, rows: Iterable[Sequence[Cell]]) -> bytes:
         sheet.append([_written(sheet, cell) for cell in row])
     # A constant: neither whose program it was nor when.
     book.properties.creator = "sfumato"
-    book.properties.created = book.properties.modified = datetime(2000, 1, 1, tzinfo=UTC).replace(
-        tzinfo=None
-    )
+    book.properties.created = datetime(*_MOMENT, tzinfo=UTC).replace(tzinfo=None)
     content = io.BytesIO()
     book.save(content)
-    return content.getvalue()
+    return _without_time(content)
+
+
+def _without_time(content: BinaryIO) -> bytes:
+    """The same archive with a constant for the moment at which it was written."""
+    timeless = io.BytesIO()
+    moment = datetime(*_MOMENT, tzinfo=UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+    with ZipFile(content) as written, ZipFile(timeless, "w", ZIP_DEFLATED) as archive:
+        for name in written.namelist():
+            part = written.read(name)
+            if name == "docProps/core.xml":  # openpyxl sets this one when it saves
+                part = _MODIFIED.sub(rb"\g<1>" + moment, part)
+            archive.writestr(ZipInfo(name, _MOMENT), part, ZIP_DEFLATED)
+    return timeless.getvalue()
 
 
 def _written(sheet: Any, cell: Cell) -> Any:

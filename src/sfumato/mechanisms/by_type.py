@@ -87,6 +87,11 @@ class ByType:
         foreign = self.language and language and language != self.language
         return MASK if foreign and not isinstance(found, StretchMechanism) else found
 
+    @property
+    def reads_language(self) -> bool:
+        """Whether what replaces a word depends on the language of its document."""
+        return bool(self.language or self.by_language)
+
     @cached_property
     def _table(self) -> dict[str, Mechanism | StretchMechanism]:
         return {key_of_type(label): one for label, one in self.parts}
@@ -153,7 +158,7 @@ class ByType:
         """
         parts = (Part(self.types_of(one), self.statement(one)) for one in self.mechanisms())
         stated = by_type(parts).leaking(TYPE_LEAK)
-        return stated.leaking(LANGUAGE_LEAK) if self.language else stated
+        return stated.leaking(LANGUAGE_LEAK) if self.reads_language else stated
 
     def identity(self) -> Identity | None:
         """The types and their mechanisms: as private as these are, for types stand in the open."""

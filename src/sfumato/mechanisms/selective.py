@@ -149,7 +149,7 @@ class Selective:
             about = (*inner.about, self.policy)
             parts.append(Part(labels, selecting(replace(stated, about=about))))
         whole = selecting(by_type(parts), self.policy).leaking(TYPE_LEAK, STRETCH_LEAK)
-        if table.language and any(one.guarantee.unit == "word" for one in parts):
+        if table.reads_language and any(one.guarantee.unit == "word" for one in parts):
             whole = whole.leaking(LANGUAGE_LEAK)
         if isinstance(self.policy, Everything):
             return whole

@@ -19,15 +19,18 @@ What these counts tell
 Names of columns
     A key may itself be data (``{"ann@example.org": 3}``). A key in which the policy finds something
     is never written down: a star stands for it, or the number of the column in a table, and it
-    counts as a finding. Names that the user typed are no secret, and neither are single letters and
-    the names that columns have in many files (``lang``, ``meta``), whatever a policy takes them
-    for.
+    counts as a finding. Where the policy is not public, ``pii`` decides that in its place: which
+    names are hidden would else tell what a secret pattern finds in names that stand in the output.
+    What such a policy finds in a name counts as found in the cells, which is told to nobody else.
+    Names that the user typed are no secret, and neither are single letters and the names that
+    columns have in many files (``lang``, ``meta``), whatever a policy takes them for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from sfumato.core.errors import UndecodableText
@@ -37,6 +40,7 @@ from sfumato.files.paths import Place, column_of
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.combine import Union
+from sfumato.policies.identity import identity_of
 from sfumato.policies.policy import Policy, find_each
 from sfumato.text.document import Document
 
@@ -89,7 +93,7 @@ class Columns:
             if cell.is_text and not hidden:
                 continue
             counted = bool(cell.text)
-            found = counted and look.finds(cell.text)
+            found = counted and (look.finds(cell.text) or look.finds_name(cell))
             if cell.kept is not None:
                 columns.met.add(cell.kept)
             one = Column(int(counted), int(found), cell.kept is not None, hidden)
@@ -143,6 +147,9 @@ class _Look:
         # Of a policy that finds something in any word a finding in a key says nothing.
         self.at({"column"})
         self._names_tell = not self._found["column"]
+        identity = identity_of(policy)
+        self._is_public = identity is not None and not identity.private
+        self._data: dict[str, bool] = {}
 
     def at(self, texts: set[str]) -> None:
         """Look at texts that were not seen yet, all at once."""
@@ -159,9 +166,15 @@ class _Look:
         """Whether something was found in a text that was looked at."""
         return self._found[text]
 
+    def finds_name(self, cell: Left) -> bool:
+        """Whether a policy that is not public finds something in the name of a cell's column."""
+        if self._is_public or not self._may_hide(cell):
+            return False
+        return any(not _is_usual(one) and self._found[str(one)] for one in cell.place)
+
     def name(self, cell: Left) -> tuple[str, bool]:
         """The name of a cell's column, as far as it may be told, and whether some of it may not."""
-        hidden = cell.kept in (None, _HIDDEN) and self._names_tell
+        hidden = self._may_hide(cell)
         data = [hidden and self._is_data(one) for one in cell.place]
         if cell.number:  # a table: its names are no paths
             return (f"column {cell.number}", True) if any(data) else (str(cell.place[0]), False)
@@ -170,10 +183,36 @@ class _Look:
         )
         return column_of(shown).replace('"*"', _HIDDEN), any(data)
 
+    def _may_hide(self, cell: Left) -> bool:
+        return cell.kept in (None, _HIDDEN) and self._names_tell
+
     def _is_data(self, part: str | int) -> bool:
-        if isinstance(part, int) or len(part) <= 1 or is_usual_name(part):
+        if isinstance(part, int) or _is_usual(part):
             return False
-        return self._found[part]
+        if self._is_public:
+            return self._found[part]
+        if part not in self._data:
+            self._data[part] = _looks_like_data(part)
+        return self._data[part]
+
+
+def _is_usual(part: str | int) -> bool:
+    return isinstance(part, int) or len(part) <= 1 or is_usual_name(part)
+
+
+def _looks_like_data(name: str) -> bool:
+    """Whether a policy that everybody has finds something in a name."""
+    try:
+        return len(_names_policy().find(Document(name))) > 0
+    except UndecodableText:
+        return True
+
+
+@cache
+def _names_policy() -> Policy:
+    from sfumato.policies.parsing import parse_policy
+
+    return parse_policy("pii")
 
 
 def looking(selective: Selective | Levels) -> Policy:

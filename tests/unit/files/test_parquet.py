@@ -165,3 +165,28 @@ def test_a_value_that_stands_in_no_row_is_not_passed_on(tmp_path: Path, ordered:
     assert result.schema.field("who").type == kind
     assert result.column("who").to_pylist() == ["open", None, "open"]
     assert b"Zanzibar" not in b"".join(one.read_bytes() for one in tmp_path.glob("*.part"))
+
+
+def nested_dictionaries() -> dict[str, Any]:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 0]), ["open", "Tom Zanzibar"])
+    ends, wide = pa.array([0, 1, 2]), pa.array([0, 1, 2], pa.int64())
+    lists = pa.ListArray.from_arrays(ends, values)
+    return {
+        "list": lists,
+        "large list": pa.LargeListArray.from_arrays(wide, values),
+        "structure": pa.StructArray.from_arrays([values], ["who"]),
+        "list in a structure": pa.StructArray.from_arrays([lists], ["who"]),
+        "map": pa.MapArray.from_arrays(ends, values, values),
+    }
+
+
+@pytest.mark.parametrize("inside", nested_dictionaries())
+def test_a_value_of_no_row_is_not_passed_on_from_within_a_column(
+    tmp_path: Path, inside: str
+) -> None:
+    column = nested_dictionaries()[inside]
+    table = pa.table({"text": ["a", "b"], "who": column})
+    assert b"Zanzibar" in stored(table).getvalue()
+    result = upper(table, tmp_path)
+    assert result.column("who").to_pylist() == column.to_pylist()
+    assert b"Zanzibar" not in b"".join(one.read_bytes() for one in tmp_path.glob("*.part"))

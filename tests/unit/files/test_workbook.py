@@ -155,3 +155,13 @@ def test_sheets_headers_and_mistakes(book: Path) -> None:
     empty = book.with_name("empty.xlsx")
     openpyxl.Workbook().save(empty)
     assert released(empty).counts["documents"] == 0
+
+
+def test_a_workbook_does_not_say_when_it_was_written(book: Path) -> None:
+    output = released(book).path
+    with zipfile.ZipFile(output) as archive:
+        assert {one.date_time for one in archive.infolist()} == {(2000, 1, 1, 0, 0, 0)}
+        about = archive.read("docProps/core.xml")
+    properties = openpyxl.load_workbook(output).properties
+    assert properties.created == properties.modified == datetime.datetime(2000, 1, 1)
+    assert about.count(b"2000-01-01T00:00:00Z") == 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, independent
-from sfumato.mechanisms.by_type import ByType
+from sfumato.mechanisms.by_type import LANGUAGE_LEAK, ByType
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.mechanism import StretchMechanism
@@ -127,3 +127,15 @@ def test_tables_are_told_apart_by_what_is_in_them() -> None:
     same = [mechanism_identity(table("A", "x")) for _ in range(2)]
     assert same[0] == same[1] is not None
     assert mechanism_identity(table("B", "x")) != same[0]
+
+
+def test_words_by_language_show_the_language_whichever_is_the_usual_one(
+    words: OverVocabulary,
+) -> None:
+    other = OverVocabulary(points=words.points)
+    table = ByType(parts=(), otherwise=words, by_language=(("de", other),))
+    assert table.route("X", "de") is not table.route("X", "")
+    assert LANGUAGE_LEAK in table.guarantee().leaks
+    assert LANGUAGE_LEAK in Selective(policy=POLICY, mechanism=table).guarantee().leaks
+    alone = ByType(parts=(), otherwise=words)
+    assert LANGUAGE_LEAK not in alone.guarantee().leaks

@@ -229,3 +229,28 @@ def test_a_usual_name_is_no_data_whatever_a_policy_takes_it_for(tmp_path: Path) 
     release = released(path, field="*")
     assert release.undecided == ["id", "meta.lat"]
     assert released(path, field="*", keep=["id", "meta"]).summary["for_release"] is True
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_which_names_a_private_pattern_finds_is_not_written_down(
+    tmp_path: Path, suffix: str
+) -> None:
+    """They stand in the output: whoever knew that one was found could test guesses."""
+    path = tmp_path / f"in.{suffix}"
+    path.write_text(
+        "note,other thing\nx,1\n" if suffix == "csv" else '{"note": "x", "other thing": 1}\n'
+    )
+    patterns = "regex:thing", "regex:something else"
+    found, missed = (released(path, policy=one, keep="*") for one in patterns)
+    assert found.summary["columns"] == missed.summary["columns"]
+    found, missed = (released(path, policy=one) for one in patterns)
+    assert found.summary["columns"] == missed.summary["columns"]
+    # The person who runs it hears of it all the same.
+    assert [*found.shares.values()] == [1]
+    assert [*missed.shares.values()] == [0]
+
+
+def test_a_name_that_is_data_is_hidden_whatever_the_private_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("note,ann@example.org\nx,1\n")
+    assert released(path, policy="regex:x").undecided == ["column 2"]

@@ -7,8 +7,9 @@ begins with 2 or 3, which the national plan assigns to nobody. For any other cou
 alone leads to, a number has the right length and is none that the metadata of ``phonenumbers``
 calls valid.
 
-E-mail addresses and URLs are in example.com, example.net and example.org (RFC 2606), IP addresses
-in 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737) or 2001:db8::/32 (RFC 3849).
+E-mail addresses and URLs are in example.com, example.net and example.org (RFC 2606), unless
+``keep`` asks for their own domain, where an address may be somebody's. IP addresses are in
+192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737) or 2001:db8::/32 (RFC 3849).
 """
 
 from __future__ import annotations

@@ -21,8 +21,10 @@ KEEPS = ("format", "domain", "country")
 # Kinds without a layout: what they look like is decided by lists, not by digits and letters.
 FREE = ("PERSON", "LOCATION", "ORG", "ADDRESS", "NORP")
 _SEPARATORS = frozenset(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_HOST = re.compile(r"(?:[a-z][a-z0-9+.\-]*://)?(?:[^/@\s]*@)?([^/:?#\s]*)", re.IGNORECASE)
-_NAME_OF_HOST = re.compile(r"(?:[^\W_]|[-.])+")
+_HOST = re.compile(r"(?:[a-z][a-z0-9+.\-]*://)?(?:[^/?#@\s]*@)?([^/:?#\s]*)", re.IGNORECASE)
+# Labels with dots between them. The last one is of one script: "com" and "рф", and neither
+# "com张伟", which is a name that follows a domain, nor the figures of an IP address.
+_NAME_OF_HOST = re.compile(r"(?:(?:[^\W_]|-)+\.)+(?:[a-z][a-z0-9-]*|(?:(?![a-z0-9])[^\W_])+)")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Reader:
         local = Local.of(self.language or stretch.language, self.country)
         text = stretch.text
         shape = read_name(stretch, local.language).shape if kind == "PERSON" else None
-        domain = read_domain(text, kind) if "domain" in self.keep else ""
+        # Next to something else that was found, there is no telling where a domain ends.
+        alone = stretch.cause.start <= stretch.start and stretch.end <= stretch.cause.end
+        domain = read_domain(text, kind) if "domain" in self.keep and alone else ""
         origin = read_country(text, kind) if "country" in self.keep else ""
         layout = ""
         if "format" in self.keep and kind not in FREE:
@@ -93,12 +97,16 @@ def _shown_part(text: str, kind: str) -> str:
 def read_domain(text: str, kind: str) -> str:
     """The domain of an e-mail address or URL, if it looks like one.
 
+    Something that is no address has none: a user's name found as an e-mail address would else stay.
+
     >>> read_domain("ada@Example.org", "EMAIL"), read_domain("http://a.example/x?y", "URL")
     ('example.org', 'a.example')
+    >>> read_domain("ada.lovelace", "EMAIL")
+    ''
     """
     host = ""
     if kind == "EMAIL":
-        host = text.rpartition("@")[2]
+        host = text.rpartition("@")[2] if "@" in text else ""
     elif kind == "URL":
         match = _HOST.match(text)
         host = match[1] if match else ""

@@ -27,7 +27,9 @@ What does not hold
 Care
     Numbers are nobody's where a range is reserved or never assigned; ``contacts`` and ``numbers``
     say which. Addresses, towns and names may be somebody's by chance. With ``keep="format"`` a
-    phone number takes a reserved range only if that has as many digits.
+    phone number takes a reserved range only if that has as many digits, and numbers of taxpayers
+    and of nations (all but those found as US_SSN) take none: they may be somebody's. With
+    ``keep="domain"`` so may an e-mail address: "ann.bell" at a large provider is a person.
 
     Lists exist for English, German, Spanish and French; any other language gets English ones.
     Under ``consistent="corpus"`` lists are short beside a large corpus: different people share a
@@ -75,11 +77,15 @@ FORM_LEAK = (
     "endings such as 'Jr.' of fixed public lists), which are initials, titles of such a list, a "
     "comma after the family name, a possessive 's"
 )
-LANGUAGE_LEAK = "the language that each document is marked with, by the names that are put in"
+LANGUAGE_LEAK = (
+    "the language that each document is marked with, or else that of its words outside, by the "
+    "names that are put in"
+)
 KEEP_LEAKS = {
     "format": (
-        "the format of numbers and codes: length, separators, which characters are digits, capital "
-        "or small letters"
+        "the format of everything but names, places, addresses, companies and peoples (of e-mail "
+        "addresses what stands before the @, of URLs what follows the domain): length, separators, "
+        "which characters are digits, capital or small letters"
     ),
     "domain": "the domain of each e-mail address and URL",
     "country": "the country of each phone number that names one and of each IBAN",
@@ -157,7 +163,8 @@ class Surrogate:
             where = "a document" if self.consistent == DOCUMENT else "the corpus"
             neighbors = (
                 f"texts whose stretches have values {same}, and in which the same places of "
-                f"{where} hold equal values and equal words of names"
+                f"{where} hold equal values and equal words of names (capitals, white space, "
+                "separators in numbers and codes, and a possessive 's aside)"
             )
         stated = replace(independent(), neighbors=neighbors).leaking(TYPE_LEAK, FORM_LEAK)
         if not self.language:

@@ -17,6 +17,8 @@ from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.mechanism import Keyed, StretchMechanism
 from sfumato.mechanisms.pseudonym import EQUALITY_LEAK, KEY_LEAK, LINK_LEAK
 from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.surrogates import form
+from sfumato.mechanisms.surrogates.form import read_domain
 from sfumato.mechanisms.surrogates.lists import read_lists
 from sfumato.mechanisms.surrogates.names import read_name
 from sfumato.mechanisms.surrogates.surrogate import (
@@ -267,3 +269,73 @@ def test_no_letter_of_an_initial_and_no_first_word_shows_in_the_shape(language: 
     # The twin, which drops particles wherever they stand, has two shapes.
     assert shape("Al Gore") != shape("Gore")
     assert shape("van Gore") == shape("Gore")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("adalovelace", "EMAIL"),
+        ("ada.lovelace", "EMAIL"),
+        ("ada@lovelace", "EMAIL"),
+        ("ada@site.com张伟", "EMAIL"),
+        ("ada@site.com.5551234", "EMAIL"),
+        ("https://81.99.12.70/x", "URL"),
+        ("lovelace", "URL"),
+    ],
+)
+def test_what_is_no_domain_does_not_stay_as_one(text: str, kind: str) -> None:
+    (put,) = Surrogate(keep="domain").replace([stretch(text, kind)], Randomness.secure())
+    assert "example." in put
+    assert read_domain(text, kind) == ""
+
+
+def test_the_domain_of_a_url_is_its_own_and_not_that_of_an_address_in_it() -> None:
+    for text in ("https://site.org?to=ada@lovelace.de", "https://site.org#ada@lovelace.de"):
+        assert read_domain(text, "URL") == "site.org"
+    assert read_domain("https://ada:word@site.org/x", "URL") == "site.org"
+    assert read_domain("ada@bücher.de", "EMAIL") == "bücher.de"
+    assert read_domain("ada@почта.рф", "EMAIL") == "почта.рф"
+
+
+def test_no_domain_stays_where_something_else_was_found_right_after_it() -> None:
+    text = "ada@site.org.Lovelace"
+    both = Stretch(0, len(text), text, Span(0, 12, "EMAIL"))
+    (put,) = Surrogate(keep="domain").replace([both], Randomness.secure())
+    assert "lovelace" not in put.lower()
+
+
+def test_the_format_that_shows_is_listed_for_every_kind_that_has_one() -> None:
+    """Of e-mail addresses and of types without a kind, too: these are no numbers or codes."""
+    kept = Surrogate(keep="format")
+    put = kept.replace(
+        [stretch("ada.lovelace@site.org", "EMAIL"), stretch("Blue Heron", "PROJECT")],
+        Randomness.secure(),
+    )
+    assert put[0].partition("@")[0].index(".") == 3
+    assert [len(word) for word in put[1].split()] == [4, 5]
+    assert all(word in KEEP_LEAKS["format"] for word in ("everything but names", "before the @"))
+
+
+def test_what_counts_as_equal_is_said() -> None:
+    for consistent in ("document", "corpus"):
+        mechanism = Surrogate(consistent=consistent)
+        one, same = names(mechanism, "Wu", "WU's")
+        assert one == same.removesuffix("'s")
+        stated = mechanism.guarantee().neighbors
+        assert all(word in stated for word in ("capitals", "separators", "possessive 's"))
+
+
+def indistinguishable(texts: list[str]) -> bool:
+    """Whether e-mail addresses come out the same from the same draws, domains being kept."""
+    mechanism = Surrogate(keep="domain")
+    put = [mechanism.replace([stretch(one, "EMAIL")], Randomness.reproducible(7)) for one in texts]
+    return all(one == put[0] for one in put)
+
+
+def test_addresses_without_a_domain_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["adalovelace", "tom.clark", "zoe@localhost", "ada@site.com张伟", "tom@10.20.30.41"]
+    assert indistinguishable(texts)
+    assert not indistinguishable(["ada@one.org", "ada@two.org"])
+    # A reader that takes whatever stands last for a domain is found out.
+    monkeypatch.setattr(form, "read_domain", lambda text, _: text.rpartition("@")[2].lower())
+    assert not indistinguishable(texts)
