@@ -1,8 +1,9 @@
 """Which language a text is in, by its function words: a light guess, or none.
 
 It reads nothing but frequent small words of eight languages and such as letters and forms are full
-of ("Grüße", "Montant"), and answers only when one language is ahead. It is meant for choosing names and word lists, where a wrong guess costs
-readability and never privacy; that the language of a document shows is listed in guarantees.
+of ("Grüße", "Montant"), and answers only when one language is ahead. It is meant for choosing names
+and word lists, where a wrong guess costs readability and never privacy; that the language of
+a document shows is listed in guarantees.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from functools import cache
 
 # Words that are frequent in one language and rare in most others.
 _WORDS = {
-    "en": """the of and so am as or in is was to per that with for not this are you have my your please on it be we i
+    "en": """the of and so am as or in is was to per that with for not this are you have
+        my your please on it be we i
         an by from at has had he she they but if will can could would been about there when our
         hello dear regards thanks hi name call order account since still see sent card""",
     "de": """der die das und ist nicht ich sie mit ein eine den dem auf für von wir zu bitte mein
