@@ -48,7 +48,7 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
     found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
-    found = [_with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
+    found = [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
     if recall == "high":
         for text, spans in zip(texts, found, strict=True):
             spans.extend(_find_handles(text))
@@ -202,7 +202,7 @@ def _joining() -> frozenset[str]:
     return _particles() | frozenset(("of", "the", "for", "des", "und", "et"))
 
 
-def _with_firms(text: str, spans: list[Span]) -> list[Span]:
+def with_firms(text: str, spans: list[Span]) -> list[Span]:
     """The names, those before the form that a company has by law being one of an organization."""
     if not spans:
         return spans
