@@ -207,22 +207,19 @@ def with_firms(text: str, spans: list[Span]) -> list[Span]:
     if not spans:
         return spans
     spans = sorted(spans, key=lambda span: span.start)
+    made: list[Span] = []
+    following = 0
     for form in _legal_form().finditer(text):
-        start = form.start()
-        touching = []
-        for span in reversed(spans):
-            if span.start >= form.end():
-                continue
-            if span.end < start and text[span.end : start] not in _BETWEEN:
-                break
-            touching.append(span)
-            start = min(start, span.start)
-        if touching:
-            end = max(form.end(), touching[0].end)
-            firm = Span(start, end, "ORG", "org-tagged", _REASONS["ORG"])
-            others = [span for span in spans if span not in touching]
-            spans = sorted((firm, *others), key=lambda span: span.start)
-    return spans
+        while following < len(spans) and spans[following].start < form.end():
+            made.append(spans[following])
+            following += 1
+        start, end = form.span()
+        while made and (made[-1].end >= start or text[made[-1].end : start] in _BETWEEN):
+            last = made.pop()
+            start, end = min(start, last.start), max(end, last.end)
+        if start < form.start():
+            made.append(Span(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
+    return made + spans[following:]
 
 
 @cache
