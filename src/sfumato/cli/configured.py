@@ -7,7 +7,7 @@ command line is, and whatever is typed wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from typer.core import TyperArgument, TyperCommand
 from sfumato.cli.output import note
 from sfumato.core.config import OF_ONE_RUN, Config, find_config, read_config, read_preset
 from sfumato.core.errors import InvalidArgument, SfumatoError, UnknownName
+from sfumato.core.kinds import kind_of
 from sfumato.core.progress import QUIET
 
 # Parameters that are called otherwise than their setting.
@@ -30,6 +31,8 @@ _INSTEAD = {
     "epsilon": ("level",),
     "mechanism": ("epsilon", "by_type", "settings"),
 }
+# Tables, of which a stronger place changes single rows.
+_TABLES = ("by_type", "settings")
 _SPECS = ("policy", "exclude", "level")
 
 
@@ -47,7 +50,15 @@ class Configured(TyperCommand):
             QUIET.set(bool(typed.get("quiet")))
             if not typed.get("help"):
                 ctx.default_map = self._defaults(ctx, typed)
+                args = [*self._beside(typed, ctx.default_map), *args]
         return super().parse_args(ctx, args)
+
+    def _beside(self, typed: Mapping[str, Any], defaults: dict[str, Any]) -> Iterator[str]:
+        """Rows that files have in tables of which other rows are typed, as they would be typed."""
+        for one in self.params:
+            if one.name in _TABLES and typed.get(one.name):
+                for row in defaults.pop(one.name, ()):
+                    yield from (one.opts[0], row)
 
     def _defaults(self, ctx: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         """Defaults by parameter: those of a preset, then those of a file."""
@@ -62,7 +73,8 @@ class Configured(TyperCommand):
                 said = ", ".join(_CALLED.get(name, name) for name in used)
                 note(f"settings from {config.label}: {said or 'none, for others are given'}")
         kept = _over(given, defaults)
-        return {name: value for name, value in kept.items() if name not in given}
+        rows = {name: _other_rows(name, given, kept) for name in _TABLES if name in given}
+        return {name: value for name, value in kept.items() if name not in given} | rows
 
     def _read(self, ctx: Any, config: Config) -> dict[str, Any]:
         known = dict(self._settings())
@@ -118,7 +130,31 @@ def _over(stronger: Mapping[str, Any], weaker: Mapping[str, Any]) -> dict[str, A
     of_policies = [one for one in weaker.get("settings", ()) if "." in one.partition("=")[0]]
     if "settings" in gone and of_policies:
         kept["settings"] = of_policies
-    return kept | dict(stronger)
+    tables = {
+        name: [*_other_rows(name, stronger, kept), *stronger[name]]
+        for name in _TABLES
+        if name in stronger and name in kept
+    }
+    return kept | dict(stronger) | tables
+
+
+def _other_rows(name: str, stronger: Mapping[str, Any], weaker: Mapping[str, Any]) -> list[str]:
+    """The rows of a weaker table for which the stronger has none; a file takes its place."""
+    own, others = _rows(name, stronger[name]), _rows(name, weaker[name])
+    if not all("=" in row for row in own):
+        return []
+    had = set(map(_key, own))
+    return [row for row in others if _key(row) not in had]
+
+
+def _rows(name: str, given: Sequence[str]) -> list[str]:
+    """Single rows; types may stand with commas between, and values of settings may hold some."""
+    return [row for one in given for row in (one.split(",") if name == "by_type" else [one])]
+
+
+def _key(row: str) -> str:
+    name = row.partition("=")[0].strip()
+    return kind_of(name) or name
 
 
 def _refuse_unknown_tables(ctx: Any, config: Config) -> None:

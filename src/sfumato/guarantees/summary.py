@@ -55,7 +55,7 @@ def _protected(guarantee: Guarantee) -> str:
     if _nothing(guarantee):
         return "Protected: nothing is proven; this is a baseline without a formal guarantee."
     if not guarantee.parts:
-        return f"Protected: {guarantee.scope}; {_strength(guarantee)}."
+        return f"Protected: {guarantee.scope}; {strength_of(guarantee)}."
     stated: dict[str, list[str]] = {}
     near: dict[str, list[str]] = {}
     for part in guarantee.parts:
@@ -64,7 +64,7 @@ def _protected(guarantee: Guarantee) -> str:
         if strength:
             near.setdefault(strength, []).append(f"{_some(types, TYPES_NAMED)} {reach}")
         else:
-            stated.setdefault(_strength(part.guarantee), []).extend(types)
+            stated.setdefault(strength_of(part.guarantee), []).extend(types)
     parts = [f"{_some(types, TYPES_NAMED)}: {strength}" for strength, types in stated.items()]
     parts += [
         f"the original hides among similar ones, {strength}: {'; '.join(places)}"
@@ -84,7 +84,7 @@ def _sentences(parts: list[str]) -> str:
     return ". ".join(part[0].upper() + part[1:] for part in parts)
 
 
-def _strength(guarantee: Guarantee) -> str:
+def strength_of(guarantee: Guarantee) -> str:
     """How strongly, in a phrase that is true without the exact statement."""
     if _nothing(guarantee):
         return "nothing is proven"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sfumato.charts.numbers import as_number, epsilon_of, number
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.markup import CellValue, Html, Table, properties
-from sfumato.reports.page import NOT_FOR_RELEASE, PRIVATE_TEXT, Page, Section, paragraph
+from sfumato.reports.page import NOT_FOR_RELEASE, PRIVATE_TEXT, Notice, Page, Section, paragraph
 from sfumato.reports.samples import (
     FoundByType,
     Showing,
@@ -29,6 +30,8 @@ _WITHOUT_ORIGINALS = (
     "The side file does not contain the originals, and neither does this page. To see documents "
     "before and after, make a page with samples and name the originals; that page is private."
 )
+
+_MORE = "Whether more stands in the way, the guarantee says."
 
 
 def release_page(path: Path, showing: Showing) -> Page:
@@ -49,7 +52,7 @@ def release_page(path: Path, showing: Showing) -> Page:
         samples = read_samples(open_privatized(path, settings), originals, policy, showing.samples)
     notices = [PRIVATE_TEXT] if samples else []
     if not guarantee.for_release:
-        notices.append(NOT_FOR_RELEASE)
+        notices.append(_not_for_release(content))
     return Page(
         kind="Report on a privatized text",
         title=path.name,
@@ -65,6 +68,21 @@ def release_page(path: Path, showing: Showing) -> Page:
             release_limits(guarantee),
         ],
     )
+
+
+def _not_for_release(content: Mapping[str, Any]) -> Notice:
+    """Why a file must not be given away: columns without a decision, or its guarantee."""
+    columns = content.get("columns")
+    left = columns.get("left") if isinstance(columns, dict) else None
+    undecided = [
+        str(one.get("name"))
+        for one in (left if isinstance(left, list) else [])
+        if isinstance(one, dict) and one.get("kept") is not True
+    ]
+    if not undecided:
+        return NOT_FOR_RELEASE
+    said = "Nobody has decided about columns that were left as they were; privatize, drop or keep"
+    return replace(NOT_FOR_RELEASE, text=f"{said}: {', '.join(undecided)}. {_MORE}")
 
 
 def _guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:

@@ -44,6 +44,22 @@ def used(capsys: Shown, *arguments: str) -> dict[str, Any]:
     return settings
 
 
+def test_a_row_that_is_typed_leaves_the_other_rows_of_a_table(here: Path, capsys: Shown) -> None:
+    settle(
+        here,
+        '[privatize]\npolicy = "pii"\n[privatize.by_type]\nPERSON = "redact"\nDATE = "redact"\n'
+        '[privatize.settings]\n"pii.regions" = ["DE", "FR"]\nplace_epsilon = 0.5\n',
+    )
+    (here / "in.txt").write_text("Ann Smith on 5 May 2021 in Paris\n", encoding="utf-8")
+    found = used(capsys, "--by-type", "PERSON=pseudonym", "--set", "age_epsilon=0.3")
+    assert (found["by_type"]["PERSON"], found["by_type"]["DATE_TIME"]) == ("pseudonym", "redact")
+    other = used(capsys, "--by-type", "DATE_TIME=surrogate")["by_type"]
+    assert (other["PERSON"], other["DATE_TIME"]) == ("redact", "surrogate")
+    assert "0.5" in json.dumps(found)
+    # What belongs to another mechanism goes with it.
+    assert not used(capsys, "-m", "redact").get("by_type")
+
+
 def test_the_command_line_wins_then_a_named_file_then_a_found_one_then_a_preset(
     here: Path, capsys: Shown
 ) -> None:

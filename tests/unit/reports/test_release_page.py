@@ -121,6 +121,19 @@ def test_a_seed_is_not_for_release(released: Path) -> None:
     assert "Not for release." in text
 
 
+def test_undecided_columns_are_named_at_the_top_and_types_have_a_table(tmp_path: Path) -> None:
+    tickets = tmp_path / "tickets.csv"
+    tickets.write_text("id,body,customer\n1,I am Tom Miller since 5 May 2021,Tom Miller\n")
+    soft = tmp_path / "soft.csv"
+    source = Source.of(tickets, Layout(field="body", keep=("id",), others=True))
+    run_job(Job(source=source, target=soft), Privatizer())
+    text = assert_sound(write_report(soft).path.read_bytes()).text()
+    top, _, below = text.partition("What is proven, by type")
+    assert "privatize, drop or keep: customer." in top
+    table, _, _ = below.partition("The guarantee in its parts")
+    assert all(said in table for said in ("DATE_TIME", "within 10 days", "a year alone"))
+
+
 def test_a_mask_tells_no_words(released: Path) -> None:
     masked = privatized(released.parent, Privatizer(policy="digits", mechanism="redact"))
     text = assert_sound(write_report(masked).path.read_bytes()).text()

@@ -35,3 +35,20 @@ def test_too_little_is_no_answer(text: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:
     assert guess_language(Words.of(text)) in {"", *LANGUAGES}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Mein Mann (67) nimmt 100 mg Metoprolol täglich. Unsere Adresse:", "de"),
+        ("IBAN:, Kontoinhaber , Betrag 1.249,90 €", "de"),
+        ("Cuenta a nombre de. Importe: 1.500,00 €", "es"),
+        ("Paciente varón de años, ingresado el. Glucemia 142 mg/dl.", "es"),
+        ("Mon père, 78 ans, prend 20 mg de simvastatine.", "fr"),
+        ("IBAN, titulaire :. Montant : 249,90 €", "fr"),
+        ("née le à, Mme", "fr"),
+        ("So busy to tweet! As it was, I am in", "en"),
+    ],
+)
+def test_a_line_of_a_form_is_told(text: str, language: str) -> None:
+    assert guess_language(Words.of(text)) == language

@@ -264,10 +264,11 @@ def _may_end_street(before: str, word: str, small: str) -> bool:
         return True
     if small.endswith(_street_endings()):
         return True
+    words = letters(before).findall(before)
+    if word.islower():
+        return not _words(street.SMALL_LEADING).isdisjoint(words)
     # The other forms end with a capital, after a word that begins a street's name.
-    return not word.islower() and not (
-        _street_beginnings().isdisjoint(letters(before).findall(before))
-    )
+    return not _street_beginnings().isdisjoint(words)
 
 
 @cache
@@ -341,9 +342,14 @@ def _street_before() -> regex.Pattern[str]:
         rf"(?: (?:{small} ){{0,2}}{capital}){{0,4}}"
     )
     german = rf"(?:Am|Im|An de[rnm]|Auf de[rm]|Unter den|In de[rn]|Zu[rm]|Hinter de[rm]) {capital}"
+    uncapital = r"\p{Ll}[\p{L}\p{M}'\-]++"
+    lower = (
+        rf"(?:{any_of(street.SMALL_LEADING)}) ?(?<=[ /])(?:{small} ){{0,3}}{uncapital}"
+        rf"(?: (?:{small} ){{0,2}}{uncapital}){{0,2}}"
+    )
     named = rf"{_NAME} (?:{any_of(street.SUFFIXES)})"
     return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named})"
+        rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named}|{lower})"
         r",?(?: [nN][°ºr.]{1,2}|,? ?#)? ?\Z"
     )
 

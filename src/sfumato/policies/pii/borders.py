@@ -3,7 +3,7 @@
 A name goes over no end of a sentence, no line break or tab, no colon, equals sign, bracket, comma
 or double quote, and not over two blanks. The full stop of an initial or of "Dr" is no end of a
 sentence. Nobody's name holds a figure, and only small words such as "van" stand inside one. Days of
-the week, units after a figure and a few abbreviations name nobody.
+the week, units after a figure, a few abbreviations and what forms call things name nobody.
 """
 
 from __future__ import annotations
@@ -39,10 +39,22 @@ _SHORT = """
 ETA ASAP FYI BTW RSVP TBD PDF CSV USB HDMI GPU CPU RAM SSD HDD SMS FAQ PIN URL API VPN LAN WLAN GB
 MB TB kB BID TID QID PRN HTN COPD SpO mmHg bpm Pt Hx Dx Rx Tx Sx ECG EKG MRI HbA
 """
+# What forms, letters and notes call things, in whatever capitals.
+_LABELS = """
+ssn dni nie nif cif nhc nss iban bic swift mrn npi pnr tel telefon telefono telephone tlf fax steuer
+gdpr dsgvo rgpd aws thx pls plz importe betrag montant kontoinhaber titulaire titular factura
+rechnung facture betreff asunto objet gesendet kundennummer kennzeichen responsable sav hcp
+aufnahme entlassung anamnese befund diagnose therapie apoplex glucemia glycemie varon mujer hombre
+buyer senior junior grandpa grandma granny mom mommy mum mummy dad daddy oma opa abuelo abuela mamie
+"""
+# The same, but only where a colon or an equals sign follows: "Von: Heiko".
+_STREETS = ("straße", "strasse", "allee", "gasse", "platz")  # in small letters
+_HEADS = "von an de para a from to cc bcc re fw fwd aw wg date datum fecha"
 _UNITS = """
 mg kg km cm mm ml dl mcg g l m bpm mmhg gb mb tb kb ghz mhz khz kw kwh w v a hz fps mp db rpm mph c
 f lb lbs oz ft in h hr hrs min sec ms s d wk mo yr yrs eur usd gbp chf stk std uhr mmol px dpi mbps
-gbps inch zoll liter litre am pm x iu ie
+gbps inch zoll liter litre am pm x iu ie vnd inr jpy cad aud nzd nok sek dkk pln czk huf brl mxn ars
+cop clp zar cny rub krw thb sgd hkd
 """
 _BEFORE_SENTENCES = ("empty", "stop", "line", "comma", "quote", "bracket")
 _LONGEST_TAG = 4
@@ -84,7 +96,8 @@ def named_never(tokens: Tokens, shapes: NDArray[np.uint8]) -> Flags:
     headed = np.append(_among(tokens, (":", "=", '":').__contains__)[1:], False)
     begins = np.append(True, np.isin(shape[:-1], shape_numbers(*_BEFORE_SENTENCES)))
     never: Flags = _among(tokens, _is_thing) | (digits & _among(tokens, _is_unit))
-    never |= headed & (_among(tokens, _is_ordinary) | (begins & _among(tokens, _is_tag)))
+    heads = _among(tokens, _is_ordinary) | _among(tokens, _is_head)
+    never |= headed & (heads | (begins & _among(tokens, _is_tag)))
     return never | (begins & _among(tokens, _is_starter))
 
 
@@ -148,7 +161,14 @@ def _is_abbreviated(form: str) -> bool:
 
 
 def _is_thing(form: str) -> bool:
-    return form in _set(_SHORT) or plain(form) in _set(_DAYS)
+    word = plain(form)
+    if form.islower() and form.endswith(_STREETS):
+        return True
+    return form in _set(_SHORT) or word in _set(_DAYS) or word in _set(_LABELS)
+
+
+def _is_head(form: str) -> bool:
+    return plain(form) in _set(_HEADS)
 
 
 def _is_unit(form: str) -> bool:

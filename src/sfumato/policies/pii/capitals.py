@@ -21,6 +21,8 @@ PARTICLES = """
 de da do dos das del della di du van von vom der den ten ter la le las los bin binti ibn al el af av
 zu zur zum y e i 't op
 """
+# Small words that join names to each other or to what follows; no name ends with one.
+JOINING = ("y", "e", "i", "al", "de", "del", "la", "el", "le", "du", "des", "zu", "zum", "vom")
 _LONGEST = 12
 _TAG_LENGTH = 3
 _JOINTS = "'-"

@@ -16,13 +16,14 @@ from sfumato.text.span import Span
 
 _JOINTS = frozenset("-_/\u200b")
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
+_FEWEST_IN_GROUPS = 6  # digits of "4711-0815", which is a range or a score unless announced
 
 # Words before an identifier that need no more, words that need "number" or the like after them,
 # and those words; then what may stand between.
 _ANNOUNCING = """
 order tracking ref reference booking confirmation reservation ticket invoice acct account
 passport mrn nhs vin pin passcode password id commande facture pedido ordine license licence
-iban
+iban bestellung auftrag vertrag rechnung factura contrat contrato expediente dossier albaran
 """
 _NUMBERED = """
 track case customer client member membership patient policy permit registration serial
@@ -67,7 +68,7 @@ class Code:
         if not _shout().search(text):
             return
         for match in _capitals().finditer(text):
-            if _is_announced(reading.before(match.start(), 40)):
+            if is_announced(reading.before(match.start(), 40)):
                 reason = "capitals, announced as an identifier"
                 yield Span(match.start(), match.end(), self.label, "code-context", reason)
 
@@ -124,7 +125,9 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     if not word.isdigit():
         digits = sum(character.isdigit() for character in word)
         letters = sum(character.isalpha() for character in word)
-        if _ordinary().fullmatch(word):
+        if _ordinary().fullmatch(word) and not (
+            digits >= _FEWEST_IN_GROUPS and is_announced(reading.before(left, 40))
+        ):
             return None
     if date_end(reading.text, left) >= right:
         return None
@@ -141,7 +144,7 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
             return f"code-{rule}", reason
     if 2 <= digits == len(word) <= 6 and _is_ending(reading.before(left, 40)):
         return "code-ending", "the last digits of a number"
-    if len(word) >= 3 and _is_announced(reading.before(left, 40)):
+    if len(word) >= 3 and is_announced(reading.before(left, 40)):
         return "code-context", "announced as an identifier"
     return None
 
@@ -161,7 +164,7 @@ def _is_fraction(reading: Reading, start: int) -> bool:
     return bool(_fraction().search(reading.text, max(0, start - 2), start))
 
 
-def _is_announced(before: str) -> bool:
+def is_announced(before: str) -> bool:
     """Whether the text ends like "order number is ", "Ref: " or "account #"."""
     if before[-1:] not in " \n\t#:=(\"'-":
         return False

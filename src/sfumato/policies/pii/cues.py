@@ -272,4 +272,5 @@ super brilliant appreciated welcome hey oh ah um hmm wow yep yeah nope nah much 
 today tomorrow yesterday again always never maybe perhaps probably actually really quite however
 morning afternoon evening night monday tuesday wednesday thursday friday saturday sunday
 let got done one two first second last next same
+thx thanx ty tks pls plz lol aws
 """

@@ -15,7 +15,7 @@ policy must not load that library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import ClassVar, Protocol
@@ -24,6 +24,7 @@ from sfumato.core.checks import one_of
 from sfumato.policies.identity import Identity
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.document import Document
+from sfumato.text.language import guess_language
 from sfumato.text.span import Span, Spans
 
 
@@ -100,6 +101,8 @@ _RECOGNIZERS = {
 _TAGGED = {"person": "PERSON", "location": "LOCATION", "org": "ORG"}
 TYPES = tuple(dict.fromkeys((*_RECOGNIZERS, *_TAGGED)))
 RECALLS = ("low", "balanced", "high")
+_MONSIEUR = "M. "
+_ENOUGH_TO_TELL = 4_000  # characters, of which the language is that of the text
 _REGIONAL = ("phone", "postcode")
 
 
@@ -155,7 +158,11 @@ class Pii:
         for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
             for reading, spans in zip(readings, found, strict=True):
                 spans.extend((span, rank) for span in recognizer.find(reading))
-        return [_outermost(spans) for spans in found]
+        outermost = [_outermost(spans) for spans in found]
+        return [
+            _without_monsieur(reading.text, spans)
+            for reading, spans in zip(readings, outermost, strict=True)
+        ]
 
     def identity(self) -> Identity:
         """What is looked for, for whose numbers, how readily, and by which weights."""
@@ -192,6 +199,19 @@ def _outermost(ranked: Iterable[tuple[Span, int]]) -> Spans:
             kept.append(span)
             reached = span.end
     return Spans(tuple(kept))
+
+
+def _without_monsieur(text: str, spans: Spans) -> Spans:
+    """Names begin after a French "M.", which is a title there and an initial everywhere else."""
+    titled = [span.label == "PERSON" and text.startswith(_MONSIEUR, span.start) for span in spans]
+    if not any(titled) or guess_language(text[:_ENOUGH_TO_TELL].replace(",", "").split()) != "fr":
+        return spans
+    return Spans(
+        tuple(
+            replace(span, start=span.start + len(_MONSIEUR)) if found else span
+            for span, found in zip(spans, titled, strict=True)
+        )
+    )
 
 
 def _rank(span: Span, kind: int) -> tuple[bool, int]:

@@ -73,7 +73,9 @@ bonjour bonsoir salut merci cher chere appelez appeler rappelez rappeler mon ma 
 cliente patiente
 hallo liebe lieber liebes guten gruss grusse danke bitte mein meine meinen meiner unser unsere ihr
 ihre mann frau sohn tochter bruder schwester mutter vater nachbar nachbarin kollege kollegin chef
-chefin kunde kundin patientin mieter mieterin
+chefin kunde kundin patientin mieter mieterin techniker technikerin fahrer fahrerin zusteller
+mitarbeiter mitarbeiterin berater beraterin arzt arztin oberarzt hausarzt pfleger pflegerin
+tecnico repartidor conductor livreur technicien conseiller conseillere
 """
 
 
@@ -164,6 +166,8 @@ def _extent(words: list[Capital], first: int) -> int:
         following = words[last + 1].plain
         if following in _set(_NEVER) or following in _set(_THINGS):
             break
+        if words[last + 1].shouted and following in list_names().words:
+            break  # where everything is in capitals, a sentence goes on
         last += 1
     return last
 

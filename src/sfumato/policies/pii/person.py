@@ -21,7 +21,7 @@ import regex
 from sfumato.policies.pii import cues
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.anchors import Anchor, Anchored, either_case, first_words
-from sfumato.policies.pii.capitals import PARTICLES, Capital, Chain, chains, speaker_tags
+from sfumato.policies.pii.capitals import JOINING, PARTICLES, Capital, Chain, chains, speaker_tags
 from sfumato.policies.pii.listed import is_thing, leads_to_name, names_in
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.policies.pii.reading import Reading
@@ -156,7 +156,8 @@ class Person:
             if len(chain.words) > 1 or _may_act(text, chain.words[0].end)
             for cue in find_cued_around(chain)
         )
-        for rule, reason, (start, end) in (*_cued(text), *cued):
+        for rule, reason, (start, reached) in (*_cued(text), *cued):
+            end = _without_joining(text, start, reached)
             words = _named(text[start:end], rule)
             if words and words[0] not in tags:
                 known.update(_lasting(words))
@@ -173,6 +174,18 @@ class Person:
         for start, end in _again(found, known) if known else ():
             reason = "a name found elsewhere in the document"
             yield Span(start, end, self.label, "person-again", reason)
+
+
+def _without_joining(text: str, start: int, end: int) -> int:
+    """Where a name ends that small words such as "y" and "al" follow: no name ends with one."""
+    while (match := _joining_at_end().search(text, start, end)) and match.start() > start:
+        end = match.start()
+    return end
+
+
+@cache
+def _joining_at_end() -> regex.Pattern[str]:
+    return regex.compile(rf" (?:{'|'.join(JOINING)})\Z")
 
 
 def _cued(text: str) -> Iterator[Cued]:
@@ -231,6 +244,8 @@ def _small_answers(text: str, line: regex.Match[str]) -> Iterator[Cued]:
 def _small_lead(text: str, match: regex.Match[str]) -> Iterator[Cued]:
     """A listed name in small letters, after a word that a name may follow or on a new line."""
     end = match.end("given")
+    if plain(match["given"]) in _listed(cues.NOT_NAMES) and not match["after"]:
+        return
     if plain(match["given"]) not in list_names().alone:
         if plain(match["after"] or "") not in list_names().alone or not _named(match["given"], ""):
             return

@@ -15,11 +15,13 @@ from typing import ClassVar
 
 import regex
 
+from sfumato.policies.pii.code import is_announced
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
 _FEWEST, _MOST = 5, 17
+_FEWEST_OF_CODES = 6
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Phone:
         if len(candidate.digits) < 7:
             return ""
         region = _region_of(self.regions, candidate.digits)
-        if not region or candidate.is_something_else():
+        if not region or candidate.is_something_else() or candidate.is_code():
             return ""
         return f"can be a number of region {region}"
 
@@ -133,6 +135,16 @@ class _Candidate:
             or (max(lengths) < 3 and (len(set(gaps)) > 1 or len(lengths) < 4))
         )
 
+    def is_code(self) -> bool:
+        """Whether this is announced as the number of an order, a customer or the like.
+
+        With blanks between its parts it is none, for the code recognizer does not read on there.
+        """
+        if len(self.digits) < _FEWEST_OF_CODES or not set(self.gaps()) <= {"-", "/"}:
+            return False
+        before = self.reading.before(self.start, 40)
+        return is_announced(before) and not _calling().search(before)
+
 
 def _all_years(digits: str) -> bool:
     return all(
@@ -174,12 +186,14 @@ def _shaped(candidate: _Candidate) -> str:
     lengths = candidate.lengths()
     if lengths not in ((3, 3, 4), (1, 3, 3, 4), (3, 4)) or candidate.is_something_else():
         return ""
+    if candidate.is_code():
+        return ""
     return "grouped like a telephone number"
 
 
 def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
-    if candidate.is_money() or not _may_announce(reading, start, end):
+    if candidate.is_money() or candidate.is_code() or not _may_announce(reading, start, end):
         return ""
     if not reading.near(start, end, _cue()):
         return ""
@@ -266,6 +280,12 @@ def _money_after() -> regex.Pattern[str]:
 @cache
 def _decimal() -> regex.Pattern[str]:
     return regex.compile(r"[0-9][.,:]\Z")
+
+
+@cache
+def _calling() -> regex.Pattern[str]:
+    """A word for telephones is the last one: "Telefonnummer"."""
+    return regex.compile(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
 
 
 # What every word below has a piece of.

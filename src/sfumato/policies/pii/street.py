@@ -10,6 +10,8 @@ from functools import cache
 
 import regex
 
+from sfumato.policies.pii.names import list_names
+
 # The common suffixes of the United States Postal Service's list, with British and other ones.
 SUFFIXES = """
 Alley Aly Annex Arcade Avenue Ave Av Bayou Beach Bend Bluff Bluffs Bottom Boulevard Blvd Branch
@@ -41,6 +43,9 @@ Paseo Carrer Ronda Camino Rua Travessa Praça Praca Estrada Alameda Rue Avenue B
 Place Chemin Allée Allee Impasse Quai Route Cours ul. ulica al. os. pl. Aleja Plac Osiedle ulice
 náměstí nám. Straße Strasse Rruga Ulica Trg Cesta str. Bulevardul bul.
 """
+
+# Those after which a name in small letters is that of a street, too.
+SMALL_LEADING = "calle avenida avda avda. paseo carrer c/"
 
 # The end of a street's name written in one word, the number after it.
 JOINED = """
@@ -79,7 +84,7 @@ _CODE = (
 )
 # The floor and door of a Spanish address; the reading writes "3º" as "3o".
 _SPANISH = (
-    r"[0-9]{1,2}(?-i:[ºª°oa])(?!\p{L})"
+    r"[0-9]{1,2}(?-i:[ºª°oa](?!\p{Ll}))"
     r"(?: ?(?:\p{L}|izq|izda|dcha|drcha|[0-9]{1,2}(?-i:[oaºª]))(?!\p{L})\.?)?"
 )
 _FARTHEST_CODE = 140  # characters after a street within which an American code can end
@@ -94,10 +99,16 @@ def tail_end(text: str, end: int) -> int:
     landmark = _landmark().match(text, end)
     end = landmark.end() if landmark else end
     american = _five().search(text, end, end + _FARTHEST_CODE)
-    match = (_american().match(text, end) if american else None) or _towns().match(text, end)
+    match = _american().match(text, end) if american else None
+    if match:
+        return match.end()
+    match = _towns().match(text, end)
     if unit and not match:
         match = _town().match(text, end)
-    return match.end() if match else end
+    if not match:
+        return end
+    small = _small_town().match(text, match.end()) if match[0][-4:].isdecimal() else None
+    return small.end() if small and small[1] not in list_names().words else match.end()
 
 
 def any_of(words: str) -> str:
@@ -145,6 +156,12 @@ def _american() -> regex.Pattern[str]:
 @cache
 def _town() -> regex.Pattern[str]:
     return regex.compile(rf" {_NAMES}(?! ?:)")
+
+
+@cache
+def _small_town() -> regex.Pattern[str]:
+    """A town in small letters after its code, where a part ends: "12043 berlin."."""
+    return regex.compile(r" (\p{Ll}[\p{L}\-]{2,30}+)(?=[ \t]{0,4}(?:[,.;\n]|\Z))")
 
 
 @cache

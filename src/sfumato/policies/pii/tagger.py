@@ -11,6 +11,7 @@ person, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +22,7 @@ import regex
 from numpy.typing import NDArray
 
 from sfumato.policies.pii import borders
-from sfumato.policies.pii.capitals import PARTICLES
+from sfumato.policies.pii.capitals import JOINING, PARTICLES
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.names import list_names
 from sfumato.policies.pii.network import KINDS, Network, Scorer, load_network
@@ -31,6 +32,7 @@ from sfumato.text.span import Span
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
 _ARTICLES = ("la", "le", "las", "los", "el", "den")  # with which names of places begin
+_BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
 _REASONS = {
     "PERSON": "reads like the name of a person",
     "LOCATION": "reads like the name of a place",
@@ -46,6 +48,7 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
     found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
+    found = [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
     if recall == "high":
         for text, spans in zip(texts, found, strict=True):
             spans.extend(_find_handles(text))
@@ -154,6 +157,8 @@ class _Read:
         ]
         while words and label == "PERSON" and borders.opens(forms[words[0]]):
             words.pop(0)
+        while words and label == "PERSON" and forms[words[-1]] in JOINING:
+            words.pop()
         if not any(len(forms[place]) > 1 and forms[place] not in _particles() for place in words):
             words = words if _is_dotted(forms) else []
         if words:
@@ -196,6 +201,34 @@ def _particles() -> frozenset[str]:
 @cache
 def _joining() -> frozenset[str]:
     return _particles() | frozenset(("of", "the", "for", "des", "und", "et"))
+
+
+def with_firms(text: str, spans: list[Span]) -> list[Span]:
+    """The names, those before the form that a company has by law being one of an organization."""
+    if not spans:
+        return spans
+    spans = sorted(spans, key=lambda span: span.start)
+    made: list[Span] = []
+    following = 0
+    for form in _legal_form().finditer(text):
+        while following < len(spans) and spans[following].start < form.end():
+            made.append(spans[following])
+            following += 1
+        start, end = form.span()
+        while made and (made[-1].end >= start or text[made[-1].end : start] in _BETWEEN):
+            last = made.pop()
+            start, end = min(start, last.start), max(end, last.end)
+        if start < form.start():
+            made.append(Span(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
+    return made + spans[following:]
+
+
+@cache
+def _legal_form() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:GmbH(?: & Co\. ?KG)?|OHG|AG|KG|SARL|SAS|Ltd|LLC|PLC|plc|Inc|Corp"
+        r"|S\.L\.U?|S\.A\.|SLU?|SA)(?![\w\-])"
+    )
 
 
 def _find_handles(text: str) -> Iterator[Span]:

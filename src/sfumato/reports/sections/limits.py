@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.guarantees.wording import at_most, for_people, share_in_words
-from sfumato.reports.markup import CellValue, Html, properties, tag
+from sfumato.guarantees.summary import strength_of
+from sfumato.guarantees.wording import at_most, for_people, name_types, share_in_words, stays_mostly
+from sfumato.reports.markup import CellValue, Html, Table, properties, tag
 from sfumato.reports.page import Section, bullets, paragraph
 from sfumato.reports.studied import Studied
 
@@ -75,25 +76,44 @@ def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
     return Section(name=NAME, title=TITLE, parts=parts)
 
 
+def _by_type(guarantee: Guarantee) -> list[Html]:
+    """What is proven for each type, at a glance."""
+    rows = [
+        (
+            name_types(part.types),
+            strength_of(part.guarantee),
+            ", ".join(stays_mostly(part.guarantee)),
+        )
+        for part in guarantee.parts
+    ]
+    if not rows:
+        return []
+    head = ("found as", "what is proven", "mostly stays as it is")
+    return [Table(caption="What is proven, by type", head=head, rows=rows).html()]
+
+
 def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellValue]]) -> Section:
     """Three lines, the sentence, then a table; ``further`` are lines of its own."""
     level = guarantee.epsilon
     epsilon = "∞ (nothing is proven)" if math.isinf(level) else f"≤ {for_people(level)}"
+    # One number over types is in no distance: the table by type has each with its own.
+    levels: list[tuple[str, CellValue]] = [("ε", epsilon), ("δ", at_most(guarantee.delta))]
+    released = "yes" if guarantee.for_release else "no: the top of this page says why"
     lines: list[tuple[str, CellValue]] = [
+        ("may be released", released),
         ("notion of privacy", guarantee.notion.value),
-        ("ε", epsilon),
-        ("δ", at_most(guarantee.delta)),
+        *([] if guarantee.parts else levels),
         ("unit", guarantee.unit),
         ("neighbors", guarantee.neighbors),
-        ("distance", guarantee.metric or "none"),
+        *([] if guarantee.parts else [("distance", guarantee.metric or "none")]),
         ("holds for", guarantee.scope),
-        ("may be released", "yes" if guarantee.for_release else "no: see what is still visible"),
         *further,
     ]
     if guarantee.stays is not None:
         lines.append(("words expected to stay as they are", share_in_words(guarantee)))
     parts: list[Html] = [
         *(paragraph(line) for line in guarantee.summary()),
+        *_by_type(guarantee),
         tag("blockquote", {}, tag("p", {}, guarantee.sentence())),
         properties("The guarantee in its parts", lines),
     ]

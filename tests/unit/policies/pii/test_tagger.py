@@ -19,7 +19,7 @@ from sfumato.policies.pii import Pii, network
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.features import Look
 from sfumato.policies.pii.network import KINDS, STEPS, Layer, Network, Scorer, load_network
-from sfumato.policies.pii.tagger import spans_of, tag
+from sfumato.policies.pii.tagger import spans_of, tag, with_firms
 from sfumato.policies.pii.tokens import FULL, Tokens
 from sfumato.policies.policy import Batched
 from sfumato.policies.scoring import compare_with_gold
@@ -301,7 +301,8 @@ def test_each_kind_can_be_asked_for_alone(kind: str) -> None:
 def whole(texts: list[str], recall: str) -> list[list[Span]]:
     """What is found when every single token is scored."""
     tokens, weights = Tokens.of(texts), load_network()
-    return spans_of(tokens, weights.score(tokens), weights.thresholds[RECALLS.index(recall)])
+    found = spans_of(tokens, weights.score(tokens), weights.thresholds[RECALLS.index(recall)])
+    return [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
 
 
 @pytest.mark.parametrize("recall", RECALLS)
