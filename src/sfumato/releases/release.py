@@ -87,7 +87,8 @@ class Release:
             if by_words
             else f"{self.privatized:,} stretches replaced"
         )
-        return f"{self.counts['documents']:,} documents, {counted}"
+        documents = self.counts["documents"]
+        return f"{documents:,} document{'s' * (documents != 1)}, {counted}"
 
     @property
     def undecided(self) -> list[str]:

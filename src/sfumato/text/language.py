@@ -26,7 +26,8 @@ _WORDS = {
         adresse patient patientin geb geboren jahre alt täglich gesendet betreff hiermit
         versichertennummer kennzeichen wohnhaft aufnahme entlassung aus um an so nur schon mehr was
         wenn dass sagt kommt wohnt straße uhr heute morgen gestern mutter vater mann sohn tochter
-        passwort benutzer anmeldung vielen dank bis alles""",
+        passwort benutzer anmeldung vielen dank bis alles
+        ehemann ehefrau privat allergie notfallkontakt""",
     "es": """el los las y es que no una por para con mi su está pero por favor del se al yo muy soy
         la un lo le me ha he en desde hasta como más también sin son fue este esta hola buenas
         buenos días gracias saludos atentamente estimado estimada estimados señor señora señores

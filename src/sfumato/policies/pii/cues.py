@@ -51,7 +51,7 @@ NAME
 """
 TITLES = r"""
 Mr Mrs Ms Mx Miss Dr Prof Professor Doctor Sir Madam Lady Rev Capt Sgt Lt Herrn? Frau Fr\. Hr\.
-Fräulein Monsieur Madame Mademoiselle Mme Mlle M\. Señora? Sra? Srta Don Doña Signora? Sig
+Fräulein Monsieur Madame Mademoiselle Mme Mlle M\. Señora? Sra? Srta Dra Don Doña Signora? Sig
 Sig\.ra Dott Dott\.ssa Mevrouw Mevr Meneer Dhr Mw Pani? Shri Sri Smt MR MRS MS DR
 """
 # Titles that are no name of anybody when they stand alone.

@@ -75,7 +75,7 @@ hallo liebe lieber liebes guten gruss grusse danke bitte mein meine meinen meine
 ihre mann frau sohn tochter bruder schwester mutter vater nachbar nachbarin kollege kollegin chef
 chefin kunde kundin patientin mieter mieterin techniker technikerin fahrer fahrerin zusteller
 mitarbeiter mitarbeiterin berater beraterin arzt arztin oberarzt hausarzt pfleger pflegerin
-tecnico repartidor conductor livreur technicien conseiller conseillere
+ehemann ehefrau tecnico repartidor conductor livreur technicien conseiller conseillere
 """
 
 

@@ -22,6 +22,7 @@ from sfumato.text.span import Span
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_OF_CODES = 6
+_SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,8 @@ def _announced(candidate: _Candidate) -> str:
         return ""
     if not reading.near(start, end, _cue()):
         return ""
+    if candidate.gaps() == ["/"] and max(candidate.lengths()) < _SHORTEST_PART:
+        return ""  # a blood pressure
     if date_end(reading.text, start) > start or (
         len(candidate.digits) % 4 == 0
         and set(candidate.lengths()) == {4}

@@ -8,6 +8,9 @@ from sfumato.policies.pii.detector import Pii
 from sfumato.text.document import Document
 
 TICKETS = [
+    ("Tel. privat 06221 55 12 90. RR 150/95.", {("06221 55 12 90", "PHONE")}),
+    ("Estimada Dra. Quiroga: con HTA", {("Dra. Quiroga", "PERSON")}),
+    ("Notfallkontakt: Ehemann Rolf", {("Rolf", "PERSON")}),
     ("My SSN is 229-54-8812.", {("229-54-8812", "US_SSN")}),
     ("double charge of 1.250.000 VND", set()),
     ("Von: Heiko Brandt <h@web.de>", {("Heiko Brandt", "PERSON"), ("h@web.de", "EMAIL")}),
