@@ -137,7 +137,7 @@ def test_a_killed_run_with_nested_fields_goes_on(tmp_path: Path) -> None:
     lines = [
         {
             "who": "Tom Miller",
-            "messages": [{"role": "user", "content": f"id {n} " + "x " * 400}] * 2,
+            "messages": [{"role": "user", "content": f"id {n} " + "-" * 800}] * 2,
         }
         for n in range(900)
     ]
@@ -181,7 +181,7 @@ def test_the_report_and_attacks_read_the_field_from_the_side_file(
     assert "about the house" in content
     assert "What was left as it was" in content
     assert "nobody has decided: not for release" in content
-    assert "no: see what is still visible" in content
+    assert "Nobody has decided about columns that were left as they were" in content
     found = sfumato("attack", "token-inference", output, "--originals", source, "--json")
     assert found.returncode == 0, found.stderr
 

@@ -74,6 +74,8 @@ def fold(name: str) -> str:
     >>> fold(" São Paulo "), fold("Villeneuve-d’Ascq"), fold("ŁÓDŹ")
     ('sao paulo', 'villeneuve d ascq', 'lodz')
     """
+    if name.isascii() and name.replace(" ", "").isalpha():
+        return " ".join(name.lower().split())
     apart = unicodedata.normalize("NFKD", name).casefold()
     apart = unicodedata.normalize("NFKD", apart).casefold()
     letters = "".join(one for one in apart if not unicodedata.combining(one))

@@ -102,6 +102,10 @@ class Selective:
         """Whether words are replaced one by one, and nothing else."""
         return not isinstance(self.mechanism, StretchMechanism | ByType)
 
+    def check(self) -> None:
+        """Say what is wrong with the settings, before anything is drawn or read."""
+        self.mechanism.guarantee()
+
     def guarantee(self, uncovered: int | None = None, types: Collection[str] = ()) -> Guarantee:
         """The statement, with the number of selected but unprotected words once it is known.
 

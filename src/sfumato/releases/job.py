@@ -103,7 +103,7 @@ class Part:
 
 def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """Do the job and return what the side file says."""
-    privatizer.guarantee()  # what is wrong with the settings is said before anything is touched
+    privatizer.check()  # what is wrong with the settings is said before anything is touched
     if job.vault is not None:
         refuse_irreversible(privatizer)
     try:

@@ -21,8 +21,8 @@ from sfumato.releases.columns import Columns, looking
 from sfumato.releases.job import Job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
-from sfumato.releases.sidefile import missed_names, told_columns
-from sfumato.releases.staying import with_share
+from sfumato.releases.sidefile import final_guarantee, missed_names, told_columns
+from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, stretches
 from sfumato.text.words import Words
@@ -81,7 +81,7 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
     job.source.refuse_unused()
     if job.live:
         raise InvalidArgument("`dry_run=True` counts what there is: leave out `follow=True`")
-    guarantee = with_share(privatizer.guarantee(), privatizer.selective)
+    privatizer.check()
     policy = looking(privatizer.selective)
     picks = Randomness.secure() if privatizer.seed is None else privatizer.randomness.stream(1)
     count, types = Counter[str](), Counter[str]()
@@ -107,6 +107,8 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
         "places": sum(types.values()),
         "by_type": dict(types.most_common()),
     }
+    tally = Tally(documents=count["documents"], places=sum(types.values()), types=types)
+    guarantee = final_guarantee(privatizer, tally, has_fields=job.source.format.has_fields)
     settings = privatizer.public_settings() | job.source.settings()
     layout = job.source.layout
     missed = missed_names(layout, columns) if job.source.format.has_fields else []

@@ -136,6 +136,13 @@ class Privatizer:
         guarantee = state(self.selective, tally).of_documents(TEXT)
         return guarantee if self.randomness.for_release else guarantee.reproducible()
 
+    def check(self) -> None:
+        """Build all that is needed, so that what is wrong with the settings is said."""
+        if isinstance(self.selective, Levels):
+            self.selective.guarantee()
+        else:
+            self.selective.check()
+
     def column(self, name: str) -> ColumnMapper:
         """For ``dataset.map(privatizer.column("text"), batched=True)``."""
         return ColumnMapper(self, name)
