@@ -68,6 +68,7 @@ def write_report(
     about, never into the folder of a run, because that folder is meant to be given away.
     """
     from sfumato.releases.recorded import recorded_settings
+    from sfumato.reports.html import write_html
     from sfumato.reports.samples import Showing
 
     given = Path(path)
@@ -84,7 +85,7 @@ def write_report(
     refuse_existing(target, overwrite=overwrite or derived)
     with reading(given, "what sfumato writes, or a file in it or beside it is not"):
         page = _page(given, kind, showing)
-        content = page.content()
+        content = write_html(page)
     private = any(notice.kind == "private" for notice in page.notices)
     try:
         write_whole(target, content, private=private)
