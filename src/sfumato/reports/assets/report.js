@@ -37,8 +37,13 @@
     const spec = { ...charts[name], background: null };
     if (spec.config) spec.config = { ...spec.config, background: null };
     try {
-      const view = await vegaEmbed(holder, width < 640 ? narrowed(spec, width) : spec, options(name));
-      void view;
+      await vegaEmbed(holder, width < 640 ? narrowed(spec, width) : spec, options(name));
+      // A mark without words of its own is part of the chart, which has some.
+      for (const mark of holder.querySelectorAll("[role=graphics-symbol]:not([aria-label])")) {
+        mark.removeAttribute("role");
+        mark.removeAttribute("aria-roledescription");
+      }
+      holder.querySelector("summary")?.setAttribute("aria-label", "Save this chart");
       // A chart that is wider than its box scrolls, also by keyboard.
       const box = holder.querySelector(".chart-wrapper");
       if (box) { box.tabIndex = 0; box.setAttribute("role", "group"); box.setAttribute("aria-label", "Chart"); }
