@@ -15,7 +15,8 @@ from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.policies.policy import Policy, find_in
-from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
+from sfumato.results.measured import Measured, Predicted
+from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.losses import IGNORED
