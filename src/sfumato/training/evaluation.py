@@ -117,8 +117,9 @@ def _measure(
 ) -> tuple[EvaluationRow, ...]:
     if not any(len(one.losses) for one in scores):
         return tuple(EvaluationRow(tokens, one.__name__) for one in metrics)
+    found = [one(scores, Randomness.secure()) for one in metrics]
     return tuple(
-        EvaluationRow(tokens, **asdict(one(scores, Randomness.secure()))) for one in metrics
+        EvaluationRow(tokens, one.metric, one.value, one.low, one.high, one.n) for one in found
     )
 
 

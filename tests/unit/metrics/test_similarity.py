@@ -61,8 +61,8 @@ def test_rescaled_equal_texts_are_1_and_wrong_answers_0() -> None:
     assert between is not None
     assert between.low is not None
     assert between.high is not None
-    assert 0 < between.low < between.value == pytest.approx(0.5, abs=0.1)
-    assert between.high <= 1
+    assert between.value == pytest.approx(0.5, abs=0.1)
+    assert between.low < between.value < between.high <= 1
 
 
 def test_texts_that_are_all_alike_cannot_be_rescaled() -> None:
