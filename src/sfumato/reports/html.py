@@ -47,6 +47,7 @@ from sfumato.reports.page import (
     Table,
     Verbatim,
     Verdict,
+    in_words,
 )
 from sfumato.reports.svg import draw_sheet
 
@@ -151,7 +152,7 @@ class _Writer:
     def _sentences(self) -> Iterator[Html]:
         if self.page.sentences:
             said = (
-                tag("p", {}, tag("strong", {}, name), " ", self._words((text,)))
+                tag("p", {}, tag("strong", {}, name), " ", self._words(tuple(in_words(text))))
                 for name, text in self.page.sentences
             )
             yield tag("div", {"class": "sentences"}, *said)
@@ -354,8 +355,8 @@ def _printable(value: Any) -> Any:
 
 def _color_rules() -> str:
     """The colors of series, and what the colors of charts become on a dark page."""
-    light = "".join(f".s{place}{{--series:{one}}}" for place, one in enumerate(COLORS))
-    dark = "".join(f".s{place}{{--series:{OTHER_COLORS[one]}}}" for place, one in enumerate(COLORS))
+    light = "".join(f".s{place}{{color:{one}}}" for place, one in enumerate(COLORS))
+    dark = "".join(f".s{place}{{color:{OTHER_COLORS[one]}}}" for place, one in enumerate(COLORS))
     dark += "".join(
         f'.chart [{name}="{one}" i]{{{name}:{other}}}'
         for one, other in OTHER_COLORS.items()

@@ -93,6 +93,17 @@ class Table:
         return bool(known) and all(isinstance(cell, (int, float)) for cell in known)
 
 
+def in_words(text: str) -> Iterator[Inline]:
+    """A sentence in which backquotes stand around what is typed.
+
+    >>> list(in_words("Run `sfumato.report(OUT)` next."))
+    ['Run ', Code(text='sfumato.report(OUT)'), ' next.']
+    """
+    for place, piece in enumerate(text.split("`")):
+        if piece:
+            yield Code(piece) if place % 2 else piece
+
+
 def say_cell(cell: CellValue) -> str:
     """A cell as text."""
     if isinstance(cell, Explained):

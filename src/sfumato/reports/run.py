@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from sfumato.reports.sections.limits import (
 )
 from sfumato.reports.settings import lines_of, short_path
 from sfumato.reports.words import best_guess
+from sfumato.results.scores import Scores
 from sfumato.training.folder import SCHEMA, RunFolder, open_run
 
 _ACCOUNTED = ("epsilon", "delta")
@@ -59,6 +61,7 @@ def run_page(path: Path, showing: Showing) -> Page:
         notices=[] if guarantee.for_release else [NOT_FOR_RELEASE],
         sentences=three_sentences(guarantee, attack_sentence(scores)),
         overview=[*_certainty(guarantee), at_a_glance(guarantee)],
+        metadata=_metadata(path.resolve().name, settings, measured, scores),
         questions=[
             Question(
                 name="safe",
@@ -91,6 +94,45 @@ def run_page(path: Path, showing: Showing) -> Page:
             ),
         ],
     )
+
+
+def _metadata(
+    name: str,
+    settings: Mapping[str, Any],
+    measured: Sequence[Mapping[str, Any]],
+    scores: Sequence[Scores],
+) -> dict[str, Any]:
+    """What a model card says in front, in the format of Hugging Face."""
+    classifies = settings.get("kind") == "classifier"
+    task = "text-classification" if classifies else "text-generation"
+    results = [
+        _result(task, short_path(str(row.get("corpus") or "not named")), str(row["metric"]), value)
+        for row in measured
+        if row.get("metric") not in (*_ACCOUNTED, None)
+        and (value := as_number(row.get("value"))) is not None
+        and math.isfinite(value)
+    ]
+    results += [
+        _result(task, "private text, not published", f"{one.attack}: {figure.metric}", figure.value)
+        for one in scores
+        for figure in one.figures
+        if math.isfinite(figure.value)
+    ]
+    front: dict[str, Any] = {
+        "library_name": "transformers",
+        "pipeline_tag": task,
+        "tags": ["differential-privacy", "privacy", "sfumato"],
+    }
+    # An index without results is refused where cards are read.
+    return front | ({"model-index": [{"name": name, "results": results}]} if results else {})
+
+
+def _result(task: str, on: str, metric: str, value: float) -> dict[str, Any]:
+    return {
+        "task": {"type": task},
+        "dataset": {"name": on, "type": on},
+        "metrics": [{"type": metric, "value": value, "name": metric}],
+    }
 
 
 def _content(path: Path) -> Mapping[str, Any]:
