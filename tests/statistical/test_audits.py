@@ -216,7 +216,7 @@ def accuses_too_often(alarms: int, runs: int, alpha: float, case: str = "held-ou
 def test_a_true_claim_is_accused_no_more_often_than_stated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runs, alpha = 30, 0.3
+    runs, alpha = 60, 0.3
     assert not accuses_too_often(false_alarms(runs, alpha), runs, alpha)
     # The twin chooses the event by looking at the draws that it is then tested on.
     first: dict[int, Drawn] = {}
