@@ -37,7 +37,7 @@ from statistical import budget
 from unit.training.runs import flat, small_model, some_records
 
 CHECK = "audits: training"
-# The lower the level, the fewer worlds it takes to exceed it: with all guesses right, 46 prove 0.44.
+# The lower the level, the fewer worlds exceed it: with all guesses right, 46 of them prove 0.44.
 WORLDS = 46
 EPSILON, DELTA, UNITS = 0.25, 1e-3, 40
 COURSE = Course(optimizer="sgd", learning_rate=4.0)

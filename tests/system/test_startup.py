@@ -17,8 +17,10 @@ HEAVY = (
 )  # fmt: skip
 
 
-ASKING = (["--help"], ["privatize", "--help"], ["plan", "--help"], ["data", "--help"], ["--version"],
-          ["list"])  # fmt: skip
+ASKING = (
+    ["--help"], ["privatize", "--help"], ["plan", "--help"], ["data", "--help"], ["--version"],
+    ["list"],
+)  # fmt: skip
 
 
 def test_help_loads_nothing_heavy() -> None:

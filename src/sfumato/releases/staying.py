@@ -8,7 +8,7 @@ Why it may be told
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -36,7 +36,9 @@ def share_expected_to_stay(selective: Selective | Levels) -> float | None:
 def _share(points: PointMechanism) -> float:
     """Our own mechanisms are known by their settings, so one that was looked at is known."""
     ours = type(points).__module__.startswith("sfumato.")
-    return _known_share(points) if ours else _estimated_share(points)
+    if ours and isinstance(points, Hashable):
+        return _known_share(points)
+    return _estimated_share(points)
 
 
 def _estimated_share(points: PointMechanism) -> float:
