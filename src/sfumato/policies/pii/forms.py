@@ -6,7 +6,7 @@ once for each form of some texts, so that what is asked of every token is a matt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from sfumato.policies.pii.capitals import JOINING, PARTICLES
@@ -175,7 +175,10 @@ def _marked() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     particles = frozenset(PARTICLES.split())
     inside = particles | frozenset(_OF)
     exact = {
-        **{"apostrophe": "'’‘`´", "hyphen": "-", "dot": ".", "colon": ":="},
+        "apostrophe": "'’‘`´",
+        "hyphen": "-",
+        "dot": ".",
+        "colon": ":=",
         "legal": _LEGAL.split(),
         "parts two": ["", "&", *((names.words | frozenset(_AND)) - particles)],
         "joins two": _JOINS_TWO,
@@ -198,7 +201,7 @@ def _marked() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     return _bits(exact), _bits(in_small), _bits(without)
 
 
-def _bits(marked: dict[str, Iterable[str]]) -> dict[str, int]:
+def _bits(marked: Mapping[str, Iterable[str]]) -> dict[str, int]:
     bits: dict[str, int] = {}
     for name, words in marked.items():
         for word in words:

@@ -29,7 +29,7 @@ FULL = 127
 
 _KNOWN = 0x2070  # characters below are in the table: Latin, Greek, Cyrillic, …, common signs
 _BLANK, _LETTER, _FIGURE, _LINE, _SIGN, _STRANGE = range(6)
-_ENDINGS = frozenset("s t d m S T D M re ve ll RE VE LL".split())
+_ENDINGS = frozenset(["s", "t", "d", "m", "S", "T", "D", "M", "re", "ve", "ll", "RE", "VE", "LL"])
 _LONGEST_ENDING = 2
 
 Places = NDArray[np.int64]
@@ -64,8 +64,10 @@ class Tokens:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         offsets = np.cumsum(lengths + 1) - lengths - 1
         starts, ends = _cut(joined, offsets, lengths)
-        shown = [joined[first:last] for first, last in zip(starts.tolist(), ends.tolist())]
-        numbers = dict(zip(dict.fromkeys(["", *shown]), range(len(shown) + 1)))
+        limits = zip(starts.tolist(), ends.tolist(), strict=True)
+        shown = [joined[first:last] for first, last in limits]
+        forms = list(dict.fromkeys(["", *shown]))
+        numbers = {form: number for number, form in enumerate(forms)}
         counts = np.searchsorted(starts, offsets + lengths) - np.searchsorted(starts, offsets)
         firsts = np.cumsum(counts + APART) - counts - APART
         places = np.arange(len(starts)) + np.repeat(APART * np.arange(len(texts)), counts)
@@ -75,7 +77,6 @@ class Tokens:
         spread = np.repeat(offsets, counts)
         begin, end = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         begin[places], end[places] = starts - spread, ends - spread
-        forms = list(numbers)
         shapes = np.fromiter(map(shape_of, forms), np.uint8, len(forms))
         marks = np.fromiter(map(marks_of, forms), np.uint32, len(forms))
         bounds = list(zip(firsts.tolist(), (firsts + counts).tolist(), strict=True))
