@@ -109,11 +109,10 @@ def _encoder(quick: bool) -> nn.Module:
         if quick
         else {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12}
     )
-    width = 4 * sizes["hidden_size"]
+    width = 4 * sizes["hidden_size"]  # two classes unless told
     config = BertConfig(
         **sizes,
         intermediate_size=width,
-        num_labels=CLASSES,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )

@@ -79,7 +79,8 @@ def true_delta(dimension: int, kappa: float, epsilon: float, *, opposite: bool) 
 
     sides = [(1, -1)] if opposite else [(1, 0), (0, 1)]
     return max(
-        integrate.quad(excess, -1 + 1e-12, 1 - 1e-12, args=side, limit=400)[0] for side in sides
+        float(integrate.quad(excess, -1 + 1e-12, 1 - 1e-12, args=side, limit=400)[0])
+        for side in sides
     )
 
 

@@ -60,7 +60,7 @@ def released(release: GradientRelease, rows: Tensor, **options: float) -> Tensor
         model, release, noise=options["noise"], seed=int(options.get("seed", 7)), size=size
     )
     before = [one.detach().clone() for one in model.parameters()]
-    for some in rows.split(1) if apart or whole else [rows]:
+    for some in torch.split(rows, 1) if apart or whole else [rows]:
         if not len(some):
             continue
         if whole:
@@ -79,7 +79,8 @@ def directions(rows: Tensor) -> Tensor:
         a_model(), lambda under, some: losses(under, rows[some].double()), torch.arange(len(rows))
     )
     flat = torch.stack([torch.cat([one.flatten() for one in each.values()]) for each in found])
-    return flat / flat.norm(dim=1, keepdim=True)
+    units: Tensor = flat / flat.norm(dim=1, keepdim=True)
+    return units
 
 
 @pytest.mark.parametrize("how", ["together", "apart", "whole"])
@@ -112,7 +113,7 @@ def test_a_single_draw_has_the_same_length_whatever_the_record_is() -> None:
     expected = 1 / mean_cosine(DIMENSION, kappa)
     rows = some_rows()
     # A row that saturates every unit and whose loss is flat has no direction.
-    for some in (*rows.split(1), torch.zeros(1, 4), rows[:0]):
+    for some in (*torch.split(rows, 1), torch.zeros(1, 4), rows[:0]):
         release = DirectionalRelease(DIMENSION, 1)
         found = released(release, some, noise=0.5, size=1)
         assert float(found.norm()) == pytest.approx(expected, rel=1e-4)
