@@ -80,14 +80,11 @@ class DirectionalPlan(Plan):
         """The largest concentration of any step; infinite without noise."""
         return math.sqrt(self.dimension) / self.noise_multiplier if self.private else math.inf
 
-    def epsilon(self, after_steps: int | None = None) -> float:
-        """The proven level after so many steps, at the plan's delta; infinite without noise."""
+    def level(self, events: tuple[SampledGaussian, ...], delta: float, neighbors: str) -> float:
+        """The proven level of some uses of every record."""
         if self.noise == GAUSSIAN:
-            return super().epsilon(after_steps)
-        events = self.events(self.steps if after_steps is None else after_steps)
-        return _directional(
-            events, self.dimension, float(self.delta), self.neighbors, self.accountant
-        )
+            return super().level(events, delta, neighbors)
+        return _directional(events, self.dimension, delta, neighbors, self.accountant)
 
     def so_far(self, steps: int) -> float:
         """The level is in closed form, so it is computed for every step."""
