@@ -84,7 +84,8 @@ class _Row:
         self.shown, self.name, self.axis, self.size = shown, name, axis, size
         self.top, self.width = place
         top = self.top
-        known = [self._of(one) for one in (*shown.sweeps, *shown.ends)]
+        every: list[Sweep | Anchor] = [*shown.sweeps, *shown.ends]
+        known = [self._of(one) for one in every]
         places = (top + HIGH, top)
         # In the row of utility up is better; in that of leakage up is what leaks more.
         up = (axis.better == LOWER) == (name == "leakage")
