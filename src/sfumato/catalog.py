@@ -45,9 +45,17 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.classifier_extraction:ClassifierExtraction",
             "words of planted documents from a text classifier, by the likelihood of their label",
         ),
+        "context-inference": (
+            "sfumato.attacks.stretches.context_inference:ContextInference",
+            "what stood at each place, from what was put in and what is around it (any mechanism)",
+        ),
         "exposure": (
             "sfumato.attacks.exposure.attack:Exposure",
             "rank planted canaries among all secrets that could have been planted",
+        ),
+        "matching": (
+            "sfumato.attacks.stretches.matching:Matching",
+            "which original a released document was made from, by what stayed (any mechanism)",
         ),
         "membership": (
             "sfumato.attacks.membership.attack:Membership",
@@ -167,9 +175,17 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "methods": {
+        "directional": (
+            "sfumato.training.methods.directional:Directional",
+            "directions of gradients, each replaced by a draw around it (von Mises–Fisher)",
+        ),
         "interleaved": (
             "sfumato.training.methods.interleaved:Interleaved",
             "DP-SGD on private stretches, plain steps on public ones, in turns (lstm only)",
+        ),
+        "per-record": (
+            "sfumato.training.methods.directional:PerRecord",
+            "directions of gradients, each with Gaussian noise (twin of directional)",
         ),
         "plain": (
             "sfumato.training.methods.plain:Plain",

@@ -71,11 +71,9 @@ def points(rows: Iterable[Row], quantity: Quantity) -> list[SeriesPoint]:
 
 def _point(rows: Sequence[Row]) -> SeriesPoint:
     some = rows[0]
-    value, low, high = some.value or 0.0, some.low, some.high
-    if len(rows) > 1:
-        over_seeds = estimate_of(rows)
-        low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
-        value = fmean(row.value for row in rows if row.value is not None)
+    over_seeds = estimate_of(rows)
+    low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
+    value = fmean(row.value for row in rows if row.value is not None)
     chances = [row.chance for row in rows if row.chance is not None]
     return SeriesPoint(
         method=some.method,
@@ -128,10 +126,15 @@ def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:
 def headline(rows: Sequence[Row], role: str, on_models: Container[str] = ()) -> Quantity | None:
     """The quantity to show first: the informative one that covers most methods and levels.
 
-    Among equals one that looks at models is preferred to one that looks at texts.
+    Among equals an attack that tells no privacy from random output is preferred to one that does
+    not, and one that looks at models to one that looks at texts.
     """
     mine = [row for row in whole(rows) if row.role == role]
-    reach = {one: (len(points(mine, one)), one.by in on_models) for one in telling(mine)}
+    reach: dict[Quantity, tuple[int, bool, bool]] = {}
+    for one in telling(mine):
+        some = points(mine, one)
+        tells = role == LEAKAGE and _between_ends(some, one) > 0
+        reach[one] = len(some), tells, one.by in on_models
     return max(reach, key=lambda one: reach[one], default=None)
 
 
