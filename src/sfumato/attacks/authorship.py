@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +38,7 @@ from sfumato.core.arrays import Integers
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import Measured
+from sfumato.results.measured import SHARE, Measured
 from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.intervals import wilson
 from sfumato.text.document import Document
@@ -186,7 +186,7 @@ class Authorship:
             right += sum(
                 guess == authors[place] for guess, place in zip(guesses, inside, strict=True)
             )
-        return Measured(metric, right / len(test), *wilson(right, len(test)), len(test))
+        return Measured(metric, right / len(test), *wilson(right, len(test)), len(test), SHARE)
 
     def _model(self) -> Any:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -232,7 +232,7 @@ def _shuffle(authors: Sequence[str], randomness: Randomness) -> list[str]:
 
 
 def _rename(figure: Measured, metric: str) -> Measured:
-    return Measured(metric, figure.value, figure.low, figure.high, figure.n)
+    return replace(figure, metric=metric)
 
 
 def _knowledge(*, originals: bool) -> str:

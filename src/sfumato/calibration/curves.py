@@ -10,10 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.calibration.spread import CONFIDENCE, ROW_QUANTILE, Noise, noise_of
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
+from sfumato.results.measured import ANYTHING, CONFIDENCE, Range
 from sfumato.results.row import Row
+from sfumato.statistics.seeds import SeedFigure, over_seeds, own_sides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +33,28 @@ class LevelEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
-    """What one seed gave at one level; ``error`` is the standard error in its row, if known."""
+    """What one seed gave at one level."""
 
     level: float
     seed: int
     value: float
-    error: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Band:
+    """How far the interval at each level reaches below and above its mean, before it is cut."""
+
+    below: Floats
+    above: Floats
+    within: Range
+
+    def around(self, middle: Floats) -> tuple[Floats, Floats]:
+        """The lower and the upper side of the band around a curve, cut to the range."""
+        least, most = self.within
+        lower, upper = middle - self.below, middle + self.above
+        low = -math.inf if least is None else least
+        high = math.inf if most is None else most
+        return np.clip(lower, low, high), np.clip(upper, low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +101,7 @@ class Curve:
     levels: tuple[float, ...]
     means: Floats
     counts: Floats
-    noise: Noise
+    rows: tuple[tuple[Row, ...], ...]
 
     @cached_property
     def axis(self) -> Axis:
@@ -98,15 +115,30 @@ class Curve:
 
     def at(self, index: int, confidence: float = CONFIDENCE) -> LevelEstimate:
         """The mean at one of the levels."""
-        halves = self.noise.halves(confidence)
-        value = float(self.means[index])
-        half = None if halves is None else float(halves[index])
-        return LevelEstimate(
-            value=value,
-            low=None if half is None else value - half,
-            high=None if half is None else value + half,
-            n=int(self.counts[index]),
+        found = estimate_of(self.rows[index], confidence)
+        if found is None:
+            raise InvalidArgument(f"{self.method}: a level without a finite value")
+        return found
+
+    def band(self, confidence: float = CONFIDENCE) -> Band | None:
+        """The intervals at all levels; None if none of them is known.
+
+        A level without an interval is taken to be as uncertain as the most uncertain one.
+        """
+        # Around a monotone fit the interval stands elsewhere, so it is cut to the range there.
+        found = [_estimate(some, ANYTHING, confidence) for some in self.rows]
+        sides = np.array(
+            [
+                (math.nan, math.nan)
+                if one is None or one.low is None or one.high is None
+                else (one.value - one.low, one.high - one.value)
+                for one in found
+            ]
         )
+        if np.isnan(sides).all():
+            return None
+        sides = np.where(np.isnan(sides), np.nanmax(sides), sides)
+        return Band(below=sides[:, 0], above=sides[:, 1], within=range_of(self.rows[0]))
 
 
 def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
@@ -126,19 +158,13 @@ def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
         cells[float(row.level), row.seed].append(row)
     if not cells:
         raise InvalidArgument(f"{method}: a curve needs at least one row")
+    ordered = sorted(cells.items(), key=lambda item: item[0])
     points = tuple(
-        CurvePoint(
-            level=level,
-            seed=seed,
-            value=float(np.mean([row.value for row in some])),
-            error=_root_mean_square([standard_error(row) for row in some]),
-        )
-        for (level, seed), some in sorted(cells.items(), key=lambda item: item[0])
+        CurvePoint(level=level, seed=seed, value=_figure(some).value)
+        for (level, seed), some in ordered
     )
     levels = tuple(sorted({point.level for point in points}))
-    groups = [[point for point in points if point.level == level] for level in levels]
-    values = [[point.value for point in group] for group in groups]
-    errors = [_root_mean_square([point.error for point in group]) for group in groups]
+    values = [[point.value for point in points if point.level == level] for level in levels]
     return Curve(
         method=method,
         parameter=parameter,
@@ -146,29 +172,32 @@ def curve_of(rows: Iterable[Row], *, method: str, parameter: str) -> Curve:
         levels=levels,
         means=np.array([np.mean(some) for some in values]),
         counts=np.array([float(len(some)) for some in values]),
-        noise=noise_of(values, errors, [[point.seed for point in group] for group in groups]),
+        rows=tuple(
+            tuple(row for (there, _), some in ordered if there == level for row in some)
+            for level in levels
+        ),
     )
 
 
-def estimate_of(rows: Sequence[Row]) -> LevelEstimate | None:
-    """The mean of figures that have no level: an anchor, or a method without a parameter."""
+def estimate_of(rows: Sequence[Row], confidence: float = CONFIDENCE) -> LevelEstimate | None:
+    """The mean over seeds of one figure at one level, as calibrations and reports show it.
+
+    Rows of the same seed are averaged first; rows without a finite value are ignored.
+    """
+    return _estimate(rows, range_of(rows), confidence)
+
+
+def _estimate(rows: Sequence[Row], within: Range, confidence: float) -> LevelEstimate | None:
     seeds: defaultdict[int, list[Row]] = defaultdict(list)
     for row in rows:
         if usable(row):
             seeds[row.seed].append(row)
     if not seeds:
         return None
-    values = [float(np.mean([row.value for row in some])) for some in seeds.values()]
-    error = _root_mean_square([standard_error(row) for some in seeds.values() for row in some])
-    halves = noise_of([values], [error]).halves()
-    value = float(np.mean(values))
-    half = None if halves is None else float(halves[0])
-    return LevelEstimate(
-        value=value,
-        low=None if half is None else value - half,
-        high=None if half is None else value + half,
-        n=len(values),
-    )
+    figures = [_figure(some) for some in seeds.values()]
+    low, high = over_seeds(figures, within, confidence)
+    value = float(np.mean([one.value for one in figures]))
+    return LevelEstimate(value=value, low=low, high=high, n=len(figures))
 
 
 def usable(row: Row) -> bool:
@@ -176,14 +205,19 @@ def usable(row: Row) -> bool:
     return row.value is not None and math.isfinite(row.value)
 
 
-def standard_error(row: Row) -> float | None:
-    """The standard error behind a row's interval of 95 %."""
-    if row.low is None or row.high is None:
-        return None
-    width = row.high - row.low
-    return width / (2 * ROW_QUANTILE) if math.isfinite(width) and width >= 0 else None
+def range_of(rows: Sequence[Row]) -> Range:
+    """The range of one figure; rows that were written before ranges were have none."""
+    return (
+        next((row.least for row in rows if row.least is not None), None),
+        next((row.most for row in rows if row.most is not None), None),
+    )
 
 
-def _root_mean_square(errors: Sequence[float | None]) -> float | None:
-    known = [error for error in errors if error is not None]
-    return math.sqrt(float(np.mean(np.square(known)))) if known else None
+def _figure(rows: Sequence[Row]) -> SeedFigure:
+    """The rows of one seed as one figure."""
+    several = [SeedFigure(value=row.value or 0.0, low=row.low, high=row.high) for row in rows]
+    value = float(np.mean([one.value for one in several]))
+    sides = own_sides(several)
+    if sides is None:
+        return SeedFigure(value=value)
+    return SeedFigure(value=value, low=value - sides[0], high=value + sides[1])

@@ -27,30 +27,23 @@ from sfumato.calibration.inverse import UNFIT_CURVE, Inversion, fit_monotone, in
 from sfumato.calibration.permission import Basis
 from sfumato.calibration.results import AtTarget, Calibration, MethodAtTargets, Single, notes_of
 from sfumato.calibration.select import Selected, orient
-from sfumato.calibration.spread import CONFIDENCE
 from sfumato.core.checks import number
 from sfumato.core.errors import BadInput
-from sfumato.core.randomness import Randomness
+from sfumato.results.measured import CONFIDENCE
 from sfumato.results.row import ANCHORS, HIGHER, NO_PRIVACY, RANDOM_OUTPUT, Row
 
 # The intervals of level and utility share the allowed error probability.
 HALF_THE_ERROR = 1 - (1 - CONFIDENCE) / 2
 
 
-def calibrate_methods(
-    selected: Selected, targets: Iterable[float], *, basis: Basis, randomness: Randomness
-) -> Calibration:
+def calibrate_methods(selected: Selected, targets: Iterable[float], *, basis: Basis) -> Calibration:
     """Fit, judge and invert every method's curve, and read off its utility.
 
-    ``basis`` comes from ``permission.basis``, which refuses figures that nothing may be chosen by;
-    ``randomness`` is for the tests of fitness only.
+    ``basis`` comes from ``permission.basis``, which refuses figures that nothing may be chosen by.
     """
     wanted = tuple(dict.fromkeys(number("target", target) for target in targets))
     use = () if selected.utility is None else selected.utility.rows
-    methods = tuple(
-        _method(key, selected, wanted, randomness.stream(index))
-        for index, key in enumerate(_swept(selected.leakage.rows))
-    )
+    methods = tuple(_method(key, selected, wanted) for key in _swept(selected.leakage.rows))
     if not methods:
         raise BadInput(
             "nothing can be calibrated: no method of these rows was run at several levels of a "
@@ -98,9 +91,7 @@ def _single(name: str, leakage: Sequence[Row], use: Sequence[Row]) -> Single:
     )
 
 
-def _method(
-    key: tuple[str, str], selected: Selected, targets: Sequence[float], randomness: Randomness
-) -> MethodAtTargets:
+def _method(key: tuple[str, str], selected: Selected, targets: Sequence[float]) -> MethodAtTargets:
     name, parameter = key
     rows = _of(selected.leakage.rows, key)
     use = [] if selected.utility is None else _of(selected.utility.rows, key)
@@ -109,7 +100,7 @@ def _method(
     useful = (
         curve_of(orient(use, larger="better"), method=name, parameter=parameter) if use else None
     )
-    fitness = fitness_of(leaking, useful, _anchors(selected), randomness)
+    fitness = fitness_of(leaking, useful, _anchors(selected))
     sign = -1.0 if selected.leakage.better == HIGHER else 1.0
     fit = None
     if fitness.verdict != UNFIT:
@@ -162,16 +153,16 @@ def utility_at(
     if not places[0] <= here <= places[-1]:
         return None, False
     value = float(np.interp(here, places, utility.means))
-    halves = utility.noise.halves(HALF_THE_ERROR)
+    band = utility.band(HALF_THE_ERROR)
     count = int(utility.counts.min())
-    if halves is None or found.low is None or found.high is None:
+    if band is None or found.low is None or found.high is None:
         return LevelEstimate(value=value, low=None, high=None, n=count), False
     ends = np.array([axis.place(found.low), axis.place(found.high)])
     cut = np.clip(ends, places[0], places[-1])
     inside = places[(places > cut[0]) & (places < cut[1])]
     looked = np.concatenate([cut, inside])
-    lower = np.interp(looked, places, utility.means - halves)
-    upper = np.interp(looked, places, utility.means + halves)
+    sides = band.around(utility.means)
+    lower, upper = (np.interp(looked, places, side) for side in sides)
     is_open = found.open_low or found.open_high or bool((cut != ends).any())
     return LevelEstimate(
         value=value, low=float(lower.min()), high=float(upper.max()), n=count

@@ -27,6 +27,11 @@ Why the p-value of a reversal holds
     which is simulated here, bounds the probability for all of them. This assumes that the noise
     around the means is normal and, where it is estimated from seeds, equally large at all levels.
 
+Why p-values are the same wherever they are shown
+    Both tests draw their orders and their noise from a stream that is fixed and public. So a
+    p-value follows from the figures alone: a calibration, a report and a JSON file that speak of
+    one study state the same one, however often they are made.
+
 Care
     "Fit" means that there is a trend beyond noise and that nothing contradicts a monotone curve.
     With a few seeds small reversals are not detected; the largest one is reported.
@@ -56,10 +61,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.calibration.curves import Curve, CurvePoint, LevelEstimate
-from sfumato.calibration.spread import CONFIDENCE, quantile
 from sfumato.core.arrays import Floats
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
+from sfumato.results.measured import CONFIDENCE
+from sfumato.statistics.intervals import student
 from sfumato.statistics.isotonic import isotonic, isotonic_rows
 
 SHUFFLES = 1999
@@ -68,6 +74,12 @@ RELATIVE_ROUNDING = 1e-9
 # The block of all seeds that were used at one level only; no seed has this number.
 TOGETHER = -1
 DRAWS = 1999
+# The public seed of the shuffles and draws of both tests.
+RESAMPLING = 0
+RESAMPLED = (
+    f"P-values are from {SHUFFLES:,} public shuffles, always the same (seed {RESAMPLING}): they "
+    "follow from the figures alone and are equal wherever they are shown."
+)
 # A difference that is smaller than this, relative to the figures, is rounding.
 ROUNDING = 1e-12
 
@@ -97,8 +109,9 @@ class Trend:
         return self.smallest_p * (2 if either else 1) <= alpha
 
 
-def trend(points: Sequence[CurvePoint], randomness: Randomness) -> Trend:
+def trend(points: Sequence[CurvePoint]) -> Trend:
     """Test figures for a trend; it is rising if values grow with the level."""
+    randomness = public_resampling(0)
     levels = sorted({point.level for point in points})
     places = np.array([levels.index(point.level) for point in points])
     blocks = blocks_of(points)
@@ -122,6 +135,14 @@ def trend(points: Sequence[CurvePoint], randomness: Randomness) -> Trend:
         either_p=_share_as_large(np.maximum(rising, falling)),
         smallest_p=1.0 / _arrangements(places, blocks),
     )
+
+
+def public_resampling(purpose: int) -> Randomness:
+    """The random numbers of a test: always the same, so that a p-value follows from the figures.
+
+    They decide which of all orders are tried, and hide nothing.
+    """
+    return Randomness.reproducible(RESAMPLING).stream(purpose)
 
 
 def blocks_of(points: Sequence[CurvePoint]) -> NDArray[np.int64]:
@@ -176,7 +197,7 @@ class _Effects:
     freedom: float
 
 
-def reversal_of(curve: Curve, *, rising: bool, randomness: Randomness) -> Reversal:
+def reversal_of(curve: Curve, *, rising: bool) -> Reversal:
     """Measure and test the departure from a monotone curve, rising or falling."""
     effects = _effects(curve)
     means = effects.means if rising else -effects.means
@@ -193,8 +214,8 @@ def reversal_of(curve: Curve, *, rising: bool, randomness: Randomness) -> Revers
     ends = math.sqrt(1 / effects.weights[0] + 1 / effects.weights[-1]) * effects.spread
     return Reversal(
         share=share,
-        p=_reversal_p(distance, effects, randomness),
-        beyond_noise=whole > max(tiny, quantile(CONFIDENCE, effects.freedom) * ends),
+        p=_reversal_p(distance, effects, public_resampling(1)),
+        beyond_noise=whole > max(tiny, student(CONFIDENCE, effects.freedom) * ends),
     )
 
 
@@ -228,8 +249,11 @@ def _effects(curve: Curve) -> _Effects:
         left = values - design @ terms
         spread = math.sqrt(float(left @ left) / freedom)
         return _Effects(means, curve.counts, spread, float(freedom))
-    errors = curve.noise.errors
-    if errors is None or not (errors > 0).all():
+    band = curve.band()
+    if band is None:
+        return _Effects(means, curve.counts, None, math.inf)
+    errors = (band.below + band.above) / (2 * student(CONFIDENCE, math.inf))
+    if not (errors > 0).all():
         return _Effects(means, curve.counts, None, math.inf)
     return _Effects(means, 1 / errors**2, 1.0, math.inf)
 
@@ -296,9 +320,7 @@ class Anchors:
         return most < least
 
 
-def fitness_of(
-    leakage: Curve, utility: Curve | None, anchors: Anchors, randomness: Randomness
-) -> Fitness:
+def fitness_of(leakage: Curve, utility: Curve | None, anchors: Anchors) -> Fitness:
     """Judge an attack by one method's curve; larger values must mean more leakage, better utility.
 
     ``leakage``, ``utility`` and ``anchors`` are oriented so (``select.orient`` does that).
@@ -310,10 +332,10 @@ def fitness_of(
             why=f"{len(leakage.levels)} level(s) cannot show a shape; it takes {FEWEST_LEVELS}",
             rising=_rising_by_ends(leakage),
         )
-    found = trend(leakage.points, randomness.stream(0))
-    said = _by_utility(utility, randomness.stream(1))
+    found = trend(leakage.points)
+    said = _by_utility(utility)
     rising = found.rising if said is None else said
-    reversal = reversal_of(leakage, rising=rising, randomness=randomness.stream(2))
+    reversal = reversal_of(leakage, rising=rising)
     verdict, finding, why = _judge(found, said, reversal, leakage.seeds)
     if anchors.reversed:
         why = "the attack finds less without privacy than in random output"
@@ -334,11 +356,11 @@ def _rising_by_ends(leakage: Curve) -> bool:
     return bool(leakage.means[-1] >= leakage.means[0])
 
 
-def _by_utility(utility: Curve | None, randomness: Randomness) -> bool | None:
+def _by_utility(utility: Curve | None) -> bool | None:
     """The direction that a clear trend of utility gives, or None."""
     if utility is None or len(utility.levels) < FEWEST_LEVELS:
         return None
-    found = trend(utility.points, randomness)
+    found = trend(utility.points)
     return found.rising if found.either_p <= ALPHA else None
 
 

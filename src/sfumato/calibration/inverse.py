@@ -4,7 +4,7 @@ Why the interval holds
     A level is in the interval if the target lies in the band around the curve there: the interval
     is the set of levels that a test does not reject. So it misses the true level only if the band
     misses the true curve *at that level*. What the band does elsewhere, and how the figures of
-    different levels are correlated, does not matter (``spread`` derives how wide the band must be).
+    different levels are correlated, does not matter (``statistics.seeds`` says how wide it is).
     Between two levels the width of the band is interpolated linearly, as if the errors of both were
     fully correlated.
 
@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.calibration.curves import Curve
-from sfumato.calibration.spread import CONFIDENCE
 from sfumato.core.arrays import Floats
 from sfumato.core.json import write_number
+from sfumato.results.measured import CONFIDENCE
 from sfumato.statistics.isotonic import isotonic
 
 REACHED = "reached"
@@ -106,19 +106,22 @@ class _Line:
     way: float
     places: Floats
     middle: Floats
-    halves: Floats | None
+    lower: Floats | None
+    upper: Floats | None
 
     @classmethod
     def of(cls, curve: Curve, *, rising: bool, confidence: float) -> _Line:
         order = slice(None) if rising else slice(None, None, -1)
         way = 1.0 if rising else -1.0
-        halves = curve.noise.halves(confidence)
+        band, middle = curve.band(confidence), fit_monotone(curve, rising=rising)
+        lower, upper = (None, None) if band is None else band.around(middle)
         return cls(
             curve,
             way,
             way * np.array([curve.axis.place(level) for level in curve.levels])[order],
-            fit_monotone(curve, rising=rising)[order],
-            None if halves is None else halves[order],
+            middle[order],
+            None if lower is None else lower[order],
+            None if upper is None else upper[order],
         )
 
     @property
@@ -150,9 +153,9 @@ class _Line:
 
 def _interval(line: _Line, target: float) -> dict[str, Any]:
     """The levels that the test does not reject, and the nearest rejected ones on either side."""
-    if line.halves is None:
+    if line.lower is None or line.upper is None:
         return {}
-    upper, lower = line.middle + line.halves, line.middle - line.halves
+    upper, lower = line.upper, line.lower
     below = [level for level, top in zip(line.levels, upper, strict=True) if top < target]
     above = [level for level, end in zip(line.levels, lower, strict=True) if end > target]
     surely = {

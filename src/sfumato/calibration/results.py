@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.calibration.curves import Curve, LevelEstimate
-from sfumato.calibration.fitness import CANNOT_TELL, Fitness
+from sfumato.calibration.fitness import CANNOT_TELL, RESAMPLED, Fitness
 from sfumato.calibration.inverse import REACHED, Inversion
 from sfumato.calibration.permission import Basis
 from sfumato.calibration.select import ChosenFigure, Selected
-from sfumato.calibration.spread import CONFIDENCE
 from sfumato.charts.calibration import calibration_chart
 from sfumato.charts.chart import Chart
 from sfumato.charts.sweeps import Anchor, Labels, Spot, Sweep
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.json import write_number
+from sfumato.results.measured import CONFIDENCE
 
 SCHEMA = 1
 NOT_A_GUARANTEE = (
@@ -160,6 +160,7 @@ class Calibration:
             "left_out": dict(self.selected.left_out),
             "public_proxy": self.basis.proxy,
             "notes": list(self.notes),
+            "resampling": RESAMPLED,
             "sentence": self.sentence,
         }
 
@@ -202,7 +203,7 @@ def notes_of(
 def _of_method(method: MethodAtTargets, anchors: Sequence[Single]) -> Iterator[str]:
     if method.fit is None:
         return
-    if method.leakage.noise.errors is None:
+    if method.leakage.band() is None:
         yield f"{method.name}: one seed and no intervals in its rows, so no interval is known"
     whole = max(method.fit) - min(method.fit)
     ends = [one.leakage.value for one in anchors if one.leakage is not None]

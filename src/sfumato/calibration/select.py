@@ -106,7 +106,14 @@ def _negative(row: Row) -> Row:
     def minus(value: float | None) -> float | None:
         return None if value is None else -value
 
-    return replace(row, value=minus(row.value), low=minus(row.high), high=minus(row.low))
+    return replace(
+        row,
+        value=minus(row.value),
+        low=minus(row.high),
+        high=minus(row.low),
+        least=minus(row.most),
+        most=minus(row.least),
+    )
 
 
 def _utility(rows: list[Row], wanted: str | None) -> list[Row]:

@@ -51,9 +51,6 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
     ] = None,
     output: options.ChartOption = None,
     overwrite: options.OverwriteOption = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Test for a trend with the same shuffles again.")
-    ] = None,
     json: options.JsonOption = False,
 ) -> None:
     """Put every method at the level at which an attack finds as much as a target says.
@@ -78,7 +75,6 @@ def calibrate(  # noqa: PLR0913  # a command's options are its parameters
         utility=utility,
         corpus=corpus,
         public_proxy=public_proxy,
-        seed=seed,
     )
     if output is not None:
         found.chart().save(output, overwrite=overwrite)
@@ -99,6 +95,8 @@ def _targets(given: list[str]) -> list[float]:
 
 
 def _print(found: Calibration) -> None:
+    from sfumato.calibration.fitness import RESAMPLED
+
     console = stdout()
     figure, use = found.leakage, found.utility
     console.print(
@@ -112,7 +110,7 @@ def _print(found: Calibration) -> None:
     for each in found.targets:
         _print_target(console, found, each)
     console.print()
-    for sentence in (*found.notes, found.sentence):
+    for sentence in (*found.notes, RESAMPLED, found.sentence):
         console.print(visible(sentence), markup=False)
 
 

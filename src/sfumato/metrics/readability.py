@@ -41,7 +41,8 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import Measured, Predicted, perplexity
+from sfumato.results.measured import POSITIVE, Measured, Predicted
+from sfumato.statistics.prediction import perplexity
 from sfumato.statistics.shares import bootstrap_sums
 from sfumato.text.words import Words
 
@@ -196,7 +197,7 @@ def _ratio(
     sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
     if not len(sums):
         raise BadInput("no document has a token both before and after")
-    return bootstrap_sums("perplexity ratio", sums, _growth, randomness)
+    return bootstrap_sums("perplexity ratio", sums, _growth, randomness, POSITIVE)
 
 
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:

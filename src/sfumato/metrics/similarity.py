@@ -1,9 +1,11 @@
 """How similar two texts are in meaning, and how far replaced words are from their originals.
 
 ``sentence_similarity`` is the cosine of two sentence vectors. It is rarely near 0: encoders give
-even unrelated texts of one kind a cosine of 0.5 and more. So it comes with a *floor*, the mean over
-random pairs of a reconstruction and a reference that do not belong together. A figure at the floor
-means that nothing was found.
+even unrelated texts of one kind a cosine of 0.5 to 0.99. So it comes with a *floor*, the mean over
+random pairs of a reconstruction and a reference that do not belong together, and ``rescaled``
+between that floor and 1: (cosine − floor) / (1 − floor) is 1 for equal texts and 0 for texts that
+are no nearer to their own references than to others, such as random words. The floor is resampled
+together with the cosine, so the interval includes its error.
 
 ``semantic_distance`` is the mean Euclidean distance between the vectors of a word and of its
 replacement, where a word that stayed counts as 0. It is also given as a share of the distance
@@ -30,23 +32,31 @@ from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import Measured
-from sfumato.statistics.shares import bootstrap_mean
+from sfumato.results.measured import DIFFERENCE, Measured, Range
+from sfumato.statistics.shares import bootstrap_mean, bootstrap_sums
 from sfumato.vectors.space import Space
 
 Encoder = Callable[[Sequence[str]], Floats]
 """A function from texts to vectors, one row each."""
 
 AT_ONCE = 32
+COSINE: Range = DIFFERENCE
+# Texts whose strangers are this near to a cosine of 1 cannot be told apart.
+ALIKE = 1e-9
 PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """The mean cosine of texts that belong together, and of texts that do not."""
+    """The mean cosine of texts that belong together, and of texts that do not.
+
+    ``rescaled`` is 0 at the floor and 1 for equal texts; None if the floor itself is 1, because all
+    texts are alike.
+    """
 
     cosine: Measured
     floor: Measured
+    rescaled: Measured | None
 
 
 def sentence_similarity(
@@ -67,12 +77,27 @@ def sentence_similarity(
     first = _unit(encoder(reconstructions), reconstructions)
     second = _unit(encoder(references), references)
     strangers = _strangers(len(references), randomness.stream(0))
+    own = (first * second).sum(axis=1)
+    others = (first * second[strangers]).sum(axis=1)
     return Similarity(
-        bootstrap_mean("cosine", (first * second).sum(axis=1), randomness.stream(1)),
-        bootstrap_mean(
-            "cosine of strangers", (first * second[strangers]).sum(axis=1), randomness.stream(2)
-        ),
+        bootstrap_mean("cosine", own, randomness.stream(1), COSINE),
+        bootstrap_mean("cosine of strangers", others, randomness.stream(2), COSINE),
+        _rescale(own, others, randomness.stream(3)),
     )
+
+
+def _rescale(own: Floats, others: Floats, randomness: Randomness) -> Measured | None:
+    if 1 - float(others.mean()) <= ALIKE:
+        return None
+    sums = np.stack([own, others, np.ones(len(own))], axis=1)
+
+    def rescaled(totals: Floats) -> Floats:
+        # A resample of texts that are all alike has no floor below 1: nothing is known then.
+        room = totals[:, 2] - totals[:, 1]
+        gained = totals[:, 0] - totals[:, 1]
+        return np.where(room > ALIKE, gained / np.maximum(room, ALIKE), 0.0)
+
+    return bootstrap_sums("rescaled cosine", sums, rescaled, randomness, (None, 1.0))
 
 
 def mean_pooled(folder: Path) -> Encoder:

@@ -71,11 +71,9 @@ def points(rows: Iterable[Row], quantity: Quantity) -> list[SeriesPoint]:
 
 def _point(rows: Sequence[Row]) -> SeriesPoint:
     some = rows[0]
-    value, low, high = some.value or 0.0, some.low, some.high
-    if len(rows) > 1:
-        over_seeds = estimate_of(rows)
-        low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
-        value = fmean(row.value for row in rows if row.value is not None)
+    over_seeds = estimate_of(rows)
+    low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
+    value = fmean(row.value for row in rows if row.value is not None)
     chances = [row.chance for row in rows if row.chance is not None]
     return SeriesPoint(
         method=some.method,

@@ -1,28 +1,32 @@
-"""How well a model predicts text: perplexity and top-1 accuracy, with intervals over documents.
+"""A figure with its interval and the range it lies in by definition.
 
-Tokens of one document are not independent, so the intervals resample whole documents (a cluster
-bootstrap). With few documents they are rough and rather too short. A single document says nothing
-about others, so there is no interval.
-
-Care
-    Measured on private text, these figures are a release of their own that no guarantee of the
-    model covers.
+A share lies between 0 and 1, bits between 0 and those of the secret, a perplexity at 1 or above.
+The range is part of the figure, so that nobody who averages or draws figures has to know them by
+name, and so that no interval can leave it: one that does is refused here.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadInput
-from sfumato.core.randomness import Randomness
+from sfumato.core.errors import InvalidArgument
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+
+Ends = tuple[float, float] | tuple[None, None]
+Range = tuple[float | None, float | None]
+"""The least and the most that a figure can be; None where there is no end."""
+
+ANYTHING: Range = (None, None)
+SHARE: Range = (0.0, 1.0)
+DIFFERENCE: Range = (-1.0, 1.0)
+POSITIVE: Range = (0.0, None)
+# Sums in another order differ by this much, relative to the size of the figure.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,60 +43,46 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure with its interval, if there is one, and the number of tokens behind it."""
+    """A figure with its interval, if there is one, and the number of cases behind it.
+
+    ``within`` is the range in which it lies by definition.
+
+    >>> Measured("found", 0.1, -0.02, 0.22, 24, SHARE)
+    Traceback (most recent call last):
+    ...
+    sfumato.core.errors.InvalidArgument: the interval of 'found' leaves its range (0 to 1)
+    """
 
     metric: str
     value: float
     low: float | None
     high: float | None
     n: int
+    within: Range = ANYTHING
+
+    def __post_init__(self) -> None:
+        if any(end is not None and leaves(end, self.within) for end in (self.low, self.high)):
+            least, most = ("…" if end is None else f"{end:g}" for end in self.within)
+            raise InvalidArgument(
+                f"the interval of {self.metric!r} leaves its range ({least} to {most})"
+            )
 
 
-def perplexity(documents: Sequence[Predicted], randomness: Randomness) -> Measured:
-    """The exponential of the mean −ln p over all tokens."""
-    sums = np.array([one.losses.sum() for one in documents])
-    value, ends, count = _share("perplexity", sums, documents, randomness)
-    low, high = (None if end is None else _exponential(end) for end in ends)
-    return Measured("perplexity", _exponential(value), low, high, count)
+def leaves(end: float, within: Range) -> bool:
+    """Whether a number is outside a range by more than rounding."""
+    least, most = within
+    slack = ROUNDING * max(1.0, abs(end))
+    return (least is not None and end < least - slack) or (most is not None and end > most + slack)
 
 
-def accuracy(documents: Sequence[Predicted], randomness: Randomness) -> Measured:
-    """The share of tokens that were the likeliest."""
-    sums = np.array([one.right.sum() for one in documents], dtype=np.float64)
-    value, (low, high), count = _share("accuracy", sums, documents, randomness)
-    return Measured("accuracy", value, low, high, count)
+def inside(end: float, within: Range) -> float:
+    """The nearest number of a range.
 
+    What is true lies in the range, so an interval that is cut to it holds as often as before.
 
-Ends = tuple[float, float] | tuple[None, None]
-
-
-def _share(
-    what: str, sums: NDArray[np.float64], documents: Sequence[Predicted], randomness: Randomness
-) -> tuple[float, Ends, int]:
-    counts = np.array([len(one.losses) for one in documents], dtype=np.float64)
-    if not counts.sum():
-        raise BadInput(f"there is no token to measure {what} on")
-    # Documents without a token say nothing about the variation between documents.
-    sums, counts = sums[counts > 0], counts[counts > 0]
-    return (
-        float(sums.sum() / counts.sum()),
-        _interval(sums, counts, randomness),
-        int(counts.sum()),
-    )
-
-
-def _interval(
-    sums: NDArray[np.float64], counts: NDArray[np.float64], randomness: Randomness
-) -> Ends:
-    if len(sums) == 1:
-        return None, None
-    resampled = np.empty(RESAMPLES)
-    for place in range(RESAMPLES):
-        drawn = randomness.integers(len(sums), len(sums))
-        resampled[place] = sums[drawn].sum() / counts[drawn].sum()
-    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
-
-
-def _exponential(mean: float) -> float:
-    return math.exp(min(mean, 700.0))  # larger exponents overflow
+    >>> inside(-0.02, SHARE), inside(3.0, POSITIVE)
+    (0.0, 3.0)
+    """
+    least, most = within
+    raised = end if least is None else max(least, end)
+    return raised if most is None else min(most, raised)

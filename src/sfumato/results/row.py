@@ -20,7 +20,15 @@ ROLES = (LEAKAGE, UTILITY, COST)
 LOWER, HIGHER = "lower", "higher"
 NO_PRIVACY, RANDOM_OUTPUT = "no privacy", "random output"
 ANCHORS = (NO_PRIVACY, RANDOM_OUTPUT)
-_NUMBERS = ("level", "value", "low", "high", "chance")  # a group may be called "nan"
+_NUMBERS = (
+    "level",
+    "value",
+    "low",
+    "high",
+    "chance",
+    "least",
+    "most",
+)  # a group may be called "nan"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +38,7 @@ class Row:
     ``method`` is the name a study gives a mechanism or a way of training, or one of the two
     anchors; ``parameter`` and ``level`` are what was varied, and are None for anchors. ``by`` is
     the attack or the measure that gave the figure, ``chance`` what it would be if nothing leaked.
+    ``least`` and ``most`` are the range in which it lies by definition, None where there is no end.
     With ``group_field`` the figure is about documents with that field equal to ``group`` only.
     ``corpus`` names the corpus where a study has several. ``guarantee`` is the sentence about what
     was measured; ``cell`` names the computation.
@@ -58,6 +67,8 @@ class Row:
     chance: float | None = None
     group_field: str | None = None
     group: str | None = None
+    least: float | None = None
+    most: float | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
     peak_memory: int | None = None

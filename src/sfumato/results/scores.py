@@ -127,7 +127,7 @@ class Scores:
                 details=dict(values["details"]),
                 seconds=_float(values["seconds"]) or 0.0,
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, InvalidArgument):
             raise BadInput("the scores of an attack are damaged, or of another version") from None
 
 
@@ -177,14 +177,22 @@ def _row(one: Measured, chance: float | None) -> dict[str, Any]:
         "low": write_number(one.low),
         "high": write_number(one.high),
         "n": one.n,
+        "least": write_number(one.within[0]),
+        "most": write_number(one.within[1]),
         "chance": chance,
     }
 
 
 def _figure(written: Mapping[str, Any]) -> Measured:
     value, low, high = (_float(written[key]) for key in ("value", "low", "high"))
+    within = _float(written.get("least")), _float(written.get("most"))
     return Measured(
-        str(written["metric"]), nan if value is None else value, low, high, int(written["n"])
+        str(written["metric"]),
+        nan if value is None else value,
+        low,
+        high,
+        int(written["n"]),
+        within,
     )
 
 

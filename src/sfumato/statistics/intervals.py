@@ -11,7 +11,8 @@ Reference
 
 from __future__ import annotations
 
-from math import exp, inf, lgamma, log, log1p, sqrt
+from functools import cache
+from math import exp, inf, isinf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 
 from sfumato.core.checks import at_least, number
@@ -164,6 +165,37 @@ def upper_limit(successes: int, trials: int, alpha: float) -> float:
     """
     _check_counts(successes, trials)
     return 1.0 - lower_limit(trials - successes, trials, alpha)
+
+
+@cache
+def student(confidence: float, freedom: float) -> float:
+    """The half-width of an interval in standard errors: Student's t, or normal if infinite.
+
+    >>> round(student(0.95, 4), 4), round(student(0.95, inf), 4)
+    (2.7764, 1.96)
+    """
+    if isinf(freedom):
+        return NormalDist().inv_cdf((1 + confidence) / 2)
+    # t²/(freedom + t²) has the distribution Beta(1/2, freedom/2).
+    share = beta_quantile(confidence, 0.5, freedom / 2)
+    return sqrt(freedom * share / (1 - share))
+
+
+def bootstrap_tail(confidence: float, count: int) -> float:
+    """The share of resampled figures to cut off at each end, if ``count`` cases were resampled.
+
+    Resampling n cases gives a spread that is too small by √((n − 1)/n), and takes the normal law
+    where Student's holds. So fewer are cut off: Φ(−t·√(n/(n − 1))), with Student's quantile t.
+
+    Reference
+        Hesterberg 2015, "What teachers should know about the bootstrap" (expanded percentiles).
+
+    >>> round(bootstrap_tail(0.95, 1_000_000), 4), round(bootstrap_tail(0.95, 10), 4)
+    (0.025, 0.0085)
+    """
+    if at_least("count", count, 1) == 1:
+        return 0.0
+    return NormalDist().cdf(-student(confidence, count - 1) * sqrt(count / (count - 1)))
 
 
 def _check_counts(successes: int, trials: int) -> None:

@@ -4,12 +4,12 @@
 and never help at a threshold.
 
 Intervals
-    AUC: a bootstrap that draws members and others separately. If every member scores above every
-    other, the bootstrap gives a single point; then the limit is Clopper and Pearson's for min(n, m)
-    independent pairs, all in the right order. Shares at a threshold: Clopper and Pearson, with a
-    threshold that was fixed in advance. Hits at few false alarms: the threshold is uncertain too,
-    so its own interval (order statistics, any continuous distribution) is combined with that of the
-    share.
+    AUC: a bootstrap that draws members and others separately (expanded percentiles). If every
+    member scores above every other, the bootstrap gives a single point; then the limit is Clopper
+    and Pearson's for min(n, m) independent pairs, all in the right order. Shares at a threshold:
+    Clopper and Pearson, with a threshold that was fixed in advance. Hits at few false alarms: the
+    threshold is uncertain too, so its own interval (order statistics, any continuous distribution)
+    is combined with that of the share.
 
 Reference
     Fawcett 2006, "An introduction to ROC analysis"; Carlini et al. 2022, "Membership inference
@@ -27,8 +27,14 @@ from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import CONFIDENCE, RESAMPLES, Measured
-from sfumato.statistics.intervals import clopper_pearson, log_beta_tail, lower_limit, upper_limit
+from sfumato.results.measured import CONFIDENCE, DIFFERENCE, RESAMPLES, SHARE, Measured
+from sfumato.statistics.intervals import (
+    bootstrap_tail,
+    clopper_pearson,
+    log_beta_tail,
+    lower_limit,
+    upper_limit,
+)
 
 # Numbers held at once while resampling.
 CELLS = 1 << 22
@@ -60,14 +66,15 @@ def group_auc(metric: str, groups: list[tuple[Floats, Floats]], randomness: Rand
         raise InvalidArgument("an AUC needs at least one group of scores")
     value = float(np.mean([auc(*group) for group in groups]))
     drawn = np.mean([_resample(*group, randomness) for group in groups], axis=0)
-    low, high = (float(end) for end in np.quantile(drawn, [TAIL, 1 - TAIL]))
     pairs = sum(min(len(members), len(others)) for members, others in groups)
+    tail = bootstrap_tail(CONFIDENCE, pairs)
+    low, high = (float(end) for end in np.quantile(drawn, [tail, 1 - tail]))
     if low == high == 1.0:
         low = lower_limit(pairs, pairs, TAIL)
     if low == high == 0.0:
         high = upper_limit(0, pairs, TAIL)
     n = sum(len(members) + len(others) for members, others in groups)
-    return Measured(metric, value, low, high, n)
+    return Measured(metric, value, low, high, n, SHARE)
 
 
 def advantage(metric: str, members: Floats, others: Floats, randomness: Randomness) -> Measured:
@@ -91,7 +98,7 @@ def advantage_of(metric: str, hits: NDArray[np.bool_], false_alarms: NDArray[np.
         raise BadInput(f"{metric} needs at least one member and one other")
     value = float(hits.mean() - false_alarms.mean())
     low, high = _difference(hits, false_alarms)
-    return Measured(metric, value, low, high, len(hits) + len(false_alarms))
+    return Measured(metric, value, low, high, len(hits) + len(false_alarms), DIFFERENCE)
 
 
 def best_threshold(members: Floats, others: Floats) -> float:
@@ -131,7 +138,7 @@ def accuracy_at_median(metric: str, members: Floats, others: Floats) -> Measured
     hits, alarms = high > cut, low > cut
     value = float(1 + hits.mean() - alarms.mean()) / 2
     least, most = _difference(hits, alarms)
-    return Measured(metric, value, (1 + least) / 2, (1 + most) / 2, len(high) + len(low))
+    return Measured(metric, value, (1 + least) / 2, (1 + most) / 2, len(high) + len(low), SHARE)
 
 
 def smallest_rate(others: int) -> float:
@@ -159,7 +166,7 @@ def hits_at(metric: str, members: Floats, others: Floats, rate: float) -> Measur
     below = -math.inf if possibly > len(low) else float(falling[possibly - 1])
     least = lower_limit(int((high > above).sum()), len(high), TAIL / 2)
     most = upper_limit(int((high > below).sum()), len(high), TAIL / 2)
-    return Measured(metric, value, least, most, len(high) + len(low))
+    return Measured(metric, value, least, most, len(high) + len(low), SHARE)
 
 
 def roc_points(members: Floats, others: Floats, most: int = 200) -> list[tuple[float, float]]:

@@ -26,8 +26,17 @@ from numpy.typing import NDArray
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import CONFIDENCE, RESAMPLES, Measured
-from sfumato.statistics.intervals import beta_quantile, clopper_pearson
+from sfumato.results.measured import (
+    ANYTHING,
+    CONFIDENCE,
+    DIFFERENCE,
+    RESAMPLES,
+    SHARE,
+    Measured,
+    Range,
+    inside,
+)
+from sfumato.statistics.intervals import beta_quantile, bootstrap_tail, clopper_pearson
 
 
 def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
@@ -39,7 +48,7 @@ def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
     if not len(hits):
         raise BadInput(f"there is nothing to measure {metric!r} on")
     low, high = clopper_pearson(int(hits.sum()), len(hits), CONFIDENCE)
-    return Measured(metric, float(hits.mean()), low, high, len(hits))
+    return Measured(metric, float(hits.mean()), low, high, len(hits), SHARE)
 
 
 def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
@@ -56,7 +65,7 @@ def mean_share(metric: str, values: NDArray[np.float64]) -> Measured:
         raise BadInput(f"there is nothing to measure {metric!r} on")
     share = float(values.mean())
     low, high = _limits(share, len(values))
-    return Measured(metric, share, low, high, len(values))
+    return Measured(metric, share, low, high, len(values), SHARE)
 
 
 def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Measured:
@@ -76,7 +85,8 @@ def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.
         clopper_pearson(count, len(first), confidence) for count in (won, lost)
     )
     value = (won - lost) / len(first)
-    return Measured(metric, value, max(-1.0, least - many), min(1.0, most - few), len(first))
+    low, high = (inside(end, DIFFERENCE) for end in (least - many, most - few))
+    return Measured(metric, value, low, high, len(first), DIFFERENCE)
 
 
 def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Measured:
@@ -91,7 +101,7 @@ def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.i
     share = float(hits.mean())
     count = _worth(hits, clusters, share)
     low, high = _limits(share, count)
-    return Measured(metric, share, low, high, len(hits))
+    return Measured(metric, share, low, high, len(hits), SHARE)
 
 
 def _limits(share: float, count: float) -> tuple[float, float]:
@@ -114,11 +124,13 @@ def _worth(hits: NDArray[np.bool_], clusters: NDArray[np.int64], share: float) -
     return float(total) if spread == 0 else min(float(total), share * (1 - share) / float(spread))
 
 
-def bootstrap_mean(metric: str, values: NDArray[np.float64], randomness: Randomness) -> Measured:
+def bootstrap_mean(
+    metric: str, values: NDArray[np.float64], randomness: Randomness, within: Range = ANYTHING
+) -> Measured:
     """The mean of one number a document, with a 95 % interval by resampling documents."""
-    drawn = randomness.integers(len(values), RESAMPLES * len(values)).reshape(RESAMPLES, -1)
-    ends = np.quantile(values[drawn].mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Measured(metric, float(values.mean()), float(ends[0]), float(ends[1]), len(values))
+    sums = np.stack([values, np.ones(len(values))], axis=1)
+    mean = lambda totals: totals[:, 0] / totals[:, 1]  # noqa: E731
+    return bootstrap_sums(metric, sums, mean, randomness, within)
 
 
 def bootstrap_sums(
@@ -126,11 +138,13 @@ def bootstrap_sums(
     sums: NDArray[np.float64],
     figure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     randomness: Randomness,
+    within: Range = ANYTHING,
 ) -> Measured:
     """A figure of sums over documents, with a 95 % interval by resampling documents.
 
     ``sums`` has a row for each document; ``figure`` computes a number from each row of totals. A
-    single document says nothing about others, so there is no interval.
+    single document says nothing about others, so there is no interval. Documents that all reach the
+    end of a range of shares say no more than as many hits, or misses, of independent trials would.
 
     >>> share = lambda totals: totals[:, 0] / totals[:, 1]
     >>> bootstrap_sums("share", np.array([[1.0, 4.0]]), share, Randomness.reproducible(1)).value
@@ -138,13 +152,16 @@ def bootstrap_sums(
     """
     if not len(sums):
         raise BadInput(f"there is nothing to measure {metric!r} on")
-    value = float(figure(sums.sum(axis=0)[None])[0])
+    value = inside(float(figure(sums.sum(axis=0)[None])[0]), within)  # but for rounding
     if len(sums) == 1:
-        return Measured(metric, value, None, None, 1)
+        return Measured(metric, value, None, None, 1, within)
     drawn = randomness.integers(len(sums), RESAMPLES * len(sums)).reshape(RESAMPLES, -1)
-    found = figure(sums[drawn].sum(axis=1))
-    low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Measured(metric, value, float(low), float(high), len(sums))
+    tail = bootstrap_tail(CONFIDENCE, len(sums))
+    low, high = np.quantile(figure(sums[drawn].sum(axis=1)), [tail, 1 - tail]).tolist()
+    if within == SHARE and low == high and value in SHARE:
+        low, high = _limits(value, len(sums))
+    low, high = (inside(end, within) for end in (low, high))
+    return Measured(metric, value, low, high, len(sums), within)
 
 
 def binomial_below(trials: int, chance: float, alpha: float) -> int:

@@ -2,7 +2,7 @@
 
 Two figures are compared if they have the same corpus, method, level, attack or measure, metric and
 group. Each is a mean over seeds. A difference is clear if both figures have intervals and these do
-not overlap. The interval is that over seeds if there are several, else the figure's own.
+not overlap. The intervals are those that calibrations and reports show.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, NamedTuple
 
-from sfumato.calibration.spread import CONFIDENCE, quantile
+from sfumato.calibration.curves import estimate_of
 from sfumato.core.json import write_number
 from sfumato.results.row import COST, Row
 
@@ -138,10 +138,7 @@ def _values(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
 
 def _value(rows: list[Row]) -> Value:
     values = [float(row.value) for row in rows if row.value is not None]
-    mean = fmean(values)
-    if len(values) == 1:
-        return Value(value=mean, low=rows[0].low, high=rows[0].high, seeds=1)
-    if not all(map(math.isfinite, values)):
-        return Value(value=mean, low=None, high=None, seeds=len(values))
-    half = quantile(CONFIDENCE, len(values) - 1) * stdev(values) / math.sqrt(len(values))
-    return Value(value=mean, low=mean - half, high=mean + half, seeds=len(values))
+    found = estimate_of(rows) if all(map(math.isfinite, values)) else None
+    if found is None:
+        return Value(value=fmean(values), low=None, high=None, seeds=len(values))
+    return Value(value=found.value, low=found.low, high=found.high, seeds=found.n)

@@ -16,7 +16,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.models.output_layer import IGNORED
 from sfumato.policies.policy import Policy, find_in
-from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
+from sfumato.results.measured import Measured, Predicted
+from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.methods.streams import inside
@@ -117,8 +118,9 @@ def _measure(
 ) -> tuple[EvaluationRow, ...]:
     if not any(len(one.losses) for one in scores):
         return tuple(EvaluationRow(tokens, one.__name__) for one in metrics)
+    found = [one(scores, Randomness.secure()) for one in metrics]
     return tuple(
-        EvaluationRow(tokens, **asdict(one(scores, Randomness.secure()))) for one in metrics
+        EvaluationRow(tokens, one.metric, one.value, one.low, one.high, one.n) for one in found
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadInput
-from sfumato.verbs.inputs import Placed, draws_from, path_of
+from sfumato.verbs.inputs import Placed, path_of
 
 if TYPE_CHECKING:
     from sfumato.calibration.results import Calibration
@@ -21,7 +21,6 @@ def calibrate(
     utility: str | None = None,
     corpus: str | None = None,
     public_proxy: str | None = None,
-    seed: int | None = None,
 ) -> Calibration:
     """Put every method at the level at which an attack finds as much as a target says.
 
@@ -48,4 +47,4 @@ def calibrate(
         folder.rows(), attack=attack, metric=metric, utility=utility, corpus=corpus
     )
     targets = [target] if isinstance(target, (int, float)) else list(target)
-    return calibrate_methods(selected, targets, basis=allowed, randomness=draws_from(seed))
+    return calibrate_methods(selected, targets, basis=allowed)

@@ -19,7 +19,7 @@ from sfumato.attacks.token_scores import ScoreStore, TokenScores, of_row, run_ar
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import load_model
-from sfumato.results.measured import perplexity
+from sfumato.statistics.prediction import perplexity
 from sfumato.text.document import Document
 from sfumato.training.evaluation import predict_tokens
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from sfumato.calibration.curves import Axis, estimate_of
-from sfumato.calibration.spread import noise_of, quantile
 from sfumato.core.errors import InvalidArgument
+from sfumato.statistics.intervals import student
 from unit.calibration.sweeps import curve, row
 
 
@@ -48,32 +48,52 @@ def test_levels_stand_on_a_logarithmic_scale_unless_one_is_not_positive() -> Non
     assert logarithmic.level(logarithmic.place(math.inf)) == math.inf
 
 
-def test_the_noise_of_seeds_is_that_of_a_mean() -> None:
-    values = [[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]
-    noise = noise_of(values, [None, None])
-    assert noise.errors == pytest.approx([1 / math.sqrt(3)] * 2)
-    assert noise.freedom == 4
-    halves = noise.halves()
-    assert halves is not None
-    assert halves == pytest.approx([stats.t.ppf(0.975, 4) / math.sqrt(3)] * 2)
+def test_the_interval_of_seeds_is_that_of_a_mean() -> None:
+    values = [(level, level + shift, seed) for level in (1.0, 5.0)
+              for seed, shift in enumerate((-1.0, 0.0, 1.0))]  # fmt: skip
+    found = curve([row(*one) for one in values])
+    half = stats.t.ppf(0.975, 2) / math.sqrt(3)
+    for index, level in enumerate((1.0, 5.0)):
+        at = found.at(index)
+        assert (at.value, at.low, at.high) == pytest.approx((level, level - half, level + half))
 
 
-def test_what_all_seeds_share_does_not_average_out() -> None:
-    same = noise_of([[1.0, 1.0, 1.0, 1.0]], [0.5])
-    assert same.errors == pytest.approx([0.5])
-    independent = noise_of([[0.0, 2.0]], [1.0])
-    assert independent.errors == pytest.approx([1.0])
+def test_a_level_stands_for_itself() -> None:
+    """Seeds that agree at one level keep a short interval there, however others vary."""
+    apart = [row(8.0, value, seed) for seed, value in enumerate((2.0, 9.0))]
+    alone = [row(1.0, value, seed) for seed, value in enumerate((0.3000, 0.3001))]
+    assert curve(apart + alone).at(0) == curve(alone).at(0)
 
 
-def test_one_seed_has_the_noise_of_its_rows_and_without_them_none() -> None:
-    assert noise_of([[1.0], [2.0]], [0.5, None]).errors == pytest.approx([0.5, 0.5])
-    assert noise_of([[1.0], [2.0]], [None, None]).errors is None
+def test_a_level_without_an_interval_is_as_uncertain_as_the_most_uncertain_one() -> None:
+    known = replace(row(1.0, 1.0), low=0.5, high=1.25)
+    band = curve([known, row(2.0, 2.0)]).band()
+    assert band is not None
+    assert band.below.tolist() == [0.5, 0.5]
+    assert band.above.tolist() == [0.25, 0.5]
+    assert curve([row(1.0, 1.0), row(2.0, 2.0)]).band() is None
+
+
+def test_a_band_is_cut_where_it_stands() -> None:
+    """Around a fit above the means the lower side is cut there, and not where the mean was."""
+    rows = [
+        replace(row(level, value, seed), least=0.0, most=1.0)
+        for level, value, seed in ((1.0, 0.4, 1), (1.0, 0.5, 2), (2.0, 0.0, 1), (2.0, 0.1, 2))
+    ]
+    found = curve(rows)
+    assert found.at(1).low == 0.0
+    assert found.at(1).high == pytest.approx(0.685, abs=1e-3)
+    band = found.band()
+    assert band is not None
+    lower, upper = band.around(np.array([0.25, 0.25]))
+    assert lower.tolist() == [0.0, 0.0]
+    assert upper.max() <= 1.0
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 30, math.inf])
 def test_quantiles_are_student_s(freedom: float) -> None:
     theirs = stats.norm.ppf(0.975) if math.isinf(freedom) else stats.t.ppf(0.975, freedom)
-    assert quantile(0.95, freedom) == pytest.approx(theirs, rel=1e-9)
+    assert student(0.95, freedom) == pytest.approx(theirs, rel=1e-9)
 
 
 def test_an_anchor_is_a_mean_with_an_interval() -> None:
@@ -86,33 +106,3 @@ def test_an_anchor_is_a_mean_with_an_interval() -> None:
     one = estimate_of([replace(rows[0], low=7.0, high=9.0)])
     assert one is not None
     assert np.allclose([one.low or 0, one.high or 0], [7.0, 9.0])
-
-
-def test_seeds_that_move_all_levels_alike_are_no_more_sure_than_one_level() -> None:
-    """Three seeds at five levels, each seed a shift: two degrees of freedom, and not ten."""
-    shifts = {1: -1.0, 2: 0.0, 3: 1.0}
-    levels = (1.0, 2.0, 4.0, 8.0, 16.0)
-    together = [row(level, level + shift, seed) for level in levels
-                for seed, shift in shifts.items()]  # fmt: skip
-    found = curve(together)
-    assert found.noise.freedom == pytest.approx(2.0)
-    halves = found.noise.halves()
-    assert halves is not None
-    # Student's 97.5 % point for two degrees of freedom, and the spread of the shifts over √3.
-    assert halves.tolist() == pytest.approx([4.302653 / math.sqrt(3)] * 5, rel=1e-5)
-
-
-def test_seeds_that_were_used_at_one_level_each_are_all_counted() -> None:
-    apart = [row(level, value, seed) for seed, (level, value) in enumerate(
-        [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0), (2.0, 5.0), (2.0, 7.0), (2.0, 6.0)])]  # fmt: skip
-    found = curve(apart)
-    assert found.noise.freedom == 4.0
-
-
-def test_levels_that_err_apart_are_surer_than_one_of_them() -> None:
-    """Figures of a seed that have nothing in common: as sure as two levels, with three seeds."""
-    first, second = (-1.0, 0.0, 1.0), (1.0, -2.0, 1.0)
-    some = [row(1.0, value, seed) for seed, value in enumerate(first)]
-    some += [row(2.0, value / math.sqrt(3), seed) for seed, value in enumerate(second)]
-    found = curve(some)
-    assert found.noise.freedom == pytest.approx(4.0)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sfumato.calibration import fitness
 from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.inverse import ABOVE_EVERYWHERE, BELOW_EVERYWHERE, UNFIT_CURVE
 from sfumato.calibration.permission import basis
@@ -38,7 +39,6 @@ def found(rows: list[Row], *targets: float, **names: str) -> Calibration:
         select_rows(rows, **names),
         targets,
         basis=basis(public=True),
-        randomness=Randomness.reproducible(1),
     )
 
 
@@ -186,8 +186,27 @@ def test_private_figures_are_refused(proxy: str | None) -> None:
 
 def test_a_named_stand_in_is_named_in_the_result() -> None:
     allowed = basis(public=False, proxy=" WikiText-2 ")
-    result = calibrate_methods(
-        select_rows(made()), [3.0], basis=allowed, randomness=Randomness.reproducible(1)
-    )
+    result = calibrate_methods(select_rows(made()), [3.0], basis=allowed)
     assert "WikiText-2" in result.sentence
     assert result.as_dict()["public_proxy"] == "WikiText-2"
+
+
+def test_p_values_follow_from_the_figures_alone() -> None:
+    """Whoever asks again, alone or beside other methods, is told the same."""
+    rows = made(noise=2.0)
+    others = [replace(one, method="Other") for one in made(noise=0.5)]
+    first = found(rows).methods[0].fitness
+    beside = {one.name: one.fitness for one in found([*others, *rows]).methods}
+    assert first == found(rows).methods[0].fitness == beside["M"]
+    assert first.trend_p is not None
+    assert "public shuffles" in found(rows).as_dict()["resampling"]
+
+
+def test_other_shuffles_would_give_another_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin draws anew each time; figures with little trend show it."""
+    rows = made(shape=lambda _: 1.0, noise=1.0)
+    fixed = found(rows).methods[0].fitness.trend_p
+    monkeypatch.setattr(
+        fitness, "public_resampling", lambda purpose: Randomness.reproducible(7).stream(purpose)
+    )
+    assert found(rows).methods[0].fitness.trend_p != fixed

@@ -21,7 +21,6 @@ from sfumato.calibration.fitness import (
     fitness_of,
     trend,
 )
-from sfumato.core.randomness import Randomness
 from unit.calibration.sweeps import LEVELS, Noise, curve, logistic, row, sweep
 
 
@@ -37,8 +36,7 @@ def judged(
     generator = np.random.default_rng(5)
     rows = sweep(shape, levels, seeds, noise or Noise(0.3, 0.3), generator)
     utility = None if use is None else curve(sweep(use, levels, seeds, Noise(0.1), generator))
-    randomness = Randomness.reproducible(1)
-    return fitness_of(curve(rows), utility, anchors or Anchors(), randomness)
+    return fitness_of(curve(rows), utility, anchors or Anchors())
 
 
 def step(level: float) -> float:
@@ -118,10 +116,10 @@ def test_a_step_back_of_unknown_noise_is_not_judged() -> None:
     # One seed, no intervals: nobody knows whether the step back is noise.
     values = [1.0, 2.0, 3.0, 2.2, 4.0, 5.0, 6.0]
     rows = [row(2.0**place, value) for place, value in enumerate(values)]
-    found = fitness_of(curve(rows), None, Anchors(), Randomness.reproducible(1))
+    found = fitness_of(curve(rows), None, Anchors())
     assert (found.verdict, found.reversal_p) == (CANNOT_TELL, None)
     straight = [row(2.0**place, value) for place, value in enumerate(sorted(values))]
-    assert fitness_of(curve(straight), None, Anchors(), Randomness.reproducible(1)).verdict == FIT
+    assert fitness_of(curve(straight), None, Anchors()).verdict == FIT
 
 
 def test_published_membership_figures_are_unfit_and_reconstruction_is_fit() -> None:
@@ -133,7 +131,7 @@ def test_published_membership_figures_are_unfit_and_reconstruction_is_fit() -> N
     verdicts = []
     for levels, values in ((sigmas, membership), (lamp_sigmas, lamp)):
         rows = [row(level, value) for level, value in zip(levels, values, strict=True)]
-        found = fitness_of(curve(rows), None, Anchors(), Randomness.reproducible(1))
+        found = fitness_of(curve(rows), None, Anchors())
         verdicts.append((found.verdict, found.rising))
     # One run each and no intervals: the erratic one cannot be called fit.
     assert verdicts == [(CANNOT_TELL, False), (FIT, False)]
@@ -142,7 +140,7 @@ def test_published_membership_figures_are_unfit_and_reconstruction_is_fit() -> N
 def test_the_seeds_of_one_level_only_are_shuffled_together() -> None:
     rows = [row(2.0**place, place + 0.1 * seed, 10 * place + seed)
             for place in range(4) for seed in range(2)]  # fmt: skip
-    found = trend(curve(rows).points, Randomness.reproducible(1))
+    found = trend(curve(rows).points)
     assert found.rising
     assert found.rising_p < 0.01
     assert found.smallest_p == pytest.approx(2**4 / math.factorial(8))
@@ -150,7 +148,7 @@ def test_the_seeds_of_one_level_only_are_shuffled_together() -> None:
 
 def test_a_trend_is_tested_exactly_where_all_orders_can_be_counted() -> None:
     rows = [row(2.0**place, float(place)) for place in range(5)]
-    found = trend(curve(rows).points, Randomness.reproducible(1))
+    found = trend(curve(rows).points)
     assert found.smallest_p == pytest.approx(1 / 120)
     assert found.rising_p == pytest.approx(1 / 120, abs=0.006)
     assert found.either_p == pytest.approx(2 / 120, abs=0.009)

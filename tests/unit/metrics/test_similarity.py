@@ -46,6 +46,29 @@ def test_wrong_answers_score_the_floor() -> None:
     assert found.cosine.value == pytest.approx(0.5)
 
 
+def test_rescaled_equal_texts_are_1_and_wrong_answers_0() -> None:
+    same = sentence_similarity(TEXTS, TEXTS, letters, SEED(1)).rescaled
+    assert same is not None
+    assert same.value == pytest.approx(1)
+    assert same.value <= 1
+    assert same.high == 1
+    # Strangers that are other strangers than those of the floor.
+    wrong = sentence_similarity([*TEXTS[1:], TEXTS[0]], TEXTS, letters, SEED(1)).rescaled
+    assert wrong is not None
+    assert wrong.value == pytest.approx(0, abs=0.2)
+    half = [*TEXTS[:4], *TEXTS[5:], TEXTS[4]]
+    between = sentence_similarity(half, TEXTS, letters, SEED(1)).rescaled
+    assert between is not None
+    assert between.low is not None
+    assert between.high is not None
+    assert between.value == pytest.approx(0.5, abs=0.1)
+    assert between.low < between.value < between.high <= 1
+
+
+def test_texts_that_are_all_alike_cannot_be_rescaled() -> None:
+    assert sentence_similarity(["a"] * 4, ["a"] * 4, letters, SEED(1)).rescaled is None
+
+
 def test_empty_answers_score_nothing() -> None:
     found = sentence_similarity([" "] * 8, TEXTS, letters, SEED(1))
     assert found.cosine.value == found.floor.value == 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sfumato.calibration import curves
+from sfumato.calibration.curves import curve_of
 from sfumato.reports.series import headline, points, quantities, telling
 from sfumato.results.row import LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, UTILITY, Row
+from sfumato.studies.compare import compare_studies
 
 
 def row(metric: str, value: float | None, **more: object) -> Row:
@@ -73,3 +76,38 @@ def test_seeds_that_look_at_the_same_texts_are_no_more_texts() -> None:
     several = [row("a", 1.0, seed=seed, n=50) for seed in (1, 2, 3)]
     (mean,) = points(several, quantities(several)[0])
     assert (mean.n, mean.seeds) == (50, 3)
+
+
+def intervals(rows: list[Row]) -> tuple[list[object], list[object], list[object]]:
+    """The intervals of one figure at its levels: calibrated, on a page, and in a comparison."""
+    drawn = curve_of(rows, method="SMDP", parameter="epsilon")
+    page = {one.level: (one.value, one.low, one.high) for one in points(rows, quantities(rows)[0])}
+    compared = {one.figure.level: one.first for one in compare_studies(rows, [])}
+    return (
+        [(at.value, at.low, at.high) for at in map(drawn.at, range(len(drawn.levels)))],
+        [page[level] for level in drawn.levels],
+        [
+            (one.value, one.low, one.high)
+            for one in (compared[level] for level in drawn.levels)
+            if one is not None
+        ],
+    )
+
+
+def test_calibrations_pages_and_comparisons_state_the_same_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [
+        row("share", value, level=level, seed=seed, low=value / 2, high=value + 0.1, least=0.0,
+            most=1.0)
+        for level, seed, value in [
+            (1.0, 1, 0.05), (1.0, 2, 0.01), (2.0, 1, 0.3), (2.0, 2, 0.3001), (4.0, 1, 0.97)]
+    ]  # fmt: skip
+    calibrated, shown, compared = intervals(rows)
+    assert calibrated == shown == compared
+    assert all(0 <= end <= 1 for one in calibrated for end in one)  # type: ignore[attr-defined]
+    # Sabotage of the one function changes them all, so there is no other.
+    monkeypatch.setattr(curves, "over_seeds", lambda *_: (0.4, 0.5))
+    assert intervals(rows)[0] != calibrated
+    assert intervals(rows)[1] != shown
+    assert intervals(rows)[2] != compared

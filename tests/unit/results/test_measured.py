@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import Predicted, accuracy, perplexity
+from sfumato.results.measured import Predicted
+from sfumato.statistics.prediction import accuracy, perplexity
 
 SEED = Randomness.reproducible
 

@@ -13,13 +13,16 @@ from sfumato.catalog import entries
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
 from sfumato.core.randomness import Randomness
+from sfumato.corpora.customersim import generate_customersim
 from sfumato.results.measured import Measured
-from sfumato.results.row import LEAKAGE, UTILITY
+from sfumato.results.row import LEAKAGE, UTILITY, Row
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, MeasureReading, Specimen, take
 from sfumato.studies.measures.text import TextMeasure
 from sfumato.studies.runner import run_study
 from sfumato.text.document import Document
+from sfumato.text.words import Words
+from sfumato.vectors.load import default_space
 from sfumato.verbs.measure import measure
 from small_study import SMALL, small_study
 from unit.models.folders import gpt2, with_our_tokenizer
@@ -192,3 +195,32 @@ def test_our_readability_in_a_study(tmp_path: Path) -> None:
     changed = {row.method: row.value for row in rows if row.metric == "change of variety"}
     assert changed["no privacy"] == 0
     assert (changed["random output"] or 0) > 0
+
+
+def similarity(before: list[str], after: list[str]) -> tuple[Row, float]:
+    """The figure, and the cosine that it is made from."""
+    specimen = Specimen(
+        documents=[Document(one) for one in after], originals=[Document(one) for one in before]
+    )
+    found = take(TextMeasure(), specimen, Randomness.reproducible(1))
+    return found.rows[1], found.details["cosine"]
+
+
+def test_similarity_is_1_for_the_same_text_and_0_for_random_words() -> None:
+    before = [one.document.text for one in generate_customersim(24, Randomness.reproducible(3))]
+    words, draws = default_space().words, Randomness.reproducible(4)
+    noise = [
+        " ".join(words[place] for place in draws.integers(len(words), len(Words.of(text))))
+        for text in before
+    ]
+    same, _ = similarity(before, before)
+    assert same.value == pytest.approx(1)
+    assert same.chance == 0.0
+    for output in (noise, [*before[1:], before[0]]):
+        found, raw = similarity(before, output)
+        assert found.value == pytest.approx(0, abs=0.2)
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < 0.1
+        # The twin, a cosine as it is, says that random output is similar.
+        assert raw > 0.5

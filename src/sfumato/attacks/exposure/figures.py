@@ -22,10 +22,9 @@ from sfumato.charts.chapter import Chapter, Drawing, Folded, Listing, ListingCel
 from sfumato.charts.exposure import MeanExposure, exposure_chart, repetitions_chart
 from sfumato.charts.numbers import as_number, interval, number
 from sfumato.core.arrays import Floats
-from sfumato.results.measured import Ends, Measured
-from sfumato.statistics.intervals import beta_quantile, clopper_pearson
+from sfumato.results.measured import CONFIDENCE, POSITIVE, SHARE, Ends, Measured, Range, inside
+from sfumato.statistics.intervals import clopper_pearson, student
 
-CONFIDENCE = 0.95
 # The share of controls that reach this many bits is reported too; by chance it is 1/16.
 SHARE_AT = 4
 
@@ -72,14 +71,12 @@ def means(found: Sequence[ExposedCanary]) -> list[Measured]:
     figures = []
     for (method, repetitions), some in groups(found).items():
         values = np.array([one.exposure for one in some])
-        ends: Ends = mean_interval(values)
+        within = _bits(some)
+        ends: Ends = mean_interval(values, within)
         if len(some) == 1 and some[0].low is not None and some[0].high is not None:
             ends = some[0].low, some[0].high
-        elif ends[0] is not None and ends[1] is not None:
-            # No exposure is below 0 or above log2 of the size of the space.
-            ends = max(0.0, ends[0]), min(max(one.space.bits for one in some), ends[1])
         name = mean_name(repetitions, method)
-        figures.append(Measured(name, float(values.mean()), ends[0], ends[1], len(some)))
+        figures.append(Measured(name, float(values.mean()), ends[0], ends[1], len(some), within))
     return figures
 
 
@@ -96,8 +93,8 @@ def largest(found: Sequence[ExposedCanary]) -> list[Measured]:
     most = max(counted, key=lambda one: one.exposure)
     by_chance = min(1.0, len(counted) * 2.0**-most.exposure)
     return [
-        Measured(LARGEST, most.exposure, most.low, most.high, len(counted)),
-        Measured(LARGEST_BY_CHANCE, by_chance, None, None, len(counted)),
+        Measured(LARGEST, most.exposure, most.low, most.high, len(counted), _bits(counted)),
+        Measured(LARGEST_BY_CHANCE, by_chance, None, None, len(counted), SHARE),
     ]
 
 
@@ -108,11 +105,11 @@ def controls(batches: Sequence[SpaceFindings]) -> list[Measured]:
         values = np.concatenate([batch.null for batch in some])
         worth = sum(_independent(batch) for batch in some)
         mean, share = control_names(method)
-        low, high = mean_interval(values, worth)
-        figures.append(Measured(mean, float(values.mean()), low, high, len(values)))
+        low, high = mean_interval(values, POSITIVE, worth)
+        figures.append(Measured(mean, float(values.mean()), low, high, len(values), POSITIVE))
         reached = float((values >= SHARE_AT).mean())
         ends = clopper_pearson(round(reached * int(worth)), int(worth))
-        figures.append(Measured(share, reached, *ends, len(values)))
+        figures.append(Measured(share, reached, *ends, len(values), SHARE))
     return figures
 
 
@@ -192,23 +189,26 @@ def _independent(batch: SpaceFindings) -> float:
     return count if batch.draws is None else count * batch.draws / (count + batch.draws)
 
 
-def mean_interval(values: Floats, worth: float | None = None) -> Ends:
-    """Student's interval for a mean; none for one value, or for equal values.
+def _bits(some: Sequence[ExposedCanary]) -> Range:
+    """No exposure is below 0 or above log2 of the size of the space."""
+    return 0.0, max(one.space.bits for one in some)
+
+
+def mean_interval(values: Floats, within: Range, worth: float | None = None) -> Ends:
+    """Student's interval for a mean, cut to its range; none for one value, or for equal values.
 
     ``worth`` is the effective number of independent values, if it is not their number.
 
-    >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
+    >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]), (0.0, 20.0))
     >>> f"{low:.3f} to {high:.3f}"
-    '-0.484 to 4.484'
+    '0.000 to 4.484'
     """
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     if spread == 0:
         return None, None
-    freedom = len(values) - 1
-    # P[|T| > t] = I_x(freedom/2, 1/2) at x = freedom/(freedom + t²).
-    x = beta_quantile(1 - CONFIDENCE, freedom / 2, 0.5)
-    half = math.sqrt(freedom * (1 / x - 1)) * spread / math.sqrt(worth or len(values))
-    return float(values.mean()) - half, float(values.mean()) + half
+    middle = float(values.mean())
+    half = student(CONFIDENCE, len(values) - 1) * spread / math.sqrt(worth or len(values))
+    return inside(middle - half, within), inside(middle + half, within)
 
 
 def _by(method: str) -> str:

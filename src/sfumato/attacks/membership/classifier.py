@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import CONFIDENCE, Measured
+from sfumato.results.measured import CONFIDENCE, SHARE, Measured
 from sfumato.statistics.ranking import group_auc
 from sfumato.text.words import Words
 
@@ -100,7 +100,7 @@ def auc_without_model(
     half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * spread / len(folds)
     low, high = found.low or 0.0, 1.0 if found.high is None else found.high
     ends = max(0.0, min(low, found.value - half)), min(1.0, max(high, found.value + half))
-    return Measured(METRIC, found.value, *ends, found.n)
+    return Measured(METRIC, found.value, *ends, found.n, SHARE)
 
 
 def fold_scores(

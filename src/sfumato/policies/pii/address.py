@@ -8,15 +8,15 @@ TH9 6AB".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
 
-import regex
-
 from sfumato.policies.pii import street
 from sfumato.policies.pii.anchors import letters
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.policies.pii.street import any_of, tail_end
 from sfumato.text.span import Span
@@ -61,36 +61,36 @@ def heading(address: str) -> str:
 
 
 @cache
-def _head_before() -> regex.Pattern[str]:
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?i:(?:{any_of(_HEADS)})\.? ?|[a-z]-?)\Z")
+def _head_before() -> Expression:
+    return Expression(rf"(?<![\p{{L}}\p{{N}}])(?i:(?:{any_of(_HEADS)})\.? ?|[a-z]-?)\Z")
 
 
 @cache
-def _after_head() -> regex.Pattern[str]:
+def _after_head() -> Expression:
     number = r"[0-9]{1,5}\p{L}?(?:[\-/][0-9]{1,5}\p{L}?){0,3}"
-    return regex.compile(
+    return Expression(
         rf"{number}(?:,? {_PART}(?=,|\s|\.|\Z)|, {_NEAR}(?=,| \p{{Lu}}|[.;\n]|\Z)){{1,5}}?"
         rf"(?:,? (?:- ?)?(?P<code>{_INDIAN})|(?=[.;\n?!]|, \p{{Ll}}| \p{{Ll}}|\Z))"
     )
 
 
 @cache
-def _parts_before() -> regex.Pattern[str]:
-    return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}]|\p{{L}}['\-])(?:{_PART}, ){{1,4}}(?:{_PART})?,? ?\Z"
+def _parts_before() -> Expression:
+    return Expression(
+        rf"(?<![\p{{L}}\p{{N}}])(?<!\p{{L}}['\-])(?:{_PART}, ){{1,4}}(?:{_PART})?,? ?\Z"
     )
 
 
 @cache
-def _code() -> regex.Pattern[str]:
-    return regex.compile(
+def _code() -> Expression:
+    return Expression(
         r"(?<![\p{L}\p{N}])[A-Z]{1,2}(?P<digit>)[0-9][A-Z0-9]? ?[0-9][A-Z]{2}(?![\p{L}\p{N}])"
     )
 
 
 @cache
-def _street_inside() -> regex.Pattern[str]:
-    return regex.compile(rf" (?:{any_of(street.SUFFIXES)}|Layout|Nagar|Enclave|Vihar|Cross)\b")
+def _street_inside() -> Expression:
+    return Expression(rf" (?:{any_of(street.SUFFIXES)}|Layout|Nagar|Enclave|Vihar|Cross)\b")
 
 
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}'.\-]*+|[0-9]{1,3}(?:st|nd|rd|th))"
@@ -143,7 +143,7 @@ class Address:
     def _mentioned(self, reading: Reading, headings: list[str]) -> Iterator[Span]:
         """The beginning of an address that has no number, wherever it stands again."""
         if headings:
-            again = regex.compile(r"\L<headings>", headings=headings)
+            again = re.compile("|".join(map(re.escape, sorted(headings, key=len, reverse=True))))
             for match in again.finditer(reading.text):
                 reason = "the beginning of an address found elsewhere in the document"
                 yield Span(match.start(), match.end(), self.label, "address-again", reason)
@@ -310,7 +310,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 @cache
-def _number_first() -> regex.Pattern[str]:
+def _number_first() -> Expression:
     number = r"[0-9]{1,6}(?: ?[A-Za-z](?![\p{L}']))?(?:[\-/][0-9]{1,5}[A-Za-z]?)?,?"
     direction = r"(?:(?:[NSEW]{1,2}\.?|North|South|East|West) )?"
     suffix = rf"(?:{any_of(street.SUFFIXES)})(?![\p{{L}}])"
@@ -326,11 +326,11 @@ def _number_first() -> regex.Pattern[str]:
         r"(?:(?:de|du|des|la|le|les|l'|d'|aux?|et|saint|st|dr) ?){0,3}[\p{L}\p{M}'\-]++"
         r"(?: \p{Lu}[\p{L}\p{M}'\-]*+){0,4}"
     )
-    return regex.compile(rf"{number} (?:{french}|{english}|{main}|{lower})")
+    return Expression(rf"{number} (?:{french}|{english}|{main}|{lower})")
 
 
 @cache
-def _street_before() -> regex.Pattern[str]:
+def _street_before() -> Expression:
     capital = r"\p{Lu}[\p{L}\p{M}'.\-]*+"
     small = (
         r"(?:de|da|do|dos|del|della|dei|di|du|des|la|le|les|el|los|las|der|den|dem|van|von|i|e|y)"
@@ -348,37 +348,37 @@ def _street_before() -> regex.Pattern[str]:
         rf"(?: (?:{small} ){{0,2}}{uncapital}){{0,2}}"
     )
     named = rf"{_NAME} (?:{any_of(street.SUFFIXES)})"
-    return regex.compile(
+    return Expression(
         rf"(?<![\p{{L}}\p{{N}}])(?:{compound}|{split}|{leading}|{german}|{named}|{lower})"
         r",?(?: [nN][°ºr.]{1,2}|,? ?#)? ?\Z"
     )
 
 
 @cache
-def _house() -> regex.Pattern[str]:
-    return regex.compile(
+def _house() -> Expression:
+    return Expression(
         r"(?!(?:1[89]|20)[0-9]{2}(?![0-9]))[0-9]{1,5}(?: ?[A-Za-z](?![\p{L}'\-]))?"
         r"(?: ?[\-/] ?[0-9]{1,4}[A-Za-z]?)?(?![0-9\p{L}%:]|[.,][0-9])"
     )
 
 
 @cache
-def _number_before() -> regex.Pattern[str]:
-    return regex.compile(r"(?<![\p{L}\p{N}.,\-])[0-9]{1,6} \Z")
+def _number_before() -> Expression:
+    return Expression(r"(?<![\p{L}\p{N}.,\-])[0-9]{1,6} \Z")
 
 
 @cache
-def _two_numbers() -> regex.Pattern[str]:
+def _two_numbers() -> Expression:
     name = r"[\p{Lu}\p{Lt}][\p{L}\p{M}'.\-]*+"
-    return regex.compile(
+    return Expression(
         rf"[0-9]{{1,6}} (?:{name} ){{1,4}}[0-9]{{1,5}}\p{{L}}?\.?"
         r"(?=\s{1,3}[>?]{0,3}\s?(?:Apt|Suite|Unit|Flat)\b|\n[> ?]{0,4}\p{Lu})"
     )
 
 
 @cache
-def _box_before() -> regex.Pattern[str]:
-    return regex.compile(
+def _box_before() -> Expression:
+    return Expression(
         r"(?<![\p{L}\p{N}])(?i:p\.? ?o\.? ?box|post(?:al)? (?:office )?box|gpo box|postfach"
         r"|bo[iî]te postale|apartado(?: de correos)?|casella postale|postbus|apt|apartment"
         r"|suite|ste|flat|locked bag|psc|cmr|unit|(?:psc|cmr|unit) [0-9]{1,5},? box)"
@@ -387,24 +387,24 @@ def _box_before() -> regex.Pattern[str]:
 
 
 @cache
-def _word_end() -> regex.Pattern[str]:
-    return regex.compile(r"[\p{L}\p{N}\-]{1,12}+")
+def _word_end() -> Expression:
+    return Expression(r"[\p{L}\p{N}\-]{1,12}+")
 
 
 @cache
-def _town_before() -> regex.Pattern[str]:
+def _town_before() -> Expression:
     town = rf"(?:{_NAME}[ \n]){{0,5}}{_NAME},?[ \n]{{1,2}}"
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(street.US_STATES)})\.?,? \Z")
+    return Expression(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(street.US_STATES)})\.?,? \Z")
 
 
 @cache
-def _zip() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9]{5}(?:-[0-9]{4})?(?![0-9\p{L}])")
+def _zip() -> Expression:
+    return Expression(r"[0-9]{5}(?:-[0-9]{4})?(?![0-9\p{L}])")
 
 
 @cache
-def _line() -> regex.Pattern[str]:
-    return regex.compile(
+def _line() -> Expression:
+    return Expression(
         r"(?!(?:1[89]|20)[0-9]{2}\b)[0-9]{1,6}\p{L}?"
         r"(?:[,/\- ]{1,2}(?!(?:and|as|at|before|but|by|for|if|in|is|it|on|or|please|thanks|that"
         r"|this|today|tomorrow|until|when|where|which|with)\b)"
@@ -420,7 +420,7 @@ _PIECES = (
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(
         r"(?:shipping|home|billing|mailing|postal|street|delivery|my|your|new|old|his|her) address",
         r"address(?:: | is)|live[sd]? at|living at|resid(?:es?|ing) at|located at",

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -44,9 +43,9 @@ def _ends_well(text: str, end: int) -> bool:
 
 
 @cache
-def _goes_on() -> regex.Pattern[str]:
+def _goes_on() -> Expression:
     """What would make the number one of something else: a unit, a fraction, a part of a word."""
-    return regex.compile(
+    return Expression(
         r"[\p{L}\p{N}%°€$£:/]|[.,\-][0-9]|-\p{L}| ?[%°€$£]"
         r"| (?:%|(?i:percent|minutes?|mins?|hours?|hrs?|days?|weeks?|times|miles|km|kg|cm|euros?|"
         r"dollars|people|min|uhr|stunden|tage|minuten|minutos|horas|días|heures|jours|am|pm|of"
@@ -55,7 +54,7 @@ def _goes_on() -> regex.Pattern[str]:
 
 
 @cache
-def _after() -> regex.Pattern[str]:
+def _after() -> Expression:
     english = (
         r"[ \-]?(?:years?|yrs?|months?|weeks?|wks?|mos?)[ \-]?(?:old|of age)\b"
         r"|[ \-]?y[ .]?/?[ .]?o\b\.?|yo(?:[mf])?\b|[ ]?yrs?\b(?= (?:male|female|man|woman|[mf]\b))"
@@ -67,11 +66,11 @@ def _after() -> regex.Pattern[str]:
     )
     spanish = r"[ ]?(?:años|anos)(?: de edad)?\b|[ ]?meses de (?:edad|vida)|[ ]?añitos"
     french = r"[ ]?ans\b(?! (?:d'|de )(?:garantie|contrat|ancienneté|expérience))|[ ]?mois de vie"
-    return regex.compile(rf"(?i)(?:{english}|{german}|{spanish}|{french})")
+    return Expression(rf"(?i)(?:{english}|{german}|{spanish}|{french})")
 
 
 @cache
-def _before() -> regex.Pattern[str]:
+def _before() -> Expression:
     said = (
         r"(?:i'?m|i am|(?:she|he)(?:'s| is| was)|they(?:'re| are)|just turned|turn(?:s|ed|ing)?"
         r"|(?:ich )?bin|(?:er|sie) ist|werde|wurde|cumpl[eoió]{1,3}|when i was) (?:now |only "
@@ -83,4 +82,4 @@ def _before() -> regex.Pattern[str]:
         r"(?: ?\(?(?:years|yrs|jahre|años|ans)\)?)?"
         r"[\"']? ?(?:[:=]|is|ist|es|was|of|von|de)?[\"' ]{0,2}"
     )
-    return regex.compile(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{said}|{named})\Z")
+    return Expression(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{said}|{named})\Z")

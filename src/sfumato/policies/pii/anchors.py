@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import regex
 
+from sfumato.policies.pii.expressions import Expression, Match
+
 _Strings = frozenset[str]
 
 
@@ -23,7 +25,7 @@ class Anchor(NamedTuple):
     the end of the word on whether the expression can match.
     """
 
-    pattern: regex.Pattern[str]
+    pattern: Expression
     words: Collection[str]
     back: int = 0
     guard: Callable[[str, int], bool] | None = None
@@ -39,7 +41,7 @@ class Anchored:
             for word in anchor.words:
                 self._numbers[word] = (*self._numbers.get(word, ()), number)
 
-    def find(self, text: str) -> Iterator[tuple[int, regex.Match[str]]]:
+    def find(self, text: str) -> Iterator[tuple[int, Match]]:
         """Every match with its expression's number; those of one expression do not overlap."""
         reached = [0] * len(self._anchors)
         find_numbers = self._numbers.get

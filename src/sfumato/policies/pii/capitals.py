@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.names import plain
 
 PARTICLES = """
@@ -144,8 +143,8 @@ def _particles() -> frozenset[str]:
 
 
 @cache
-def _prefix() -> regex.Pattern[str]:
-    return regex.compile(r"(?<![\p{L}\p{M}])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)\Z")
+def _prefix() -> Expression:
+    return Expression(r"(?<![\p{L}\p{M}])(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)\Z")
 
 
 @cache
@@ -154,7 +153,7 @@ def _ascii_capital() -> re.Pattern[str]:
 
 
 @cache
-def _capital() -> regex.Pattern[str]:
-    return regex.compile(
+def _capital() -> Expression:
+    return Expression(
         r"\p{Lu}(?<![\p{L}\p{M}\p{N}_@]\p{Lu})[\p{L}\p{M}]*+(?:['\-]\p{L}[\p{L}\p{M}]*+)*+"
     )

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
@@ -64,19 +63,19 @@ class Card:
 
 
 @cache
-def _gap() -> regex.Pattern[str]:
-    return regex.compile(r"[ \-.\u200b]{1,2}")
+def _gap() -> Expression:
+    return Expression(r"[ \-.\u200b]{1,2}")
 
 
 @cache
-def _grouped() -> regex.Pattern[str]:
+def _grouped() -> Expression:
     by_four = r"[0-9]{4}([ \-.])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
     by_six = r"[0-9]{4}([ \-.])[0-9]{6}\2[0-9]{4,5}"
-    return regex.compile(rf"(?:{by_four}|{by_six})(?![0-9])")
+    return Expression(rf"(?:{by_four}|{by_six})(?![0-9])")
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(
         r"credit|debit|(?:bank|credit|debit|payment)?[ -]?cards?|visa|master ?card|amex|discover",
         r"american express|maestro|diners|jcb|cc|kredit\w*|karten?\w*|kaart\w*|carte|tarjeta",

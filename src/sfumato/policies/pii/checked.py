@@ -12,8 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -51,8 +50,8 @@ class Table:
     def __init__(self, label: str, rows: Sequence[Row], forms: Sequence[Form]) -> None:
         self._label = label
         self._name = label.lower().replace("_", "-")
-        self._forms = [(form, regex.compile(_bounded(form.pattern))) for form in forms]
-        self._any_form = regex.compile(_bounded("|".join(form.pattern for form in forms)))
+        self._forms = [(form, Expression(_bounded(form.pattern))) for form in forms]
+        self._any_form = Expression(_bounded("|".join(form.pattern for form in forms)))
         self._rows: dict[tuple[int, ...], list[Row]] = {}
         for row in rows:
             for written in row.groups.split():
@@ -162,18 +161,18 @@ def _bounded(pattern: str) -> str:
 
 
 @cache
-def _cue(words: str) -> regex.Pattern[str]:
+def _cue(words: str) -> Expression:
     """The words, then no other number and no end of a sentence up to the number."""
-    return regex.compile(
+    return Expression(
         rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{words})(?![\p{{L}}])(?:(?![.!?;] )[^\n0-9]){{0,26}}\Z"
     )
 
 
 @cache
-def _gap() -> regex.Pattern[str]:
-    return regex.compile(r"[ .\-/]")
+def _gap() -> Expression:
+    return Expression(r"[ .\-/]")
 
 
 @cache
-def _continued() -> regex.Pattern[str]:
-    return regex.compile(r"[\p{L}\p{N}]|[.,\-/][0-9]|%")
+def _continued() -> Expression:
+    return Expression(r"[\p{L}\p{N}]|[.,\-/][0-9]|%")

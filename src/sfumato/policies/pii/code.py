@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
 from sfumato.policies.pii.dates import date_end
+from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -102,7 +101,7 @@ def _goes_on(character: str) -> bool:
     return character.isalnum() or character in _JOINTS
 
 
-def _carried(text: str, start: int, end: int) -> regex.Match[str] | None:
+def _carried(text: str, start: int, end: int) -> Match | None:
     """A parcel's number in groups; two letters may stand before its first digit."""
     back = 0
     if start >= 3 and text[start - 1] == " " and text[start - 3].isupper():
@@ -186,33 +185,34 @@ def _words(text: str) -> frozenset[str]:
 
 
 @cache
-def _right() -> regex.Pattern[str]:
-    return regex.compile(r"[\p{L}\p{N}]++(?:[\-_/\u200b][\p{L}\p{N}]++)*+")
+def _right() -> Expression:
+    return Expression(r"[\p{L}\p{N}]++(?:[\-_/\u200b][\p{L}\p{N}]++)*+")
 
 
 @cache
-def _parcel() -> regex.Pattern[str]:
+def _parcel() -> Expression:
     """Of the postal union (S10), of UPS, and long numbers in groups of four."""
     postal = r"[A-Z]{2} ?[0-9]{2,3} ?[0-9]{3} ?[0-9]{3,4} ?[A-Z]{2}"
     ups = r"1Z(?: ?[A-Z0-9]{2,4}){4,8}+(?<=[0-9 A-Z]{17})"
     fours = r"[0-9]{4}([ \-])[0-9]{4}(?:\1[0-9]{4}){1,4}+(?:\1[0-9]{1,3})?"
-    return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}]|[0-9][ .\-])(?:{postal}|{ups}|{fours})(?![\p{{L}}\p{{N}}]|-[0-9])"
+    return Expression(
+        r"(?<![\p{L}\p{N}])(?<![0-9][ .\-])"
+        rf"(?:{postal}|{ups}|{fours})(?![\p{{L}}\p{{N}}]|-[0-9])"
     )
 
 
 @cache
-def _ending() -> regex.Pattern[str]:
-    return regex.compile(
+def _ending() -> Expression:
+    return Expression(
         r"(?i)\b(?:end(?:s|ed|ing)? (?:in|on|with)|(?:last|final) (?:[a-z]{3,5}|[2-6]) ?"
         r"(?:digits?|numbers?)?(?: of [\p{L} ]{2,20})?(?: are| is|:)?) {1,2}[*x.#•]{0,12}+ ?\Z"
     )
 
 
 @cache
-def _ordinary() -> regex.Pattern[str]:
+def _ordinary() -> Expression:
     """Quantities, ordinals and ranges: 12km, 1990s, 21st, 100-year-old, mid-1990s, 5/6."""
-    return regex.compile(
+    return Expression(
         r"[0-9]{1,6}(?:[\-/]?\p{Ll}++(?:-\p{L}++)*+)|\p{L}++(?:-\p{L}++)*+-[0-9]{1,4}(?:s|th)?"
         r"|[0-9]{1,4}[\-/][0-9]{1,4}"
         r"|[0-9]{1,6}[\-/]\p{Lu}\p{Ll}++"
@@ -220,8 +220,8 @@ def _ordinary() -> regex.Pattern[str]:
 
 
 @cache
-def _fraction() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9][.,]\Z")
+def _fraction() -> Expression:
+    return Expression(r"[0-9][.,]\Z")
 
 
 @cache
@@ -230,5 +230,5 @@ def _shout() -> re.Pattern[str]:
 
 
 @cache
-def _capitals() -> regex.Pattern[str]:
-    return regex.compile(r"\b[A-Z]{6,24}+\b")
+def _capitals() -> Expression:
+    return Expression(r"\b[A-Z]{6,24}+\b")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -60,31 +59,31 @@ def _sign_before(text: str, start: int) -> int:
 
 
 @cache
-def _pair() -> regex.Pattern[str]:
+def _pair() -> Expression:
     decimals = rf"\.[0-9]{{{_FEWEST_DECIMALS},15}}+"
-    return regex.compile(
+    return Expression(
         rf"(?<![\p{{L}}\p{{N}}.])[+\-]?(?P<one>[0-9]{{1,2}}{decimals})°?"
         rf"(?:, ?| ?[;/|] ?| )[+\-]?(?P<two>[0-9]{{1,3}}{decimals})°?(?![\p{{L}}\p{{N}}]|[.,][0-9])"
     )
 
 
 @cache
-def _degrees() -> regex.Pattern[str]:
+def _degrees() -> Expression:
     part = (
         r"[0-9]{1,3}(?:\.[0-9]{1,8})?[ ]?[°º][ ]?(?:[0-9]{1,2}(?:\.[0-9]{1,8})?[ ]?['′m][ ]?"
         r"(?:[0-9]{1,2}(?:\.[0-9]{1,8})?[ ]?(?:[\"″]|''|s)?[ ]?)?)?"
     )
-    return regex.compile(rf"{part}[NSns]\b(?:[,;/]? ?[+\-]?{part}[EWOewo]\b)?")
+    return Expression(rf"{part}[NSns]\b(?:[,;/]? ?[+\-]?{part}[EWOewo]\b)?")
 
 
 @cache
-def _single() -> regex.Pattern[str]:
-    return regex.compile(r"[+\-]?[0-9]{1,3}\.[0-9]{2,15}+(?![\p{L}\p{N}])")
+def _single() -> Expression:
+    return Expression(r"[+\-]?[0-9]{1,3}\.[0-9]{2,15}+(?![\p{L}\p{N}])")
 
 
 @cache
-def _named() -> regex.Pattern[str]:
-    return regex.compile(
+def _named() -> Expression:
+    return Expression(
         r"(?i)(?<!\p{L})(?:lat|latitud[e]?|lng|lon|long|longitud[e]?|breitengrad|längengrad|breite"
         r"|länge)[\"']?\s?[:=]?\s?[\"']?\Z"
     )

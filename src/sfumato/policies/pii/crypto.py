@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
@@ -63,5 +62,5 @@ def _bitcoin() -> re.Pattern[str]:
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(r"btc|bitcoins?|wallet\w*|crypto\w*|coins?|monedero|portefeuille|adresse|address")

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -206,20 +205,20 @@ def _word_begin(text: str, start: int) -> int:
 
 
 @cache
-def _after_card() -> regex.Pattern[str]:
-    return regex.compile(
+def _after_card() -> Expression:
+    return Expression(
         rf"(?<![0-9])[0-9]{{4}}(?:[ \-]?[0-9]{{2,6}}){{2,3}}[0-9]{{0,3}}[ ,;|/]{{1,3}}"
         rf"(?P<expiry>{_MONTH})(?![0-9])"
     )
 
 
 @cache
-def _shape(pattern: str) -> regex.Pattern[str]:
-    return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}]|[0-9][.,])(?:(?i:{pattern}))(?![\p{{L}}\p{{N}}]|[.,:][0-9]|%)"
+def _shape(pattern: str) -> Expression:
+    return Expression(
+        rf"(?<![\p{{L}}\p{{N}}])(?<![0-9][.,])(?:(?i:{pattern}))(?![\p{{L}}\p{{N}}]|[.,:][0-9]|%)"
     )
 
 
 @cache
-def _cue(words: str) -> regex.Pattern[str]:
-    return regex.compile(rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})[.]?{_BETWEEN}\Z")
+def _cue(words: str) -> Expression:
+    return Expression(rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})[.]?{_BETWEEN}\Z")

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -159,8 +158,8 @@ _WEEKDAYS = (
 
 
 @cache
-def _weekday_before() -> regex.Pattern[str]:
-    return regex.compile(
+def _weekday_before() -> Expression:
+    return Expression(
         rf"(?<![\p{{L}}\p{{N}}])(?:(?:{_WEEKDAYS})\.?(?:, ?|(?i:{_LINK}))){{0,3}}"
         rf"(?P<name>{_WEEKDAYS})"
         r"\.?[,:]?\s?[\-(]?\s?(?i:(?:the|den|dem|le|el|il|dia) )?\Z"
@@ -168,29 +167,29 @@ def _weekday_before() -> regex.Pattern[str]:
 
 
 @cache
-def _weekday_after() -> regex.Pattern[str]:
+def _weekday_after() -> Expression:
     # Before a number or a month it belongs to the date that comes there.
-    return regex.compile(
+    return Expression(
         rf"(?: ?\((?:{_WEEKDAYS})\.?\)|,? (?:{_WEEKDAYS})(?![\p{{L}}\p{{N}}])"
         rf"(?!\.?,? (?i:(?:the|den|dem|le|el|il|dia) )?(?:[0-9]|(?i:{'|'.join(_MONTHS)})\b)))"
     )
 
 
 @cache
-def _dotted_day() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9]{1,2}\.")
+def _dotted_day() -> Expression:
+    return Expression(r"[0-9]{1,2}\.")
 
 
 @cache
-def _first_of_several() -> regex.Pattern[str]:
+def _first_of_several() -> Expression:
     day = rf"(?:{_DAY}\. ?{_MONTH}\.|{_DAY}{_ORDINAL})"
-    return regex.compile(
+    return Expression(
         rf"(?i)(?<![\p{{L}}\p{{N}}.,:/\-])(?:{_DAY}{_ORDINAL}, ?){{0,5}}{day}{_LINK}(?:the )?\Z"
     )
 
 
 @cache
-def _figures() -> regex.Pattern[str]:
+def _figures() -> Expression:
     year = r"(?:1[0-9]|2[01])[0-9]{2}"
     short = r"(?:(?:1[0-9]|2[01])?[0-9]{2})"
     year_first = rf"{year}(?P<a> ?[\-/.] ?){_MONTH}(?P=a){_DAY}"
@@ -200,13 +199,13 @@ def _figures() -> regex.Pattern[str]:
     compact = rf"{year}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:T[0-9]{{4,6}}Z?)?"
     then = rf"(?:(?:[ T]|, ?| at ){_TIME})?"
     numeric = rf"(?:{year_first}|{day_first}|{month_first}|{compact})(?![0-9])"
-    return regex.compile(rf"(?<![0-9][.\-/])(?:{numeric}{then}(?![\-/]?[0-9])|{east})")
+    return Expression(rf"(?<![0-9][.\-/])(?:{numeric}{then}(?![\-/]?[0-9])|{east})")
 
 
 @cache
-def _worded() -> regex.Pattern[str]:
+def _worded() -> Expression:
     month = "|".join(_MONTHS)
-    return regex.compile(
+    return Expression(
         rf"(?i){_DAY}(?:st|nd|rd|th|er|ro|\.?o|\.)?(?: (?:of|de|di)| day of)?[ \-./]?"
         rf"(?:{month})\b\.?"
         r"(?:,?(?: (?:de|del|do))?[ \-./]?'?(?:[0-9]{4}|[0-9]{2})(?![0-9]))?"
@@ -215,17 +214,17 @@ def _worded() -> regex.Pattern[str]:
 
 
 @cache
-def _month_before() -> regex.Pattern[str]:
-    return regex.compile(
+def _month_before() -> Expression:
+    return Expression(
         rf"(?i)(?<![\p{{L}}])(?:{'|'.join(_MONTHS)})\.?,?(?:  ?|[\-./])?(?:the )?'?\Z"
     )
 
 
 @cache
-def _after_month() -> regex.Pattern[str]:
+def _after_month() -> Expression:
     year = r"'?(?:1[0-9]|2[01])[0-9]{2}"
     day = rf"{_DAY}(?:st|nd|rd|th)?"
-    return regex.compile(
+    return Expression(
         rf"(?i)(?:{year}|{day}"
         rf"(?:(?:, ?{day}){{0,5}}(?: ?[\-&/] ?|,? (?:to|through|and|or|bis|und) ){day})?"
         rf"(?:,? ?{year})?(?:,?(?: at)? {_TIME})?)(?![0-9])"
@@ -233,17 +232,17 @@ def _after_month() -> regex.Pattern[str]:
 
 
 @cache
-def _clock() -> regex.Pattern[str]:
+def _clock() -> Expression:
     short = r"(?:0?[0-9]|1[0-9]|2[0-4])(?:[.:][0-5][0-9])? ?(?:[AaPp]\.?[Mm]\b|o'clock|[Uu]hr\b)\.?"
     french = r"(?:[01]?[0-9]|2[0-4]) ?h ?(?:[0-5][0-9])?"
-    return regex.compile(rf"(?<![0-9:.,])(?:{_TIME}|{short}|{french})(?![0-9\p{{L}}:])")
+    return Expression(rf"(?<![0-9:.,])(?:{_TIME}|{short}|{french})(?![0-9\p{{L}}:])")
 
 
 @cache
-def _year() -> regex.Pattern[str]:
+def _year() -> Expression:
     # Not a price, a decimal, a part of a longer number; but 1990s and 1914-18 are years.
-    return regex.compile(
-        r"(?<![0-9][.,]|[$€£¥#]|[$€£¥] |[\p{L}_])(?:1[5-9][0-9]{2}|20[0-9]{2})"
+    return Expression(
+        r"(?<![0-9][.,])(?<![$€£¥#])(?<![$€£¥] )(?<![\p{L}_])(?:1[5-9][0-9]{2}|20[0-9]{2})"
         r"(?:[-/](?:1[5-9][0-9]{2}|20[0-9]{2}|[0-9]{2})(?![0-9]))?"
         r"(?:'?s\b)?(?![0-9\p{L}%°]|[.,][0-9])"
     )

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -37,7 +36,7 @@ class Email:
                 yield Span(spelled.start(), spelled.end(), self.label, "email-spelled", reason)
 
 
-def _start(match: regex.Match[str]) -> int:
+def _start(match: Match) -> int:
     """Where the address begins: after the name of a field (``mail=``) and after opening signs.
 
     An equals sign may be a part of an address; hardly anybody has one, and logs are full of fields.
@@ -55,29 +54,29 @@ def _may_hint(text: str) -> bool:
 
 
 @cache
-def _address() -> regex.Pattern[str]:
+def _address() -> Expression:
     # A match may only start where a run of such characters starts, and no part gives back what
     # it took: each run is read twice at most.
     local = r"[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~\-\u200b]"
     part = r"[\p{L}\p{M}\p{N}_\-\u200b]++"
     quoted = r'"[^"\n]{1,64}+"'
     literal = r"\[[0-9A-Fa-fIPv:.]{2,60}+\]"
-    return regex.compile(
+    return Expression(
         rf"(?:(?<!{local}){local}++|{quoted})@(?:{part}(?P<dots>(?:\.{part})++)?|{literal})"
     )
 
 
 @cache
-def _hint() -> regex.Pattern[str]:
-    return regex.compile(
+def _hint() -> Expression:
+    return Expression(
         r"[\[({<] ?(?i:at|@|arroba|chez) ?[\])}>]| (?:AT|at) (?=[^\s]{1,64}+ (?i:dot) )"
     )
 
 
 @cache
-def _spelled() -> regex.Pattern[str]:
+def _spelled() -> Expression:
     part = r"[\p{L}\p{N}_\-]{1,64}+"
     name = rf"(?<![\p{{L}}\p{{N}}._\-]){part}(?:(?:\.| ?[\[(]dot[\])] ?){part}){{0,4}}+"
     at = r"(?: ?[\[({<] ?(?i:at|@|arroba|chez) ?[\])}>] ?| (?:AT|at) )"
     dot = r"(?:\.| ?[\[({<] ?(?i:dot|punkt|point|\.) ?[\])}>] ?| (?i:dot) )"
-    return regex.compile(rf"{name}{at}{part}(?:{dot}{part}){{1,4}}+")
+    return Expression(rf"{name}{at}{part}(?:{dot}{part}){{1,4}}+")

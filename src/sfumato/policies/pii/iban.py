@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
@@ -38,7 +38,7 @@ class Iban:
                     yield Span(match.start(), match.end(), self.label, "iban-context", reason)
 
 
-def _judged(match: regex.Match[str]) -> tuple[int, str, str]:
+def _judged(match: Match) -> tuple[int, str, str]:
     """Where the number ends (0 for: it is none), by which rule and why."""
     from stdnum import iban
 
@@ -64,19 +64,25 @@ def _has_right_check(number: str) -> bool:
     return int("".join([_VALUES[letter] for letter in number[4:] + number[:4]])) % 97 == 1
 
 
-def _ends(match: regex.Match[str]) -> list[int]:
-    return [match.end("head"), *match.ends("part")]
+def _ends(match: Match) -> list[int]:
+    head, end = match.span("head")[1], match.end()
+    return [head, *(part.end() for part in _part().finditer(match.string, head, end))]
 
 
 @cache
-def _shape() -> regex.Pattern[str]:
+def _shape() -> Expression:
     gap = r"[ \-\u200b]"
-    return regex.compile(
+    return Expression(
         r"(?<![\p{L}\p{N}])(?P<head>[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{0,30}+)"
-        rf"(?:{gap}(?P<part>[A-Za-z0-9]{{1,7}}+)(?![A-Za-z0-9])){{0,9}}+"
+        rf"(?:{gap}[A-Za-z0-9]{{1,7}}+(?![A-Za-z0-9])){{0,9}}+"
     )
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _part() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z0-9]+")
+
+
+@cache
+def _cue() -> Expression:
     return cue(r"iban\w*|account|konto\w*|compte|cuenta|conto|conta|rekening\w*|bank")

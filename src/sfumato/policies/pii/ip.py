@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -72,9 +71,9 @@ def _is_address(text: str) -> bool:
 
 
 @cache
-def _four() -> regex.Pattern[str]:
+def _four() -> Expression:
     # Five numbers with dots between are a section or a version, not an address.
-    return regex.compile(
+    return Expression(
         r"(?<![0-9]\.)(?P<address>[0-9]{1,3}(?:\.[0-9]{1,3}){3})"
         r"(?![0-9]|\.[0-9])(?:[:/][0-9]{1,5}+)?"
     )
@@ -86,8 +85,8 @@ def _colons() -> re.Pattern[str]:
 
 
 @cache
-def _six() -> regex.Pattern[str]:
-    return regex.compile(
+def _six() -> Expression:
+    return Expression(
         r"(?<![\p{L}\p{N}:.])(?P<address>(?:[0-9A-Fa-f]{1,4}+:|::)[0-9A-Fa-f:.]{1,45}+)"
         r"(?:%[\p{L}\p{N}]{1,16}+)?(?:/[0-9]{1,3})?(?![\p{L}\p{N}:])"
     )

@@ -11,17 +11,17 @@ each of these words in the whole text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
 
-import regex
-
 from sfumato.policies.pii import cues
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.anchors import Anchor, Anchored, either_case, first_words
 from sfumato.policies.pii.capitals import JOINING, PARTICLES, Capital, Chain, chains, speaker_tags
+from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.listed import is_thing, leads_to_name, names_in
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.policies.pii.reading import Reading
@@ -184,8 +184,8 @@ def _without_joining(text: str, start: int, end: int) -> int:
 
 
 @cache
-def _joining_at_end() -> regex.Pattern[str]:
-    return regex.compile(rf" (?:{'|'.join(JOINING)})\Z")
+def _joining_at_end() -> Expression:
+    return Expression(rf" (?:{'|'.join(JOINING)})\Z")
 
 
 def _cued(text: str) -> Iterator[Cued]:
@@ -231,7 +231,7 @@ def _blocks(text: str) -> Iterator[Cued]:
             yield Cued("person-block", reason, match.span("name"))
 
 
-def _small_answers(text: str, line: regex.Match[str]) -> Iterator[Cued]:
+def _small_answers(text: str, line: Match) -> Iterator[Cued]:
     """Listed names in small letters in an answer to a question for a name."""
     for match in _small_word().finditer(text, *line.span("answer")):
         if plain(match[1]) in list_names().alone:
@@ -241,7 +241,7 @@ def _small_answers(text: str, line: regex.Match[str]) -> Iterator[Cued]:
             yield Cued("person-answer", reason, (start, _small_end(text, match.end())))
 
 
-def _small_lead(text: str, match: regex.Match[str]) -> Iterator[Cued]:
+def _small_lead(text: str, match: Match) -> Iterator[Cued]:
     """A listed name in small letters, after a word that a name may follow or on a new line."""
     end = match.end("given")
     if plain(match["given"]) in _listed(cues.NOT_NAMES) and not match["after"]:
@@ -290,7 +290,7 @@ def _lasting(words: Iterable[str]) -> Iterator[str]:
 
 def _named(text: str, rule: str) -> list[str]:
     """The words of a name; none when they are no name."""
-    words = [word for word in _apart().split(text) if word]
+    words = [word for word in _apart().of(text).split(text) if word]
     while words and plain(words[0]) in _listed(cues.BARE_TITLES):
         words.pop(0)
     if not words or plain(words[0]) in _listed(cues.NOT_NAMES):
@@ -316,8 +316,8 @@ def _idle() -> frozenset[str]:
 
 
 @cache
-def _apart() -> regex.Pattern[str]:
-    return regex.compile(r"[\s.,]+")
+def _apart() -> Expression:
+    return Expression(r"[\s.,]+")
 
 
 @cache
@@ -327,41 +327,41 @@ def _no_names() -> frozenset[str]:
 
 
 @cache
-def _answer_line() -> regex.Pattern[str]:
-    return regex.compile(rf"{_QUESTION}(?P<answer>[^\n]{{1,160}})")
+def _answer_line() -> Expression:
+    return Expression(rf"{_QUESTION}(?P<answer>[^\n]{{1,160}})")
 
 
 @cache
-def _lead() -> regex.Pattern[str]:
-    return regex.compile(
+def _lead() -> Expression:
+    return Expression(
         r"\b(?:[Ii](?: am|'?m)|[Ii]t(?:'?s| is)|[Tt]his is|[Nn]ame(?: is|'s)"
         rf"|[Hh](?:i|ello|ey),?|[Dd]ear|for|to) (?={_GIVEN})"
     )
 
 
 @cache
-def _given() -> regex.Pattern[str]:
-    return regex.compile(_GIVEN)
+def _given() -> Expression:
+    return Expression(_GIVEN)
 
 
 @cache
-def _small_word() -> regex.Pattern[str]:
-    return regex.compile(rf"(?<![\p{{L}}'\-])({_SMALL})")
+def _small_word() -> Expression:
+    return Expression(rf"(?<![\p{{L}}'\-])({_SMALL})")
 
 
 @cache
-def _small_rest() -> regex.Pattern[str]:
-    return regex.compile(rf" (?:\p{{Ll}}\.? )?(?:{_PARTICLE} ){{0,3}}({_SMALL})")
+def _small_rest() -> Expression:
+    return Expression(rf" (?:\p{{Ll}}\.? )?(?:{_PARTICLE} ){{0,3}}({_SMALL})")
 
 
 @cache
-def _surname_before() -> regex.Pattern[str]:
-    return regex.compile(rf"(?<!\p{{L}})(?:{_PARTICLE} ){{0,3}}{_SMALL}, \Z")
+def _surname_before() -> Expression:
+    return Expression(rf"(?<!\p{{L}})(?:{_PARTICLE} ){{0,3}}{_SMALL}, \Z")
 
 
 @cache
-def _block() -> regex.Pattern[str]:
-    return regex.compile(
+def _block() -> Expression:
+    return Expression(
         rf"(?:^|\n)[> \t]{{0,4}}+(?P<name>{_WORD}"
         rf"(?: (?:{_PARTICLE} )?(?:{_WORD}|\p{{Lu}}\.)){{1,3}}+)[ \t]*+\n"
         r"(?:[^\n]{0,60}+\n){0,2}?(?=[^\n]{0,60}?[0-9@])"
@@ -419,7 +419,7 @@ def _first_words() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
+def _rules() -> tuple[tuple[str, str, Expression], ...]:
     """Each rule with its reason; all repetitions are bounded or give nothing back."""
     small = rf"(?:(?!(?i:{'|'.join(cues.NOT_NAMES.split())})\b){_ANY})"
     anyone = rf"\"?(?P<name>{_NAME}|{small}(?: {small})?)"
@@ -462,7 +462,7 @@ def _rules() -> tuple[tuple[str, str, regex.Pattern[str]], ...]:
         ),
     }
     return tuple(
-        (f"person-{rule}", reason, regex.compile(pattern))
+        (f"person-{rule}", reason, Expression(pattern))
         for (rule, reason), pattern in patterns.items()
     )
 
@@ -476,7 +476,7 @@ def _phrases(text: str) -> str:
     by_letter: dict[str, list[str]] = {}
     for phrase in text.strip().split("\n"):
         first = phrase[0]
-        letter = f"[{first}{first.upper()}]" if first.islower() else regex.escape(first)
+        letter = f"[{first}{first.upper()}]" if first.islower() else re.escape(first)
         if first == "(":
             by_letter.setdefault("", []).append(phrase)
         else:

@@ -13,10 +13,9 @@ from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
-import regex
-
 from sfumato.policies.pii.code import is_announced
 from sfumato.policies.pii.dates import date_end
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
@@ -228,7 +227,7 @@ def _region_of(regions: tuple[str, ...], digits: str) -> str:
 
 
 @cache
-def _numbers_of(regions: tuple[str, ...]) -> regex.Pattern[str]:
+def _numbers_of(regions: tuple[str, ...]) -> Expression:
     """One expression for the national numbers of all regions, with or without their prefix."""
     from phonenumbers import PhoneMetadata
 
@@ -240,55 +239,55 @@ def _numbers_of(regions: tuple[str, ...]) -> regex.Pattern[str]:
         pattern = metadata.general_desc.national_number_pattern
         prefix = f"(?:{metadata.national_prefix})?" if metadata.national_prefix else ""
         parts.append(f"(?P<{region}>{prefix}(?:{pattern}))")
-    return regex.compile("|".join(parts) or r"(?!)")
+    return Expression("|".join(parts) or r"(?!)")
 
 
 @cache
-def _gap() -> regex.Pattern[str]:
-    return regex.compile(r" {1,2}| ?[-/] ?|\.|--| ?\(|\) ?[-/.]? ?| ?\u200b ?|-\n")
+def _gap() -> Expression:
+    return Expression(r" {1,2}| ?[-/] ?|\.|--| ?\(|\) ?[-/.]? ?| ?\u200b ?|-\n")
 
 
 @cache
-def _plus() -> regex.Pattern[str]:
-    return regex.compile(r"\+[ (]?\Z")
+def _plus() -> Expression:
+    return Expression(r"\+[ (]?\Z")
 
 
 @cache
-def _opening() -> regex.Pattern[str]:
-    return regex.compile(r"(?:\(\+|\+ ?\(?|\()\Z")
+def _opening() -> Expression:
+    return Expression(r"(?:\(\+|\+ ?\(?|\()\Z")
 
 
 @cache
-def _extension() -> regex.Pattern[str]:
-    return regex.compile(
+def _extension() -> Expression:
+    return Expression(
         r"(?i)[ ,]{0,2}(?:x|ext\.?|extension|poste|#|durchwahl|dw) ?\.?[0-9]{1,6}(?![0-9\p{L}])"
     )
 
 
 @cache
-def _continued() -> regex.Pattern[str]:
-    return regex.compile(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
+def _continued() -> Expression:
+    return Expression(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
 
 
 @cache
-def _money_before() -> regex.Pattern[str]:
-    return regex.compile(r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|INR|CHF|Rs\.?)) ?\Z")
+def _money_before() -> Expression:
+    return Expression(r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|INR|CHF|Rs\.?)) ?\Z")
 
 
 @cache
-def _money_after() -> regex.Pattern[str]:
-    return regex.compile(r" ?(?:[$€£¥₹]|(?:USD|EUR|GBP|INR|CHF|dollars|euros?|pounds)\b)")
+def _money_after() -> Expression:
+    return Expression(r" ?(?:[$€£¥₹]|(?:USD|EUR|GBP|INR|CHF|dollars|euros?|pounds)\b)")
 
 
 @cache
-def _decimal() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9][.,:]\Z")
+def _decimal() -> Expression:
+    return Expression(r"[0-9][.,:]\Z")
 
 
 @cache
-def _calling() -> regex.Pattern[str]:
+def _calling() -> Expression:
     """A word for telephones is the last one: "Telefonnummer"."""
-    return regex.compile(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
+    return Expression(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
 
 
 # What every word below has a piece of.
@@ -300,7 +299,7 @@ _PIECES = (
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(
         r"(?:tele)?phones?|tel|t[ée]l|mob|mobiles?|cell|cellular|call(?:ed|ing)?|fax|ph|sms|text(?:ed)?",
         r"dial|ring|rang|reach(?:ed)?|hotline|whats ?app|telegram|signal|pager|landline|contact",

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -92,15 +91,15 @@ def _beginnings(text: str, start: int) -> Iterator[int]:
 
 
 @cache
-def _distinct() -> regex.Pattern[str]:
+def _distinct() -> Expression:
     """French plates since 2009, and German ones with hyphen and space."""
     french = r"[A-HJ-NP-TV-Z]{2}-[0-9]{3}-[A-HJ-NP-TV-Z]{2}"
     german = r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} [1-9][0-9]{0,3}[EH]?"
-    return regex.compile(rf"(?<![\p{{L}}\p{{N}}\-])(?:{french}|{german})(?![\p{{L}}\p{{N}}\-])")
+    return Expression(rf"(?<![\p{{L}}\p{{N}}\-])(?:{french}|{german})(?![\p{{L}}\p{{N}}\-])")
 
 
 @cache
-def _forms() -> regex.Pattern[str]:
+def _forms() -> Expression:
     forms = (
         r"[A-ZÄÖÜ]{1,3}[ \-]{1,3}[A-Z]{1,2}[ \-]?[1-9][0-9]{0,3}[EH]?",  # Germany
         r"[A-Z]{2}[ \-]?[0-9]{3}[ \-]?[A-Z]{2}",  # France, Italy
@@ -114,11 +113,11 @@ def _forms() -> regex.Pattern[str]:
         r"[0-9][A-Z]{3}[0-9]{3}|[A-Z]{2,3}[ \-]?[0-9]{3,4}|[0-9]{3}[ \-]?[A-Z]{3}",  # US
         r"[0-9]{1,4}[ \-]?[A-Z]{2,3}[ \-]?[0-9]{2}",  # France before 2009
     )
-    return regex.compile(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{'|'.join(forms)})(?![\p{{L}}\p{{N}}])")
+    return Expression(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{'|'.join(forms)})(?![\p{{L}}\p{{N}}])")
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     words = (
         r"(?:(?:licen[cs]e|number|car|vehicle|reg(?:istration)?) ?)?plates?|licen[cs]e no"
         r"|reg(?:\.|istration)?"
@@ -129,6 +128,4 @@ def _cue() -> regex.Pattern[str]:
         r"|(?:my|the|his|her|a|white|black|red|blue|grey|gray|silver) (?:car|van|truck)|coche"
         r"|voiture|auto|wagen|placa"
     )
-    return regex.compile(
-        rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})(?:(?![.!?;] )[^\n0-9]){{0,24}}\Z"
-    )
+    return Expression(rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})(?:(?![.!?;] )[^\n0-9]){{0,24}}\Z")

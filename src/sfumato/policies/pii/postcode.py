@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.policies.pii.street import US_STATES
 from sfumato.text.span import Span
@@ -73,7 +72,7 @@ class Postcode:
             if reason:
                 yield Span(start, reading.ends[first], self.label, "postcode-context", reason)
 
-    def _form(self, text: str, start: int, end: int) -> regex.Match[str] | None:
+    def _form(self, text: str, start: int, end: int) -> Match | None:
         for back in _leads(text, start, end):
             match = _forms(self.regions).match(text, start - back)
             if match:
@@ -132,15 +131,15 @@ def _lengths(regions: tuple[str, ...]) -> frozenset[int]:
 
 
 @cache
-def _forms(regions: tuple[str, ...]) -> regex.Pattern[str]:
+def _forms(regions: tuple[str, ...]) -> Expression:
     forms = "|".join(f"(?P<{code}>{_FORMS[code]})" for code in regions if code in _FORMS)
-    return regex.compile(
-        rf"(?<![\p{{L}}\p{{N}}]|[0-9][\-. ])(?:{forms or '(?!)'})(?![\p{{L}}\p{{N}}]|-[0-9])"
+    return Expression(
+        rf"(?<![\p{{L}}\p{{N}}])(?<![0-9][\-. ])(?:{forms or '(?!)'})(?![\p{{L}}\p{{N}}]|-[0-9])"
     )
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(
         r"zip(?: ?code)?|post(?:al)? ?codes?|postcode|plz|postleitzahl|code postal|cp|pin ?code",
         r"cap(?=:? ?[0-9])|c[óo]digo postal|postnummer|postinumero",
@@ -149,32 +148,32 @@ def _cue() -> regex.Pattern[str]:
 
 
 @cache
-def _state_before() -> regex.Pattern[str]:
+def _state_before() -> Expression:
     states = "|".join((*US_STATES.split(), "NSW", "VIC", "QLD", "TAS", "ACT"))
-    return regex.compile(rf"(?<!\p{{L}})(?:{states})\.?,? \Z")
+    return Expression(rf"(?<!\p{{L}})(?:{states})\.?,? \Z")
 
 
 @cache
-def _line_start() -> regex.Pattern[str]:
-    return regex.compile(r"(?:^|[\n;|\t]\s*|,\s|\b[A-Z]{1,2}-|\b(?:à|en|nach) )\Z")
+def _line_start() -> Expression:
+    return Expression(r"(?:^|[\n;|\t]\s*|,\s|\b[A-Z]{1,2}-|\b(?:à|en|nach) )\Z")
 
 
 @cache
-def _named_line() -> regex.Pattern[str]:
+def _named_line() -> Expression:
     name = r"\p{Lu}[\p{L}\p{M}'\-]++"
-    return regex.compile(rf"[\n>] {{0,4}}(?:{name} ){{1,3}}\Z")
+    return Expression(rf"[\n>] {{0,4}}(?:{name} ){{1,3}}\Z")
 
 
 @cache
-def _line_end() -> regex.Pattern[str]:
-    return regex.compile(r"[ \t]*+(?:\n|\Z)")
+def _line_end() -> Expression:
+    return Expression(r"[ \t]*+(?:\n|\Z)")
 
 
 @cache
-def _town() -> regex.Pattern[str]:
-    return regex.compile(r" \p{Lu}[\p{L}\p{M}'\-]++")
+def _town() -> Expression:
+    return Expression(r" \p{Lu}[\p{L}\p{M}'\-]++")
 
 
 @cache
-def _joined() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9\p{L}%°]|[.,:\-/][0-9]| ?[€$£%]")
+def _joined() -> Expression:
+    return Expression(r"[0-9\p{L}%°]|[.,:\-/][0-9]| ?[€$£%]")

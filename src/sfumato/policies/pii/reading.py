@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-import regex
+from sfumato.policies.pii.expressions import Expression
 
 INVISIBLE = "\u200b"  # every character without a shape becomes this one
 _LOOK_BACK = 60
@@ -63,7 +63,7 @@ class Reading:
         """Whether any of these pieces, in small letters, stands anywhere in the text."""
         return any(piece in self.small for piece in pieces)
 
-    def near(self, start: int, end: int, cue: regex.Pattern[str]) -> bool:
+    def near(self, start: int, end: int, cue: Expression) -> bool:
         """Whether a context word stands near; only a bounded stretch is looked at."""
         return bool(cue.search(self.before(start)) or cue.search(self.after(end)))
 
@@ -71,7 +71,7 @@ class Reading:
         """Whether the next run of digits is too far away to belong to this one."""
         return run + 1 == len(self.starts) or self.starts[run + 1] - self.ends[run] > gap
 
-    def runs(self, first: int, gap: regex.Pattern[str], most: int) -> Iterator[tuple[int, str]]:
+    def runs(self, first: int, gap: Expression, most: int) -> Iterator[tuple[int, str]]:
         """Digit runs from run ``first`` on, joined over gaps, as long as ``most`` digits last.
 
         Gives the index of the last run and all digits so far, shortest first.
@@ -129,6 +129,6 @@ def _digits() -> re.Pattern[str]:
 
 
 @cache
-def cue(*words: str) -> regex.Pattern[str]:
+def cue(*words: str) -> Expression:
     """A pattern that finds any of these words or phrases, whatever their case."""
-    return regex.compile(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{'|'.join(words)})(?![\p{{L}}])")
+    return Expression(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{'|'.join(words)})(?![\p{{L}}])")

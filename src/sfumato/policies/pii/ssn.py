@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading, cue
 from sfumato.text.span import Span
 
@@ -50,8 +49,8 @@ def _is_bare(reading: Reading, first: int) -> bool:
 
 
 @cache
-def _grouped() -> regex.Pattern[str]:
-    return regex.compile(r"[0-9]{3}([\-. /_]| - )[0-9]{2}\1[0-9]{4}(?![0-9])")
+def _grouped() -> Expression:
+    return Expression(r"[0-9]{3}([\-. /_]| - )[0-9]{2}\1[0-9]{4}(?![0-9])")
 
 
 def _mask_before(text: str, start: int) -> int:
@@ -63,10 +62,10 @@ def _mask_before(text: str, start: int) -> int:
 
 
 @cache
-def _masked() -> regex.Pattern[str]:
-    return regex.compile(r"[xX*•#]{3}[\- ]?[xX*•#]{2}[\- ]?\Z")
+def _masked() -> Expression:
+    return Expression(r"[xX*•#]{3}[\- ]?[xX*•#]{2}[\- ]?\Z")
 
 
 @cache
-def _cue() -> regex.Pattern[str]:
+def _cue() -> Expression:
     return cue(r"ssn|s\.s\.n\.|ss ?#|social|social security|itin|tax(?:payer)? ?id\w*|tin")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.names import list_names
 
 # The common suffixes of the United States Postal Service's list, with British and other ones.
@@ -113,16 +112,16 @@ def tail_end(text: str, end: int) -> int:
 
 def any_of(words: str) -> str:
     """One of these words, as a pattern."""
-    return "|".join(regex.escape(word) for word in sorted(words.split(), key=len, reverse=True))
+    return "|".join(re.escape(word) for word in sorted(words.split(), key=len, reverse=True))
 
 
 @cache
-def _unit() -> regex.Pattern[str]:
+def _unit() -> Expression:
     words = (
         r"apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|appt|wohnung|piso|b[âa]t|b[âa]timent"
         r"|building|bldg|block|tower|[ée]tage|esc|porte|puerta|whg|top|lot"
     )
-    return regex.compile(
+    return Expression(
         rf"(?i)(?:(?:{_BREAK}| )?(?:(?:{words})\.? ?#?(?:[0-9][\p{{L}}\p{{N}}\-]{{0,7}}+|\p{{L}}\b)"
         rf"|no\.? ?[0-9]{{1,5}}\p{{L}}?\b|(?:{words})\.? #?[\p{{L}}\p{{N}}\-]{{1,4}}+\b)"
         rf"|,? ?#[0-9]{{1,6}}|,? {_SPANISH}){{1,3}}"
@@ -130,8 +129,8 @@ def _unit() -> regex.Pattern[str]:
 
 
 @cache
-def _landmark() -> regex.Pattern[str]:
-    return regex.compile(
+def _landmark() -> Expression:
+    return Expression(
         r"(?i:,? (?:near|opp\.?|opposite|behind|beside|next to|off) (?:the |to )?)"
         r"[\p{L}\p{M}'\-]++(?: (?!tomorrow|today|please|now|at|on|by|this|next)[\p{L}\p{M}'\-]++)?"
     )
@@ -143,10 +142,10 @@ def _five() -> re.Pattern[str]:
 
 
 @cache
-def _american() -> regex.Pattern[str]:
+def _american() -> Expression:
     """Up to a state and its code, which end an American address."""
-    inside = r"(?:[^\n.;!?]|(?<=\b(?:St|Mt|Ft|No|Apt|Ste))\.)"
-    return regex.compile(
+    inside = r"(?:[^\n.;!?]|(?:(?<=\b(?:St|Mt|Ft|No))|(?<=\b(?:Apt|Ste)))\.)"
+    return Expression(
         rf"[,\s]{inside}{{0,48}}?(?:\n{inside}{{0,32}}?){{0,2}}?(?<![\p{{L}}])"
         rf"(?i:{any_of(US_STATES)})[.,\s]{{1,3}}"
         r"[0-9]{5}(?:-[0-9]{4})?(?![0-9])"
@@ -154,21 +153,19 @@ def _american() -> regex.Pattern[str]:
 
 
 @cache
-def _town() -> regex.Pattern[str]:
-    return regex.compile(rf" {_NAMES}(?! ?:)")
+def _town() -> Expression:
+    return Expression(rf" {_NAMES}(?! ?:)")
 
 
 @cache
-def _small_town() -> regex.Pattern[str]:
+def _small_town() -> Expression:
     """A town in small letters after its code, where a part ends: "12043 berlin."."""
-    return regex.compile(r" (\p{Ll}[\p{L}\-]{2,30}+)(?=[ \t]{0,4}(?:[,.;\n]|\Z))")
+    return Expression(r" (\p{Ll}[\p{L}\-]{2,30}+)(?=[ \t]{0,4}(?:[,.;\n]|\Z))")
 
 
 @cache
-def _towns() -> regex.Pattern[str]:
+def _towns() -> Expression:
     """Towns, countries and codes; a name must end its part, or have a code at its side."""
     ended = r"(?=[ \t]{0,4}(?:[,.;\n]|\Z))(?! ?:)"
     line = rf"{_BREAK}(?:{_CODE} {_NAMES}|{_NAMES},? (?:- ?)?{_CODE}|{_NAMES}{ended}|{_CODE})"
-    return regex.compile(
-        rf"(?:{line}| {_CODE} {_NAMES}| {_NAMES},? (?:- ?)?{_CODE}| {_CODE}){{1,5}}+"
-    )
+    return Expression(rf"(?:{line}| {_CODE} {_NAMES}| {_NAMES},? (?:- ?)?{_CODE}| {_CODE}){{1,5}}+")

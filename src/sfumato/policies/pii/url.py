@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import regex
-
+from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.reading import Reading
 from sfumato.text.span import Span
 
@@ -82,34 +81,34 @@ def _dotted() -> re.Pattern[str]:
 
 
 @cache
-def _mark() -> regex.Pattern[str]:
-    return regex.compile(r"(?:://|[Ww][Ww][Ww][0-9]?\.)(?=[\p{L}\p{N}\[])[^\s<>\"`]++")
+def _mark() -> Expression:
+    return Expression(r"(?:://|[Ww][Ww][Ww][0-9]?\.)(?=[\p{L}\p{N}\[])[^\s<>\"`]++")
 
 
 @cache
-def _scheme() -> regex.Pattern[str]:
-    return regex.compile(r"(?i)[a-z][a-z0-9+.\-]{1,15}\Z")
+def _scheme() -> Expression:
+    return Expression(r"(?i)[a-z][a-z0-9+.\-]{1,15}\Z")
 
 
 @cache
-def _ending() -> regex.Pattern[str]:
+def _ending() -> Expression:
     endings = "|".join(_ENDINGS.split())
     one = rf"\.(?i:{endings}|xn--[a-z0-9\-]{{2,59}}+)(?![\p{{L}}\p{{N}}_\-@])"
-    return regex.compile(rf"(?:{one}){{1,3}}+")
+    return Expression(rf"(?:{one}){{1,3}}+")
 
 
 @cache
-def _name_before() -> regex.Pattern[str]:
+def _name_before() -> Expression:
     # The domain may not be the second half of an e-mail address; that has its own recognizer.
     part = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}\-]*+"
-    return regex.compile(rf"(?<![\p{{L}}\p{{M}}\p{{N}}\-@.]){part}(?:\.{part})*+\Z")
+    return Expression(rf"(?<![\p{{L}}\p{{M}}\p{{N}}\-@.]){part}(?:\.{part})*+\Z")
 
 
 @cache
-def _sentence() -> regex.Pattern[str]:
-    return regex.compile(r" \p{Ll}|'")
+def _sentence() -> Expression:
+    return Expression(r" \p{Ll}|'")
 
 
 @cache
-def _rest() -> regex.Pattern[str]:
-    return regex.compile(r"(?::[0-9]{1,5}+)?(?:[/?#][^\s<>\"`]*+)?")
+def _rest() -> Expression:
+    return Expression(r"(?::[0-9]{1,5}+)?(?:[/?#][^\s<>\"`]*+)?")

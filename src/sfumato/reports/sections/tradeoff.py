@@ -10,7 +10,6 @@ from sfumato.calibration.permission import basis
 from sfumato.calibration.select import select_rows
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
 from sfumato.charts.numbers import interval
-from sfumato.core.randomness import Randomness
 from sfumato.reports.markup import CellValue, Html, Table
 from sfumato.reports.page import Figure, Section, bullets, draw_figure, paragraph
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
@@ -106,10 +105,7 @@ def _curves(
         metric=leakage.metric,
         utility=None if utility is None else utility.metric,
     )
-    # The tests of fitness are random; a fixed seed gives the same page for the same figures.
-    found = calibrate_methods(
-        selected, (), basis=basis(public=True), randomness=Randomness.reproducible(0)
-    )
+    found = calibrate_methods(selected, (), basis=basis(public=True))
     curves: dict[QuantityPlace, float] = {
         (method.name, method.parameter, level): fitted
         for method in found.methods

@@ -17,7 +17,7 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.settings import configure
 from sfumato.mechanisms.build import replaces_stretches
 from sfumato.mechanisms.selective import Selective
-from sfumato.results.measured import Measured
+from sfumato.results.measured import POSITIVE, Measured
 from sfumato.results.row import Row
 from sfumato.results.scores import Scores
 from sfumato.studies.cell import RELEASE, place_files
@@ -167,7 +167,7 @@ def compute_audit(context: Context) -> CellResult:
         open_model(context.target_path), read_coins(path), guessing, context.randomness
     )
     bound = found.one_run
-    figure = Measured("epsilon at least", bound.epsilon, None, None, bound.samples)
+    figure = Measured("epsilon at least", bound.epsilon, None, None, bound.samples, POSITIVE)
     meaning = Meaning.leaked("audit", {"epsilon at least": 0.0})
     return CellResult(rows=tuple(rows([figure], meaning)), details=found.as_dict())
 

@@ -20,7 +20,7 @@ from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import DrawEffort, most_shown
 from sfumato.metrics.population import frequent_words
 from sfumato.metrics.protection import Watched, measure_protection
-from sfumato.results.measured import Measured
+from sfumato.results.measured import SHARE, Measured
 from sfumato.results.row import LEAKAGE, LOWER
 from sfumato.studies.measures.measure import MECHANISM, MeasureReading, Specimen, Taken
 
@@ -59,7 +59,9 @@ class DeniabilityMeasure:
         effort = DrawEffort(eta=self.eta, draws=self.draws)
         found = measure_protection(points, watched, effort, randomness.stream(1))
         median = found.median
-        figure = Measured("chance to stay", median.value, median.low, median.high, found.words)
+        figure = Measured(
+            "chance to stay", median.value, median.low, median.high, found.words, SHARE
+        )
         return MeasureReading(
             figures=[figure],
             details={

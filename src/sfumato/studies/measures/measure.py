@@ -170,6 +170,8 @@ def rows(
             chance=meaning.chance.get(one.metric),
             group_field=field_,
             group=value,
+            least=one.within[0],
+            most=one.within[1],
         )
         for one in figures
     ]

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.core.randomness import Randomness
 from sfumato.metrics.reconstruction import meteor
+from sfumato.results.measured import SHARE
 from sfumato.results.row import HIGHER, UTILITY
 from sfumato.statistics.shares import bootstrap_mean
 from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
@@ -35,7 +36,7 @@ class MeteorMeasure:
     def measure(self, specimen: Specimen, randomness: Randomness) -> MeasureReading:
         """The mean over documents."""
         scores = np.array(specimen.each(self._score))
-        return MeasureReading(figures=[bootstrap_mean("meteor", scores, randomness)])
+        return MeasureReading(figures=[bootstrap_mean("meteor", scores, randomness, SHARE)])
 
     def _score(self, specimen: Specimen) -> list[float]:
         return [meteor(after, before) for before, after in specimen.pairs()]

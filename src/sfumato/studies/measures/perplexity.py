@@ -21,8 +21,9 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import NAMES_POLICY
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
-from sfumato.results.measured import Measured, Predicted, accuracy, perplexity
+from sfumato.results.measured import Measured, Predicted
 from sfumato.results.row import HIGHER, LOWER, UTILITY
+from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
 
 Mask = NDArray[np.bool_]

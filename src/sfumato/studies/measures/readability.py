@@ -26,7 +26,7 @@ from sfumato.core.settings import FileToRead
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.metrics.readability import Pairs, ReadingCounts, count_reading, reading_ease, variety
-from sfumato.results.measured import Measured
+from sfumato.results.measured import SHARE, Measured
 from sfumato.results.row import HIGHER, LOWER, UTILITY
 from sfumato.statistics.shares import bootstrap_sums
 from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
@@ -62,7 +62,7 @@ class ReadabilityMeasure:
             if any(one.words for one in before):
                 change = abs(variety(after) - variety(before))
                 words = sum(one.words for one in after)
-                figures.append(Measured("change of variety", change, None, None, words))
+                figures.append(Measured("change of variety", change, None, None, words, SHARE))
         return MeasureReading(figures=figures)
 
     def _count(self, specimen: Specimen) -> list[ReadingCounts]:
@@ -78,4 +78,4 @@ def _familiar(counts: Sequence[ReadingCounts], randomness: Randomness) -> list[M
     if not len(sums):
         return []
     share = lambda totals: totals[:, 0] / totals[:, 1]  # noqa: E731
-    return [bootstrap_sums("familiar pairs", sums, share, randomness)]
+    return [bootstrap_sums("familiar pairs", sums, share, randomness, SHARE)]

@@ -2,8 +2,10 @@
 
 Figures
     ``word overlap``: the number of words in both texts, divided by the number in either.
-    ``similarity``: the cosine of the mean word vectors of a document before and after; its chance
-    is the similarity of documents that do not belong together.
+    ``similarity``: the cosine of the mean word vectors of a document before and after, rescaled: 1
+    is the same text, 0 is no nearer to its own original than to those of other documents, as random
+    words are. The floor, the cosine of privatized documents and the originals of others, is
+    measured on the same texts and stands in the details. If all documents are alike there is none.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.core.randomness import Randomness
 from sfumato.metrics.reconstruction import jaccard
 from sfumato.metrics.similarity import sentence_similarity
+from sfumato.results.measured import SHARE
 from sfumato.results.row import HIGHER, UTILITY
 from sfumato.statistics.shares import bootstrap_mean
 from sfumato.studies.measures.measure import TEXT, MeasureReading, Specimen
@@ -40,14 +43,16 @@ class TextMeasure:
         """Word overlap and similarity between each document and its privatized version."""
         pairs = specimen.pairs()
         overlaps = np.array([jaccard(after, before) for before, after in pairs])
-        figures = [bootstrap_mean("word overlap", overlaps, randomness)]
+        figures = [bootstrap_mean("word overlap", overlaps, randomness, SHARE)]
         if len(pairs) < 2:
             return MeasureReading(figures=figures)
         originals, replaced = [one for one, _ in pairs], [one for _, one in pairs]
         encoder = partial(_mean_vectors, space=default_space())
         near = sentence_similarity(replaced, originals, encoder, randomness)
-        figures.append(replace(near.cosine, metric="similarity"))
-        return MeasureReading(figures=figures, chance={"similarity": near.floor.value})
+        if near.rescaled is not None:
+            figures.append(replace(near.rescaled, metric="similarity"))
+        details = {"cosine": near.cosine.value, "floor_of_cosine": near.floor.value}
+        return MeasureReading(figures=figures, chance={"similarity": 0.0}, details=details)
 
 
 def _mean_vectors(some: Sequence[str], *, space: Space) -> NDArray[np.float64]:

@@ -52,9 +52,10 @@ def test_the_mean_by_chance_is_that_of_all_ranks(places: int) -> None:
 def test_the_interval_of_a_mean_is_students() -> None:
     values = np.array([1.0, 4.0, 2.5, 7.0])
     expected = stats.t.interval(0.95, 3, loc=values.mean(), scale=stats.sem(values))
-    assert mean_interval(values) == pytest.approx(expected)
-    assert mean_interval(values[:1]) == (None, None)
-    assert mean_interval(np.full(5, 13.3)) == (None, None)
+    assert mean_interval(values, (None, None)) == pytest.approx(expected)
+    assert mean_interval(values, (0.0, 7.5)) == pytest.approx((0.0, 7.5))
+    assert mean_interval(values[:1], (0.0, None)) == (None, None)
+    assert mean_interval(np.full(5, 13.3), (0.0, None)) == (None, None)
 
 
 @pytest.mark.parametrize("place", [-40.0, -9.0, -4.0, -1.0, 0.0, 2.0])

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from sfumato.policies.pii import cues
 from sfumato.policies.pii.anchors import Anchor, Anchored, either_case, first_words
+from sfumato.policies.pii.expressions import Expression
 
-PATTERN = regex.compile(r"\b(?:[Mm]y|[Mm]ein) (?:cat|Katze)(?: and my cat)?")
+PATTERN = Expression(r"\b(?:[Mm]y|[Mm]ein) (?:cat|Katze)(?: and my cat)?")
 WORDS = either_case(("my", "mein"))
 
 
