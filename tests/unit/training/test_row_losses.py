@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sfumato.core.randomness import Randomness
 from sfumato.models import output_layer
@@ -134,13 +135,13 @@ def test_no_whole_scores_exist_in_plain_training(monkeypatch: pytest.MonkeyPatch
     """The largest product at the output has as many rows as a slice has places."""
     network = network_of("lstm", LSTM)
     seen: list[int] = []
-    right = output_layer.functional.linear
+    right = functional.linear
 
-    def linear(states: Tensor, *layer: Tensor) -> Tensor:
+    def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         seen.append(states.numel() // states.shape[-1])
-        return right(states, *layer)
+        return right(states, weight, bias)
 
-    monkeypatch.setattr(output_layer.functional, "linear", linear)
+    monkeypatch.setattr(functional, "linear", linear)
     row_losses(network, *batch()).sum().backward()  # type: ignore[no-untyped-call]
     output_sizes = [one for one in seen if one != 35]  # 35 places enter the recurrent layer at once
     assert output_sizes
