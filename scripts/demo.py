@@ -3,8 +3,8 @@
 Runs ``studies/demo.toml``: generates customer dialogues with planted secrets, privatizes all words
 (metric DP) and the selected words (selective metric DP), trains a small public model on them
 without privacy, with DP-SGD and selectively, attacks all of them, compares them at equal leakage
-and writes one page about it. Everything is in ``demo/``. The last lines say what was found, and what of the
-expected picture was not.
+and writes one page about it. Everything is in ``demo/``. The last lines say what was found, and
+what of the expected picture was not.
 """
 
 from __future__ import annotations

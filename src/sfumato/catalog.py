@@ -45,9 +45,17 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.classifier_extraction:ClassifierExtraction",
             "words of planted documents from a text classifier, by the likelihood of their label",
         ),
+        "context-inference": (
+            "sfumato.attacks.stretches.context_inference:ContextInference",
+            "what stood at each place, from what was put in and what is around it (any mechanism)",
+        ),
         "exposure": (
             "sfumato.attacks.exposure.attack:Exposure",
             "rank planted canaries among all secrets that could have been planted",
+        ),
+        "matching": (
+            "sfumato.attacks.stretches.matching:Matching",
+            "which original a released document was made from, by what stayed (any mechanism)",
         ),
         "membership": (
             "sfumato.attacks.membership.attack:Membership",

@@ -31,6 +31,8 @@ EACH = {
     "token-inference": (
         "soft.jsonl", "--originals", "posts.jsonl", "--set", "candidates=200", "--set", "top=3",
     ),
+    "context-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "candidates=4"),
+    "matching": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "authorship": ("soft.jsonl", "--originals", "posts.jsonl", "--author-field", "who"),
 }  # fmt: skip
 

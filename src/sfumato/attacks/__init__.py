@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from sfumato.attacks.memorization import Memorization as Memorization
     from sfumato.attacks.model_target import ModelTarget as ModelTarget
     from sfumato.attacks.model_target import open_model as open_model
+    from sfumato.attacks.stretches.context_inference import ContextInference as ContextInference
+    from sfumato.attacks.stretches.matching import Matching as Matching
+    from sfumato.attacks.stretches.released import Released as Released
+    from sfumato.attacks.stretches.released import open_released as open_released
     from sfumato.attacks.text_target import TextTarget as TextTarget
     from sfumato.attacks.text_target import open_text as open_text
 else:
@@ -32,6 +36,9 @@ else:
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
             "sfumato.attacks.model_target": "ModelTarget open_model",
+            "sfumato.attacks.stretches.context_inference": "ContextInference",
+            "sfumato.attacks.stretches.matching": "Matching",
+            "sfumato.attacks.stretches.released": "Released open_released",
             "sfumato.attacks.text_target": "TextTarget open_text",
         },
     )
@@ -40,14 +47,18 @@ __all__ = [
     "Attack",
     "Authorship",
     "ClassifierExtraction",
+    "ContextInference",
     "Exposure",
     "Inputs",
+    "Matching",
     "Membership",
     "Memorization",
     "ModelTarget",
+    "Released",
     "TextTarget",
     "TokenInference",
     "open_model",
+    "open_released",
     "open_text",
     "run_attack",
 ]

@@ -103,7 +103,7 @@ def not_privatized(path: Path) -> str | None:
 
 def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTarget:
     """A privatized file and, from its side file, the release that made it."""
-    settings, content = _read(side_path(path))
+    settings, content = read_side_file(side_path(path))
     name = str(settings.get("mechanism"))
     # A side file may come from anybody: names in it are looked up, and no code in it is run.
     if name not in entries("mechanisms"):
@@ -119,8 +119,8 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
         )
         raise MissingInput(
             f"{path} was made by {name!r}, which {how}: there is no replacement for each word, "
-            "and this attack guesses words. Privatize with a word mechanism: "
-            "`sfumato.privatize(IN, OUT, mechanism='exponential', epsilon=5)`"
+            "and this attack guesses words. The attacks 'context-inference' and 'matching' are for "
+            "such files"
         )
     with reading(side_path(path), "the side file of a privatized text"):
         privatizer = _privatizer(name, settings, known)
@@ -180,7 +180,8 @@ def _union(written: str) -> Policy:
     return policies[0] if len(policies) == 1 else Union(tuple(policies))
 
 
-def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def read_side_file(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The settings in the side file of a privatized text, and all of it."""
     content = read_object(path, "the side file of a privatized text")
     settings = content.get("settings")
     if not isinstance(settings, dict):
@@ -195,9 +196,9 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     if levels and known.policy:
         raise InvalidArgument("the side file gives a policy for each level; policy cannot be set")
     if levels:
-        levels = [(epsilon, _read_stated(str(policy))) for epsilon, policy in levels]
+        levels = [(epsilon, read_policy(str(policy))) for epsilon, policy in levels]
     else:
-        policy = _read_stated(recorded, typed=bool(known.policy))
+        policy = read_policy(recorded, typed=bool(known.policy))
         chosen = {"policy": policy, "epsilon": settings.get("epsilon")}
     return Privatizer(
         mechanism=name,
@@ -211,7 +212,8 @@ def _privatizer(name: str, settings: Mapping[str, Any], known: Known) -> Privati
     )
 
 
-def _read_stated(written: str, *, typed: bool = False) -> Policy:
+def read_policy(written: str, *, typed: bool = False) -> Policy:
+    """A policy from a side file, or as somebody typed it; an error does not quote it."""
     try:
         return policy_of(written, typed=typed)
     except SfumatoError:

@@ -33,6 +33,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import read_network
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import DIFFERENCE, Measured, Range
+from sfumato.statistics.ranking import derangement
 from sfumato.statistics.shares import bootstrap_mean, bootstrap_sums
 from sfumato.vectors.space import Space
 
@@ -76,7 +77,7 @@ def sentence_similarity(
         )
     first = _unit(encoder(reconstructions), reconstructions)
     second = _unit(encoder(references), references)
-    strangers = _strangers(len(references), randomness.stream(0))
+    strangers = derangement(len(references), randomness.stream(0))
     own = (first * second).sum(axis=1)
     others = (first * second[strangers]).sum(axis=1)
     return Similarity(
@@ -151,14 +152,6 @@ def _unit(vectors: Floats, texts: Sequence[str]) -> Floats:
     unit: Floats = given / np.where(lengths > 0, lengths, 1.0)
     unit[[not text.strip() for text in texts]] = 0.0
     return unit
-
-
-def _strangers(count: int, randomness: Randomness) -> NDArray[np.intp]:
-    """For each text another one: a random permutation without fixed points."""
-    order = np.argsort(randomness.uniform(count), kind="stable")
-    moved = np.empty(count, dtype=np.intp)
-    moved[order] = np.roll(order, 1)
-    return moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,3 +255,15 @@ def _exceeding(others: int, rate: float) -> tuple[int, int]:
     while reached(possibly) > TAIL / 2:
         possibly += 1
     return surely, possibly
+
+
+def derangement(count: int, randomness: Randomness) -> NDArray[np.intp]:
+    """A random permutation in which nothing stays in its place, if there are two or more.
+
+    >>> sorted(derangement(3, Randomness.reproducible(1)).tolist())
+    [0, 1, 2]
+    """
+    order = np.argsort(randomness.uniform(count), kind="stable")
+    moved = np.empty(count, dtype=np.intp)
+    moved[order] = np.roll(order, 1)
+    return moved

@@ -1,0 +1,1 @@
+"""Attacks on what stands where something was found: they need no rows and no vocabulary."""
