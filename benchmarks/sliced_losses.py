@@ -82,10 +82,11 @@ def _alone(kind: str, way: str, rows: int, places: int, steps: int) -> None:
             randomness=Randomness.reproducible(2),
         )
 
-    def losses() -> Any:
+    def losses(some: Any) -> Any:
         if way == "slices":
-            return row_losses(network, inputs, labels, weights)
-        return record_losses(network(**inputs).logits, labels, divisor=1.0) * weights
+            return row_losses(network, {"input_ids": tokens[some]}, labels[some], weights[some])
+        scores = network(input_ids=tokens[some]).logits
+        return record_losses(scores, labels[some], divisor=1.0) * weights[some]
 
     def take() -> None:
         if kind == "evaluation":
@@ -94,7 +95,8 @@ def _alone(kind: str, way: str, rows: int, places: int, steps: int) -> None:
                 for one in each if way == "slices" else network(**inputs).logits:
                     one.logsumexp(1)
             return
-        step.backward(losses())
+        step.check_rows(losses, rows)
+        step.backward(losses(torch.arange(rows)))
         step.step(noise_multiplier=1.0, expected_batch_size=float(rows))
 
     start = int(_status("VmRSS"))
