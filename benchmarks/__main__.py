@@ -28,6 +28,7 @@ NAMES = (
     "memory",
     "training_step",
     "sliced_losses",
+    "directional",
     "interleaved",
     "exposure",
 )

@@ -54,7 +54,7 @@ def _apart(kind: str, way: str, shape: tuple[int, int, int]) -> tuple[float, flo
 def _alone(kind: str, way: str, rows: int, places: int, steps: int) -> None:
     import torch
 
-    from benchmarks.training_step import _status
+    from benchmarks.training_step import status
     from sfumato.core.randomness import Randomness
     from sfumato.models.load import load_model
     from sfumato.training.clipping.clippers import Flat
@@ -99,14 +99,14 @@ def _alone(kind: str, way: str, rows: int, places: int, steps: int) -> None:
         step.backward(losses(torch.arange(rows)))
         step.step(noise_multiplier=1.0, expected_batch_size=float(rows))
 
-    start = int(_status("VmRSS"))
+    start = int(status("VmRSS"))
     for _ in range(3):  # rows are compared in the first steps
         take()
     before = resource.getrusage(resource.RUSAGE_SELF)
     for _ in range(steps):
         take()
     after = resource.getrusage(resource.RUSAGE_SELF)
-    memory = (int(_status("VmHWM")) - start) / 1024
+    memory = (int(status("VmHWM")) - start) / 1024
     print(after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, memory)
 
 
