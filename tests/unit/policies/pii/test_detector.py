@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import UnknownName
 from sfumato.policies.pii import Pii
-from sfumato.policies.pii.detector import DEFAULT, TYPES, _outermost, _recognizers, list_regions
+from sfumato.policies.pii.detector import (
+    DEFAULT,
+    TYPES,
+    _outermost,
+    _ranked,
+    _recognizers,
+    list_regions,
+)
 from sfumato.policies.pii.reading import Reading
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
@@ -146,11 +153,12 @@ def test_any_text_can_be_read(text: str) -> None:
         )
     )
 )
-def test_dropping_inner_spans_uncovers_nothing(ranked: list[tuple[Span, int]]) -> None:
+def test_dropping_inner_spans_uncovers_nothing(found: list[tuple[Span, int]]) -> None:
     def covered(spans: list[Span]) -> set[int]:
         return {place for span in spans for place in range(span.start, span.end)}
 
-    assert covered(list(_outermost(ranked))) == covered([span for span, _ in ranked])
+    ranked = [_ranked(span, kind) for span, kind in found]
+    assert covered(list(_outermost(ranked))) == covered([span for span, _ in found])
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -171,7 +179,7 @@ def calls(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("piece", HARD)
 def test_steps_grow_no_faster_than_the_text(piece: str) -> None:
-    short, long = (Document((piece * size)[:size]) for size in (1_000, 2_000))
+    short, long = (Document((piece * size)[:size]) for size in (500, 1_000))
     policy = Pii()
     policy.find(long)  # patterns are compiled and checks loaded once, before anything is counted
     steps = calls(lambda: policy.find(short))
@@ -191,7 +199,7 @@ def test_twin_that_looks_back_without_bound_is_caught() -> None:
 @pytest.mark.parametrize("piece", HARD)
 def test_a_long_hard_text_comes_to_an_end(piece: str) -> None:
     # A pattern that backtracks without bound would not finish in a lifetime.
-    Pii().find(Document((piece * 4_000)[:4_000]))
+    Pii().find(Document((piece * 2_000)[:2_000]))
 
 
 def test_a_hundred_thousand_digits_are_selected_whole() -> None:
@@ -203,7 +211,7 @@ def test_a_hundred_thousand_digits_are_selected_whole() -> None:
 MOST_STEPS = 300
 
 
-def steps_each(policy: Policy, piece: str, size: int = 3_000) -> float:
+def steps_each(policy: Policy, piece: str, size: int = 1_000) -> float:
     """Steps per character of a text that repeats a piece."""
     document = Document((piece * size)[:size])
     policy.find(document)
@@ -219,7 +227,7 @@ def test_twin_that_judges_every_stretch_again_is_caught() -> None:
     class Slow(Pii):
         def find(self, document: Document) -> Spans:
             for start in range(len(document.text)):
-                Reading.of(document.text[start : start + 200])
+                super().find(Document(document.text[start : start + 200]))
             return super().find(document)
 
-    assert steps_each(Slow(), "1 12-", 500) > MOST_STEPS
+    assert steps_each(Slow(types=("card", "phone")), "1 12-", 300) > MOST_STEPS
