@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from sfumato.policies.pii.card import passes_luhn
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
@@ -225,12 +226,10 @@ def card_ends(reading: Reading) -> Iterator[tuple[int, int]]:
     """Where the date stands that follows a number with the check digit of a card."""
     if not reading.chosen(_may_follow_card):
         return
-    from stdnum import luhn
-
     for match in _after_card().finditer(reading.text):
         start, end = match.span("expiry")
         digits = "".join(filter(str.isdigit, reading.text[match.start() : start]))
-        if luhn.is_valid(digits):
+        if passes_luhn(digits):
             yield start, end
 
 
