@@ -230,4 +230,4 @@ def test_twin_that_judges_every_stretch_again_is_caught() -> None:
                 super().find(Document(document.text[start : start + 200]))
             return super().find(document)
 
-    assert steps_each(Slow(types=("card", "phone")), "1 12-", 300) > MOST_STEPS
+    assert steps_each(Slow(types=("card", "phone")), "1 12-", 100) > MOST_STEPS
