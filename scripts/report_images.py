@@ -1,8 +1,9 @@
-"""The pictures of reports in the documentation: ``python scripts/report_images.py STUDY``.
+"""The pictures of reports in the documentation: ``python scripts/report_images.py STUDY...``.
 
-STUDY is the folder of a finished study, such as ``demo/study`` after ``make demo``. A file is
-privatized and a small model is trained for the other two. Chromium takes the pictures; where it is,
-``SFUMATO_CHROMIUM`` tells.
+STUDY is the folder of a finished study, such as ``demo/study`` after ``make demo``. If there are
+several, the first charts of all of them are taken as well. A file is privatized and a small model
+is trained for the other two pages. Chromium takes the pictures; where it is, ``SFUMATO_CHROMIUM``
+tells.
 """
 
 from __future__ import annotations
@@ -90,12 +91,17 @@ def main() -> None:
 
     IMAGES.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as place, sync_playwright() as playwright:
-        pages = make_pages(Path(sys.argv[1]), Path(place))
+        studies = [Path(one) for one in sys.argv[1:]]
+        pages = make_pages(studies[0], Path(place))
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
         for shot in SHOTS:
             take(browser, shot, pages[shot.page])
+        for number, study in enumerate(studies if len(studies) > 1 else [], start=1):
+            page = sfumato.report(study, Path(place) / f"{number}.html").path
+            shot = Shot(f"demo-chart-{number}", "study", 1100, 900, opened="#figure-1")
+            take(browser, shot, page)
         browser.close()
 
 

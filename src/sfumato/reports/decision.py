@@ -76,7 +76,7 @@ class Choice:
         seeded = self.guarantee is not None and SEED_LEAK in self.guarantee.leaks
         again = ", once it is made again without a seed" if seeded else ""
         return Verdict(
-            YES, f"proven, and the attack finds no more than by chance or in random output{again}."
+            YES, f"proven, and no more is found than by chance or in random output{again}."
         )
 
 
@@ -173,6 +173,17 @@ class Decision:
             return None
         return self._most_useful([one for one in self.choices if one.verdict.kind == YES])
 
+    def _smallest_like(self, best: Choice, some: Sequence[Choice]) -> Choice:
+        """The smallest level of the same method whose utility cannot be told from the best."""
+        like = [
+            one
+            for one in some
+            if (one.method, one.parameter) == (best.method, best.parameter)
+            and one.utility is not None
+            and (one is best or _overlap(one.utility, best.utility))
+        ]
+        return min(like, key=lambda one: -math.inf if one.level is None else one.level)
+
     def not_worse(self, chosen: Choice) -> list[Choice]:
         """Fit choices of other methods whose utility cannot be told from that of the chosen one."""
         return [
@@ -192,7 +203,7 @@ class Decision:
             return None
         sign = 1 if self.utility.better == LOWER else -1
         known = [(sign * one.utility.value, place) for place, one in enumerate(some) if one.utility]
-        return some[min(known)[1]] if known else None
+        return self._smallest_like(some[min(known)[1]], some) if known else None
 
 
 def judge(

@@ -111,6 +111,15 @@ def test_the_most_useful_fit_choice_is_recommended() -> None:
     assert decision(leaky).recommended is None
 
 
+def test_more_privacy_is_taken_where_it_costs_nothing_that_can_be_told() -> None:
+    strong = choice(level=2.0, utility=point(30.2))
+    weak = choice(level=8.0, utility=point(30.0))
+    assert decision(strong, weak).recommended is strong
+    # The twin: where the cost can be told, the more useful level is taken.
+    costly = choice(level=2.0, utility=point(40.0))
+    assert decision(costly, weak).recommended is weak
+
+
 def test_nothing_is_recommended_by_private_figures() -> None:
     """Choosing by them would reveal something that no guarantee covers."""
     assert decision(choice(), public=False).recommended is None

@@ -125,7 +125,7 @@ def _chart(study: Studied, decision: Decision) -> Figure | None:
         if leaked is not None and kept is not None
     ]
     chosen = decision.recommended
-    chances = {one.chance for one in decision.leaked.values()}
+    chances = {round(one.chance, 9) for one in decision.leaked.values() if one.chance is not None}
     shown = Overview(
         leakage=Axis(title=f"leaks more: {leakage.said}", better=leakage.better),
         utility=Axis(title=_useful(utility), better=utility.better),
