@@ -129,10 +129,12 @@ class _Plot:
         for value in self.y.ticks(6):
             y = self.y.at(value)
             yield Stroke(points=((self.left, y), (right, y)), kind="grid")
-            yield Writing(
+            tick = Writing(
                 x=self.left - 8, y=y + small / 3, text=rounded(value), kind="tick", size=small,
                 anchor="end",
             )  # fmt: skip
+            self.taken.append(tick.box)
+            yield tick
         for value in self.x.ticks(8 if self.width > 500 else 5):
             x = self.x.at(value)
             yield Stroke(points=((x, self.bottom), (x, self.bottom + 5)), kind="axis")

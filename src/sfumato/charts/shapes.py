@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# The mean width of a letter, as a share of the size of the font.
-LETTER = 0.56
+# The mean width of a bold letter, as a share of the size of the font.
+LETTER = 0.63
 
 
 @dataclass(frozen=True, kw_only=True)

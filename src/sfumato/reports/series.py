@@ -11,6 +11,9 @@ from sfumato.calibration.curves import estimate_of
 from sfumato.charts.numbers import level_of
 from sfumato.results.row import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 
+# Intervals below this share of the difference between the anchors are no intervals.
+HARDLY_ANY = 0.02
+
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Quantity:
@@ -95,18 +98,31 @@ def telling(rows: Iterable[Row]) -> list[Quantity]:
 
     That is the figure that covers most methods and levels. Among several such figures of an attack,
     which have the same unit, it is the one with the largest difference between no privacy and
-    random output; otherwise it is the first one.
+    random output, if possible one whose intervals are known there; otherwise it is the first one.
     """
     found = [row for row in rows if row.value is not None and math.isfinite(row.value)]
-    best: dict[str, tuple[int, float, Quantity]] = {}
+    best: dict[str, tuple[tuple[int, bool, bool, float], Quantity]] = {}
     for one in quantities(found):
         some = points(found, one)
         reach = len({(point.method, point.level) for point in some})
         known = best.get(one.by)
         gain = _between_ends(some, one) if one.role == LEAKAGE else 0.0
-        if known is None or (reach, gain) > known[:2]:
-            best[one.by] = reach, gain, one
-    return [one for _, _, one in best.values()]
+        worth = reach, gain > 0, gain > 0 and _ends_are_known(some), gain
+        if known is None or worth > known[0]:
+            best[one.by] = worth, one
+    return [one for _, one in best.values()]
+
+
+def _ends_are_known(some: Sequence[SeriesPoint]) -> bool:
+    """Whether both anchors have intervals; one of hardly any width comes of too few cases."""
+    anchors = [point for point in some if point.method in (NO_PRIVACY, RANDOM_OUTPUT)]
+    apart = max(point.value for point in anchors) - min(point.value for point in anchors)
+    return all(
+        point.low is not None
+        and point.high is not None
+        and point.high - point.low > HARDLY_ANY * apart
+        for point in anchors
+    )
 
 
 def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sfumato.calibration import curves
@@ -38,6 +40,18 @@ def test_of_an_attack_the_figure_is_shown_that_tells_the_ends_apart() -> None:
 def test_a_figure_that_varies_widely_tells_less() -> None:
     rows = [*ends("narrow", 3.0, 1.0), *ends("wide", 5.0, 1.0, low=0.0, high=9.0)]
     assert [one.metric for one in telling(rows)] == ["narrow"]
+
+
+def test_a_figure_whose_ends_have_no_width_is_not_preferred() -> None:
+    """Two runs that agree by chance have an interval of no width; it says little."""
+    mean = ends("mean", 6.0, 1.4)
+    known = [replace(one, low=(one.value or 0) - 1, high=(one.value or 0) + 1) for one in mean]
+    largest = ends("largest", 12.0, 5.0)
+    agreeing = [replace(one, low=one.value, high=one.value) for one in largest]
+    assert [one.metric for one in telling([*known, *agreeing])] == ["mean"]
+    # The twin: with intervals of some width the larger difference is taken.
+    wide = [replace(one, low=(one.value or 0) - 1, high=(one.value or 0) + 1) for one in largest]
+    assert [one.metric for one in telling([*known, *wide])] == ["largest"]
 
 
 def test_the_headline_speaks_of_most_levels() -> None:
