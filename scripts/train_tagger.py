@@ -62,7 +62,7 @@ LETTERS, FORM, SEEN, INNER, OUTER = 32, 128, 64, 96, 64
 # All that keeps the network from learning its texts by heart.
 DROPPED, DROPPED_FORMS, FEWER_LETTERS, FEWER_VECTORS, FEWER_LISTS = 0.3, 0.1, 0.2, 0.05, 0.2
 SCREENED, SHARE_OF_SCREEN = 30.0, 0.05
-LENIENT = 1.0  # how far below a draw the screen still lets a word pass
+LENIENT = 2.0  # how far below a draw the screen still lets a word pass
 BLUR = 8.0  # steps of 127 by which vectors vary
 SMOOTHED, DECAY = 0.02, 0.1
 RATE = 4e-3

@@ -4,7 +4,7 @@ The network (``network``) says for every token how much rather it belongs to a n
 than to none. Tokens that pass the setting's threshold are names, and so are their neighbors that
 nearly pass it: what is left of a name that was found in part can be read. Ordinary words in small
 letters are neither a name nor the first or last word of one; inside a name they are those that join
-it ("Bank of America"), or such as pass the threshold and could make a name. Where no name goes on
+it ("Bank of America"), or such as pass the threshold and can make a name. Where no name goes on
 is a matter of rules (``borders``). Unless recall shall be low, a handle (@zoe) counts as a person,
 too.
 """
@@ -77,7 +77,7 @@ def _scored(tokens: Tokens, scorer: Scorer, thresholds: NDArray[np.float32]) -> 
     margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
     nobody = np.zeros(len(tokens), dtype=np.bool_)
     open_ = ~(wanted | (tokens.ids == 0) | borders.closed(tokens, nobody))
-    open_ &= leads | ~_small_words(tokens)
+    open_ &= leads | ~tokens.marked(mark("plain"))
     places = np.flatnonzero(wanted)
     while len(places):
         margins[places] = scores = scorer.score(places)
@@ -106,9 +106,8 @@ def spans_of(
     wordly = tokens.among(*_READABLE) & ~never
     lead = np.True_ if leads is None else leads[tokens.ids]
     plain = tokens.marked(mark("plain"))
-    near = (
-        (best > np.where(plain, 0, -_NEARLY)) & (tokens.ids != 0) & (lead | ~_small_words(tokens))
-    )
+    strict = plain | (_small_words(tokens) & ~lead)
+    near = (best > np.where(strict, 0, -_NEARLY)) & (tokens.ids != 0) & (lead | ~plain)
     near &= ~((never & person) | borders.closed(tokens, person) | lone)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
     begins, ends = _runs(near, borders.apart(tokens))
