@@ -77,8 +77,17 @@ class Network:
             weights = arrays[f"{name}_weights"].astype(np.float32)
             return Layer(weights, arrays[f"{name}_scale"], arrays[f"{name}_bias"])
 
-        layers = map(layer, LAYERS)
-        return cls(cls.rare_of(arrays), arrays["grams"], *layers, arrays["thresholds"])
+        return cls(
+            rare=cls.rare_of(arrays),
+            grams=arrays["grams"],
+            first=layer("first"),
+            second=layer("second"),
+            window=layer("window"),
+            middle=layer("middle"),
+            last=layer("last"),
+            screen=layer("screen"),
+            thresholds=arrays["thresholds"],
+        )
 
     @staticmethod
     def rare_of(arrays: Mapping[str, NDArray[Any]]) -> Rare:
@@ -93,7 +102,7 @@ class Network:
     @property
     def width(self) -> int:
         """How many numbers are seen of a form."""
-        return self.second.weights.shape[1]
+        return int(self.second.weights.shape[1])
 
     def see(self, look: Look) -> Numbers:
         """What the first layers make of each form."""

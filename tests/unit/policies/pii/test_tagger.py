@@ -169,7 +169,8 @@ def active(layer: Layer, row: list[int]) -> list[int]:
 
 def all_scores(text: str) -> np.ndarray:
     tokens = Tokens.of([text])
-    return score_all(load_network(), tokens)[tokens.ids != 0]
+    scores: np.ndarray = score_all(load_network(), tokens)[tokens.ids != 0]
+    return scores
 
 
 @pytest.mark.parametrize("text", ["Call Yusuf or Zoë after six.", "hi"])
