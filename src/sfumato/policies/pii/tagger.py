@@ -29,6 +29,7 @@ from sfumato.policies.pii.tokens import Tokens
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
+_FARTHEST = 128  # tokens beside one that are scored at once
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
 _BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
 _REASONS = {
@@ -78,13 +79,14 @@ def _scored(tokens: Tokens, scorer: Scorer, thresholds: NDArray[np.float32]) -> 
     nobody = np.zeros(len(tokens), dtype=np.bool_)
     open_ = ~(wanted | (tokens.ids == 0) | borders.closed(tokens, nobody))
     open_ &= leads | ~tokens.marked(mark("plain"))
-    places = np.flatnonzero(wanted)
+    places, steps = np.flatnonzero(wanted), np.arange(1, 2)
     while len(places):
         margins[places] = scores = scorer.score(places)
         near = places[(scores > thresholds - np.float32(_NEARLY)).any(axis=1)]
-        beside = np.concatenate([near - 1, np.minimum(near + 1, len(tokens) - 1)])
+        beside = (near[:, None] + np.concatenate([-steps, steps])).clip(0, len(tokens) - 1)
         places = np.unique(beside[open_[beside]])
         open_[places] = False
+        steps = np.arange(1, min(2 * len(steps), _FARTHEST) + 1)  # so that rounds are few
     return margins
 
 
