@@ -29,6 +29,7 @@ from sfumato.policies.pii.tokens import Tokens
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
+_NEARER = 0.75  # the same for a word in small letters
 _FARTHEST = 128  # tokens beside one that are scored at once
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
 _BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
@@ -108,8 +109,9 @@ def spans_of(
     wordly = tokens.among(*_READABLE) & ~never
     lead = np.True_ if leads is None else leads[tokens.ids]
     plain = tokens.marked(mark("plain"))
-    strict = plain | (_small_words(tokens) & ~lead)
-    near = (best > np.where(strict, 0, -_NEARLY)) & (tokens.ids != 0) & (lead | ~plain)
+    small = _small_words(tokens)
+    lowest = np.where(plain | (small & ~lead), 0, np.where(small, -_NEARER, -_NEARLY))
+    near = (best > lowest) & (tokens.ids != 0) & (lead | ~plain)
     near &= ~((never & person) | borders.closed(tokens, person) | lone)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
     begins, ends = _runs(near, borders.apart(tokens))
