@@ -27,6 +27,7 @@ NAMES = (
     "main_job",
     "memory",
     "training_step",
+    "directional",
     "interleaved",
     "exposure",
 )

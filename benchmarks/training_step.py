@@ -61,7 +61,8 @@ def _memory(shape: Shape, way: str) -> tuple[float, float]:
     return peak, peak - start
 
 
-def _status(field: str) -> str:
+def status(field: str) -> str:
+    """A line of what the kernel says about this process."""
     with open("/proc/self/status", encoding="ascii") as stream:  # noqa: PTH123  # not a real file
         return next(line.split()[1] for line in stream if line.startswith(field))
 
@@ -70,11 +71,11 @@ def _alone(name: str, rows: int, places: int, way: str) -> None:
     import transformers  # noqa: F401  # before the start is measured
 
     torch.set_num_threads(THREADS)
-    start = _status("VmRSS")
+    start = status("VmRSS")
     step = ways(name)[way](Shape(name, rows, places))
     for _ in range(3):
         step()
-    print(start, _status("VmHWM"))
+    print(start, status("VmHWM"))
 
 
 if __name__ == "__main__":

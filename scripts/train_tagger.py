@@ -27,8 +27,9 @@ from torch.nn import functional
 
 from sfumato import mechanisms
 from sfumato.policies.pii.features import FLAGS, GRAM_BITS, Look, Rare
+from sfumato.policies.pii.forms import SHAPES
 from sfumato.policies.pii.network import KINDS, STEPS, SUMMED, Network
-from sfumato.policies.pii.tokens import APART, FULL, SHAPES, Tokens
+from sfumato.policies.pii.tokens import APART, FULL, Tokens
 from tagger_corpus import (
     SCORED,
     SOME,
@@ -138,9 +139,8 @@ class Material:
 
     def __init__(self, texts: list[Text], rare: Rare) -> None:
         self.tokens = Tokens.of([text.text for text in texts])
-        shapes = self.tokens.shapes()
-        self.around = self.tokens.around(shapes)
-        self.look = Look.at(self.tokens.forms, shapes, rare)
+        self.around = self.tokens.around()
+        self.look = Look.at(self.tokens.forms, self.tokens.shapes, rare)
         self.sizes = np.diff(np.append(self.look.first_letters, len(self.look.letters)))
         self.labels = np.zeros(len(self.tokens), dtype=np.int64)
         self.labels[self.tokens.ids == 0] = IGNORED

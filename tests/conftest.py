@@ -16,14 +16,14 @@ import pytest
 from hypothesis import settings
 
 from few_words import few_words
+from low_costs import lower_costs
 from sfumato.core import progress
 from sfumato.vectors.space import Space
 
 # Speed is measured in benchmarks, never asserted in a test: no example has a deadline.
 settings.register_profile("sfumato", deadline=None, max_examples=60)
 settings.load_profile("sfumato")
-
-
+lower_costs()
 # A line of progress after twenty seconds would make what a test reads depend on the machine's load.
 progress.PATIENCE = float("inf")
 

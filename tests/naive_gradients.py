@@ -30,6 +30,6 @@ def clip_scale(bound: float, length: float) -> float:
 def worst_difference(
     model: nn.Module, losses: Losses, rows: int, owner: Tensor | None = None
 ) -> tuple[float, ...]:
-    """Of norms, clipped sums, inner products and gradients, as shares of the longest record."""
+    """Of norms, sums, inner products, gradients and their Gram matrix, as shares of the longest."""
     found = compare_with_loop(model, losses, rows, owner)
-    return found.norms, found.sums, found.inner_products, found.gradients
+    return found.norms, found.sums, found.inner_products, found.gradients, found.gram

@@ -175,9 +175,17 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "methods": {
+        "directional": (
+            "sfumato.training.methods.directional:Directional",
+            "directions of gradients, each replaced by a draw around it (von Mises–Fisher)",
+        ),
         "interleaved": (
             "sfumato.training.methods.interleaved:Interleaved",
             "DP-SGD on private stretches, plain steps on public ones, in turns (lstm only)",
+        ),
+        "per-record": (
+            "sfumato.training.methods.directional:PerRecord",
+            "directions of gradients, each with Gaussian noise (twin of directional)",
         ),
         "plain": (
             "sfumato.training.methods.plain:Plain",

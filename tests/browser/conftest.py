@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from unit.reports.fixtures import hostile_report, study_report
+from unit.reports.fixtures import file_report, hostile_report, run_report, study_report
 
-__all__ = ["hostile_report", "study_report"]
+__all__ = ["file_report", "hostile_report", "run_report", "study_report"]

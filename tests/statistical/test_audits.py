@@ -45,7 +45,7 @@ from unit.audits.subjects import (
 CHECK = "audits: true claims"
 NAMES = word_mechanisms()
 LEVELS = (0.5, 3.0)
-EFFORT = Effort(pairs=250, draws=12_000)
+EFFORT = Effort(pairs=80, draws=8_000)
 # A level at which the codes of the small space differ by few enough bits for draws to tell.
 SAMPLED = ("laplace", "vickrey", "mahalanobis", "projected", "binary")
 
@@ -249,7 +249,7 @@ def false_alarms_on_company(runs: int, alpha: float) -> int:
 def test_a_law_that_does_not_change_is_accused_no_more_often_than_stated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runs, alpha = 40, 0.3
+    runs, alpha = 24, 0.3
     case = "company, held-out"
     assert not accuses_too_often(false_alarms_on_company(runs, alpha), runs, alpha, case)
     # The twin chooses the event by looking at the draws that it is then tested on.

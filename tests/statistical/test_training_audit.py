@@ -37,8 +37,9 @@ from statistical import budget
 from unit.training.runs import flat, small_model, some_records
 
 CHECK = "audits: training"
-WORLDS = 100
-EPSILON, DELTA, UNITS = 1.0, 1e-3, 40
+# The lower the level, the fewer worlds exceed it: with all guesses right, 46 of them prove 0.44.
+WORLDS = 46
+EPSILON, DELTA, UNITS = 0.25, 1e-3, 40
 COURSE = Course(optimizer="sgd", learning_rate=4.0)
 CANARY = Document("My ID is 145572, keep it to yourself")
 OTHERS = [Document("a public text"), Document("all is text")]
@@ -144,7 +145,7 @@ def without_noise(patch: pytest.MonkeyPatch) -> None:
 
 def with_little_noise(patch: pytest.MonkeyPatch) -> None:
     def quietly(totals: Any, deviation: float, randomness: Randomness) -> None:
-        add_noise(totals, deviation / 30, randomness)
+        add_noise(totals, deviation / 120, randomness)
 
     patch.setattr(release, "add_noise", quietly)
 

@@ -92,7 +92,7 @@ def fit_rows(points: OnLine, draws: int) -> list[float]:
 @pytest.mark.parametrize("case", LINES)
 def test_what_is_written_is_drawn_from_the_rows(case: str) -> None:
     (points,) = LINES[case].points()
-    assert not budget.rejects(ROWS, case, fit_rows(points, 2000))
+    assert not budget.rejects(ROWS, case, fit_rows(points, 1000))
 
 
 def test_rows_of_another_level_are_rejected() -> None:
@@ -105,7 +105,7 @@ def test_rows_of_another_level_are_rejected() -> None:
         unit=points.unit * 2 / 3,  # as if the level were that of the points
         read=points.read,
     )
-    assert budget.rejects(ROWS, "date", fit_rows(twin, 2000))
+    assert budget.rejects(ROWS, "date", fit_rows(twin, 1000))
 
 
 def test_names_of_places_are_drawn_from_the_rows() -> None:
@@ -145,7 +145,7 @@ def test_no_true_claim_is_refuted(case: str) -> None:
     verdict = refute(
         honest()[case],
         confidence=1 - budget.level(CLAIMS, case),
-        effort=Effort(draws=3000),
+        effort=Effort(draws=1500),
         randomness=Randomness.reproducible(15),
     )
     assert not verdict.refuted

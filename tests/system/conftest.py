@@ -17,6 +17,7 @@ from typing import IO, TextIO
 import pytest
 
 from sfumato.cli.main import main
+from sfumato.files import chunks
 from system import warm
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -110,6 +111,20 @@ def sfumato() -> Command:
     return run_here
 
 
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few records make a chunk, here and in what ``ended`` starts: a short file has several."""
+    monkeypatch.setattr(chunks, "RECORDS", 8)
+
+
+@pytest.fixture(scope="session")
+def vectors_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small space in a file, for commands of which parts run in processes of their own."""
+    path = tmp_path_factory.mktemp("vectors") / "numbers.txt"
+    path.write_text("".join(f"{n} {n % 7} {n % 11} {n % 13}\n" for n in range(300)))
+    return path
+
+
 def ended(
     where: str,
     at: int,
@@ -127,6 +142,8 @@ def ended(
     module, _, function = where.partition(":")
     program = f"""
 import os, signal, {module} as module
+from sfumato.files import chunks
+chunks.RECORDS = {chunks.RECORDS}
 signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup, or a shell's &, has it ignored
 honest, calls = module.{function}, []
 def ending(*arguments):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.files.chunks import RECORDS
+from sfumato.files import chunks
 from system import warm
 from system.conftest import EXECUTABLE, environment, write_jsonl
 from system.warm import WarmProcess
@@ -25,9 +25,9 @@ Send = Callable[[WarmProcess], None]
 
 
 @pytest.fixture
-def endless(tmp_path: Path) -> list[str]:
+def endless(small_chunks: None, tmp_path: Path) -> list[str]:
     """A command whose first part is soon finished, and whose other parts take very long."""
-    quick = ["7"] * RECORDS
+    quick = ["7"] * chunks.RECORDS
     source = write_jsonl(tmp_path / "in.jsonl", quick + ["x" * 80, *quick[1:]] * 3)
     return [
         "privatize", str(source), "-o", str(tmp_path / "out.jsonl"), "--mechanism", "redact",
@@ -73,7 +73,7 @@ def ended(
     With ``heard_by`` all it says goes there.
     """
     with warm.start(
-        EXECUTABLE[-1],
+        f"from sfumato.files import chunks; chunks.RECORDS = {chunks.RECORDS}\n" + EXECUTABLE[-1],
         arguments,
         env=environment({"OPENBLAS_NUM_THREADS": "1"}),
         stdout=subprocess.PIPE if heard_by is None else heard_by,
@@ -237,7 +237,7 @@ def test_a_reader_that_leaves_is_success_only_where_nothing_else_was_asked_for(
     tmp_path: Path, target: str, code: int
 ) -> None:
     """What goes to standard output may be cut short by its reader; a file may not, nor a pipe."""
-    source = write_jsonl(tmp_path / "in.jsonl", ["many words 7 " * 100] * 300)
+    source = write_jsonl(tmp_path / "in.jsonl", ["words 7 " + "-" * 1500] * 200)
     os.mkfifo(tmp_path / "fifo")
     command = ["privatize", str(source), "-o", target, "-m", "redact", "-p", "digits"]
     reading, writing = os.pipe()

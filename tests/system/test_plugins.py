@@ -45,6 +45,9 @@ settings = {shyness = 2}
 """
 
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -76,6 +79,7 @@ def uses_it(folder: Path, mechanism: str, policy: str) -> None:
     """Command line (in two processes), Python and study, all of them with settings."""
     output = folder / "soft.jsonl"
     chosen = ["--mechanism", mechanism, "--policy", f"{policy}:QX", "--set", "shyness=2"]
+    chosen += ["--vectors", "few.txt"]
     arguments = ["privatize", "notes.jsonl", "-o", str(output), *chosen, "--epsilon", "2"]
     assert main([*arguments, "--workers", "2", "--seed", "1"]) == 0
     by_command = output.read_text()
@@ -83,7 +87,7 @@ def uses_it(folder: Path, mechanism: str, policy: str) -> None:
     assert "QX" not in by_command
     release = privatize(
         "notes.jsonl", folder / "again.jsonl", mechanism=mechanism, policy=f"{policy}:QX",
-        settings={"shyness": 2}, epsilon=2, seed=1,
+        settings={"shyness": 2}, epsilon=2, seed=1, vectors="few.txt",
     )  # fmt: skip
     assert release.path.read_text() == by_command
     assert release.summary["settings"]["mechanism"] == "shy"

@@ -21,6 +21,7 @@ SECRET = "Zyxquorthane"
 # Words for words, so that what is put in can be compared with the vocabulary.
 BY_WORDS = ["-p", "digits", "-m", "laplace", "-e", "5"]
 CANARY = "145572"
+pytestmark = pytest.mark.usefixtures("small_vectors", "small_chunks")
 TEXTS = [
     f"My ID is {CANARY}.\tÅsa said: call 555-0142!",
     "No number here 👩‍👧\u200d, \u202eשלום, e\u0301.",
@@ -150,15 +151,15 @@ def test_whole_file_and_empty_file_and_emoji_only(sfumato: Command, tmp_path: Pa
 
 
 def test_a_seed_gives_the_same_output_for_any_number_of_workers_and_stamps_it(
-    sfumato: Command, tmp_path: Path
+    sfumato: Command, tmp_path: Path, vectors_file: Path
 ) -> None:
-    source = write_jsonl(tmp_path / "in.jsonl", [f"code {n} " + "x " * 300 for n in range(1500)])
+    source = write_jsonl(tmp_path / "in.jsonl", [f"code {n} x" for n in range(40)])
     outputs = []
     for name, workers, seed in (("a", "1", "3"), ("b", "2", "3"), ("c", "1", "4")):
         output = tmp_path / f"{name}.jsonl"
         result = sfumato(
             "privatize", source, "-o", output, "-p", "digits", "-e", "5", "--seed", seed,
-            "--workers", workers,
+            "--workers", workers, "--vectors", vectors_file,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert b"NOT FOR RELEASE" in result.stdout
@@ -185,12 +186,14 @@ def test_unknown_words_kept_are_counted_and_said(sfumato: Command, tmp_path: Pat
     assert "6 selected words outside the vocabulary" in str(summary["sentence"])
 
 
-def test_no_private_text_leaves_by_a_side_door(sfumato: Command, tmp_path: Path) -> None:
-    """A secret is searched in everything a run prints or writes, killed or failing or finished."""
-    texts = [f"{SECRET} {n} " + "word " * 400 for n in range(400)]
+def test_no_private_text_leaves_by_a_side_door(
+    sfumato: Command, tmp_path: Path, vectors_file: Path
+) -> None:
+    """A secret is searched in everything a run prints or writes, failing or finished."""
+    texts = [f"{SECRET} {n} word" for n in range(20)]
     source = write_jsonl(tmp_path / "in.jsonl", texts)
     good = source.read_bytes()
-    everything = ["--policy", f"regex:{SECRET}|[0-9]+", "-e", "3"]
+    everything = ["--policy", f"regex:{SECRET}|[0-9]+", "-e", "3", "--vectors", str(vectors_file)]
     seen: list[int] = []
     for content in (good, good + b'{"text": "' + SECRET.encode() + b"\n", good + b"\xff"):
         source.write_bytes(content)
@@ -221,8 +224,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         "print(status.split('VmHWM:')[1].split()[0]); sys.exit(code)"
     )
     peaks = []
-    for size in (2_000, 14_000):
-        source = write_jsonl(tmp_path / f"{size}.jsonl", ["many words 1 here " * 50] * size)
+    for size in (200, 1_400):
+        source = write_jsonl(tmp_path / f"{size}.jsonl", ["few words 1 here " + "-" * 9000] * size)
         result = subprocess.run(
             [*EXECUTABLE[:2], program, "privatize", str(source), "-o", "/dev/null", "-e", "5",
              "-p", "regex:zzz"],

@@ -14,10 +14,14 @@ import pytest
 
 from system.conftest import Command, ended, write_jsonl
 
-# Four chunks: characters make them, and a long line of dashes is read quickly.
-TEXTS = [f"Order {number} came with {number % 97} parts " + "-" * 2000 for number in range(500)]
+TEXTS = [f"Order {number} came with {number % 97} parts" for number in range(30)]  # four chunks
 FINISHED = "sfumato.releases.parts:Parts.finish"
-OPTIONS = ["--policy", "digits", "--epsilon", "5"]
+pytestmark = pytest.mark.usefixtures("small_chunks")
+
+
+@pytest.fixture
+def options(vectors_file: Path) -> list[str]:
+    return ["--policy", "digits", "--epsilon", "5", "--vectors", str(vectors_file)]
 
 
 def corpus_at(path: Path) -> Path:
@@ -52,21 +56,22 @@ def killed_in_the_middle(arguments: list[str], output: Path) -> int:
     ("workers", "suffix"), [("1", ".jsonl"), ("2", ".jsonl.gz"), ("1", ".parquet")]
 )
 def test_killed_and_resumed_equals_never_killed(
-    sfumato: Command, tmp_path: Path, suffix: str, workers: str
+    sfumato: Command, tmp_path: Path, options: list[str], suffix: str, workers: str
 ) -> None:
     source = corpus_at(tmp_path / f"in{suffix}")
     output = tmp_path / f"out{suffix}"
-    options = [*OPTIONS, "--seed", "11", "--workers", workers]
-    finished = killed_in_the_middle(["privatize", str(source), "-o", str(output), *options], output)
+    options += ["--seed", "11"]
+    crew = [*options, "--workers", workers]
+    finished = killed_in_the_middle(["privatize", str(source), "-o", str(output), *crew], output)
     assert finished >= 1
-    plain = sfumato("privatize", source, "-o", output, *options)
+    plain = sfumato("privatize", source, "-o", output, *crew)
     assert plain.returncode == 4
     assert b"--resume" in plain.stderr
     assert not output.exists()
-    resumed = sfumato("privatize", source, "-o", output, *options, "--resume")
+    resumed = sfumato("privatize", source, "-o", output, *crew, "--resume")
     assert resumed.returncode == 0, resumed.stderr
     whole = tmp_path / f"whole{suffix}"
-    assert sfumato("privatize", source, "-o", whole, *OPTIONS, "--seed", "11").returncode == 0
+    assert sfumato("privatize", source, "-o", whole, *options).returncode == 0
     assert texts_in(output) == texts_in(whole)
     assert len(texts_in(output)) == len(TEXTS)
     assert not output.with_name(output.name + ".parts").exists()
@@ -78,11 +83,12 @@ def test_killed_and_resumed_equals_never_killed(
 
 
 def test_resume_refuses_other_settings_another_input_and_another_pattern(
-    sfumato: Command, tmp_path: Path
+    sfumato: Command, tmp_path: Path, vectors_file: Path
 ) -> None:
     source = corpus_at(tmp_path / "in.jsonl")
     output = tmp_path / "out.jsonl"
     base = ["privatize", str(source), "-o", str(output), "--policy", r"regex:\d+"]
+    base += ["--vectors", str(vectors_file)]
     killed_in_the_middle([*base, "--epsilon", "5"], output)
     for change, what in (
         (["--epsilon", "6"], b"epsilon"),
@@ -103,13 +109,13 @@ def test_resume_refuses_other_settings_another_input_and_another_pattern(
 
 
 def test_resuming_a_finished_run_changes_nothing_and_other_settings_are_refused(
-    sfumato: Command, tmp_path: Path
+    sfumato: Command, tmp_path: Path, options: list[str]
 ) -> None:
     source = write_jsonl(tmp_path / "in.jsonl", TEXTS[:3])
     output = tmp_path / "out.jsonl"
-    assert sfumato("privatize", source, "-o", output, *OPTIONS).returncode == 0
+    assert sfumato("privatize", source, "-o", output, *options).returncode == 0
     before = output.read_bytes()
-    assert sfumato("privatize", source, "-o", output, *OPTIONS, "--resume").returncode == 0
+    assert sfumato("privatize", source, "-o", output, *options, "--resume").returncode == 0
     assert output.read_bytes() == before
     for change in (
         ["--epsilon", "6"],
@@ -118,18 +124,20 @@ def test_resuming_a_finished_run_changes_nothing_and_other_settings_are_refused(
         ["--seed", "1"],
         ["--field", "id"],
     ):
-        other = sfumato("privatize", source, "-o", output, *OPTIONS, *change, "--resume")
+        other = sfumato("privatize", source, "-o", output, *options, *change, "--resume")
         assert other.returncode == 4, change
         assert output.read_bytes() == before
     elsewhere = write_jsonl(tmp_path / "older.jsonl", TEXTS[3:6])
     os.utime(elsewhere, (1_600_000_000, 1_600_000_000))
-    assert sfumato("privatize", elsewhere, "-o", output, *OPTIONS, "--resume").returncode == 4
+    assert sfumato("privatize", elsewhere, "-o", output, *options, "--resume").returncode == 4
 
 
-def test_an_interrupted_run_says_so_and_can_go_on(sfumato: Command, tmp_path: Path) -> None:
+def test_an_interrupted_run_says_so_and_can_go_on(
+    sfumato: Command, tmp_path: Path, options: list[str]
+) -> None:
     source = corpus_at(tmp_path / "in.jsonl")
     output = tmp_path / "out.jsonl"
-    arguments = ["privatize", str(source), "-o", str(output), *OPTIONS]
+    arguments = ["privatize", str(source), "-o", str(output), *options]
     stopped = ended(FINISHED, 1, signal.SIGINT, arguments)
     assert stopped.returncode == 130
     assert stopped.stderr.decode().strip().endswith("interrupted")

@@ -29,6 +29,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from low_costs import lower_costs
+
 TESTS = Path(__file__).parents[1]
 # What commands on text load; and beside it, what training a small model does.
 LIGHT = ("numpy", "numpy.random", "phonenumbers", "randomgen", "regex", "rich.progress", "stdnum",
@@ -176,6 +178,7 @@ def wait_for_work(door_number: int, modules: Sequence[str]) -> str:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the children, if for anyone
     for module in modules:
         importlib.import_module(module)
+    lower_costs()  # as in the process that asks: one goes on with what the other began
     gc.freeze()
     door = socket.socket(fileno=door_number)
     waking, woken = socket.socketpair()

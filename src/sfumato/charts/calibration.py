@@ -238,11 +238,11 @@ class _Panel:
         place = altair.Chart(altair.InlineData(values=[{"name": line.name, "value": line.value}]))
         rule = place.mark_rule(color=line.color, strokeDash=line.dash, strokeWidth=1.5)
         text = place.mark_text(align="left", baseline="middle", dx=5, dy=-shift, color=line.color)
-        whole = {"x": altair.value(0), "x2": altair.value(WIDTH)}
+        whole = {"x": altair.value(0), "x2": altair.value("width")}
         told = tips(("name:N", "line"), ("value:Q", getattr(self.labels, self.name)))
         return [
             rule.encode(y=self._y(), tooltip=told, **whole),
-            text.encode(y=self._y(), text="name:N", x=altair.value(WIDTH)),
+            text.encode(y=self._y(), text="name:N", x=altair.value("width")),
         ]
 
     def _curves(self) -> list[altair.Chart]:

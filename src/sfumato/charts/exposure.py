@@ -65,7 +65,7 @@ def _law(ceiling: float) -> list[altair.Chart]:
         "said": f"at most {ceiling:.1f} bits",
     }
     place = altair.Chart(altair.InlineData(values=[row]))
-    whole = {"x": altair.value(0), "x2": altair.value(WIDTH)}
+    whole = {"x": altair.value(0), "x2": altair.value("width")}
     band = place.mark_rect(color=FAINT_INK, opacity=BAND_OPACITY).encode(
         y="low:Q", y2="high", **whole
     )

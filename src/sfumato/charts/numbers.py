@@ -84,3 +84,16 @@ def as_number(value: object) -> float | None:
     """
     found = read_number(value)
     return None if found is None or math.isnan(found) else found
+
+
+def rounded(value: float | None) -> str:
+    """A number with three digits, as people say it.
+
+    >>> rounded(7.99996), rounded(1234.5), rounded(0.012345), rounded(None), rounded(168.2)
+    ('8', '1,230', '0.0123', '–', '168')
+    """
+    if value is None or not math.isfinite(value) or value == 0:
+        return number(value)
+    digits = 2 - math.floor(math.log10(abs(value)))
+    short = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return (short.rstrip("0").rstrip(".") if digits > 0 else short).replace("-", "−")

@@ -11,8 +11,10 @@ import os
 import select
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
+from functools import cache
 from typing import Annotated, NoReturn
 
 import typer
@@ -156,7 +158,7 @@ def _main(arguments: list[str]) -> int:
     QUIET.set(False)
     TYPED.set(tuple(arguments))
     try:
-        result = app(arguments, prog_name="sfumato", standalone_mode=False)
+        result = _command()(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -168,6 +170,12 @@ def _main(arguments: list[str]) -> int:
         return _failed(error)
     code = result if isinstance(result, int) else 0
     return _say("interrupted", code) if code == INTERRUPTED else code
+
+
+@cache
+def _command() -> Callable[..., object]:
+    """All commands with all their options. To gather them takes longer than many a command."""
+    return typer.main.get_command(app)
 
 
 def exit_code(kind: type[SfumatoError]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,12 @@ import typer
 from sfumato.cli import options, training_options
 from sfumato.cli.output import note, print_json, stdout
 
+# Guesses that are right so often without the model.
+PRIORS = (1e-2, 1e-4, 1e-6)
+
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from sfumato.training.plan import Plan
     from sfumato.training.spending import AccountantRow
 
@@ -35,7 +41,7 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     clipping: training_options.ClippingOption = "fixed",
     delta: training_options.DeltaOption = "auto",
     accountant: training_options.AccountantOption = "pld",
-    sampling: training_options.SamplingOption = "poisson",
+    sampling: training_options.SamplingOption = "auto",
     unit: Annotated[
         str, typer.Option("--unit", metavar="example|author", help="Who or what is protected.")
     ] = "example",
@@ -98,6 +104,7 @@ def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:
             for stage in made.stages
         ],
         "cautions": list(made.cautions()),
+        "rebuilt": [{"prior": one, "at_most": made.most_rebuilt(one)} for one in PRIORS],
         "comparison": [row.as_dict() for row in rows],
         "plan": made.as_dict(),
         "guarantee": guarantee.as_dict(),
@@ -128,8 +135,36 @@ def _print(made: Plan, rows: tuple[AccountantRow, ...]) -> None:
         )
     console.print()
     console.print(table)
+    if made.private:
+        console.print()
+        console.print(_rebuilt(made))
     console.print()
     console.print(made.guarantee().sentence(), markup=False)
+
+
+def _rebuilt(made: Plan) -> Table:
+    """What the level means for somebody who guesses."""
+    from rich.table import Table
+
+    table = Table(
+        f"a secret of one {made.unit}, guessed without the model",
+        "with the model, at most",
+        box=None,
+    )
+    for prior in PRIORS:
+        table.add_row(f"once in {round(1 / prior):,}", _often(made.most_rebuilt(prior)))
+    return table
+
+
+def _often(chance: float) -> str:
+    """A probability for people, never rounded down.
+
+    >>> _often(0.5), _often(0.034), _often(0.0001)
+    ('50 % of the time', '3.4 % of the time', 'once in 10,000')
+    """
+    if chance >= 0.01:
+        return f"{math.ceil(chance * 1000 - 1e-9) / 10:g} % of the time"
+    return f"once in {math.floor(1 / chance + 1e-6):,}"
 
 
 def _stage_rows(made: Plan) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,16 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
             "--output",
             "-o",
             metavar="PAGE",
-            help="Where to write. [default: STUDY/report.html, else OUT.report.html]",
+            help="Where to write, as .html, .md or .json. "
+            "[default: STUDY/report.html, else OUT.report.html]",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="html|markdown|json|card",
+            help="Otherwise the name of PAGE tells; card is Markdown for a model's README.md.",
         ),
     ] = None,
     samples: Annotated[
@@ -42,11 +51,19 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
             help="The text before; what was found is counted, and shown only with --samples.",
         ),
     ] = None,
+    scores: Annotated[
+        list[Path],
+        typer.Option(
+            "--scores",
+            metavar="FILE",
+            help="What an attack with --json has found about OUT; repeat for more.",
+        ),
+    ] = [],  # noqa: B006
     field: options.RecordedFieldOption = [],  # noqa: B006
     overwrite: options.OverwriteOption = False,
     json: options.JsonOption = False,
 ) -> None:
-    """Write one HTML page with charts and tables, to read, print and cite; it needs no network.
+    """Write one page with charts and tables, to read, print and cite; it needs no network.
 
     It says what is guaranteed, what was measured, what is missing and what it does not show.
     Private text is on it only with --samples N --originals FILE, and then it says so at the top;
@@ -60,8 +77,10 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
     written = write(
         path,
         output,
+        format=form,
         samples=samples,
         originals=originals,
+        scores=scores,
         field=options.only_field(field) if field else None,
         overwrite=overwrite,
     )

@@ -73,7 +73,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--clip-norm", help="Longer gradients of a unit are shortened to this."),
     ] = 1.0,
     clipping: training_options.ClippingOption = "fixed",
-    sampling: training_options.SamplingOption = "poisson",
+    sampling: training_options.SamplingOption = "auto",
     accountant: training_options.AccountantOption = "pld",
     model: Annotated[
         str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")

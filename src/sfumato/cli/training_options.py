@@ -46,8 +46,9 @@ SamplingOption = Annotated[
     str,
     typer.Option(
         "--sampling",
-        metavar="poisson|shuffled",
-        help="Secret random batches, or each unit once per epoch (needs more noise).",
+        metavar="auto|poisson|shuffled",
+        help="Secret random batches, or each unit once per epoch (needs more noise); auto takes "
+        "the first where the method allows it.",
     ),
 ]
 

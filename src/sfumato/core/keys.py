@@ -35,6 +35,7 @@ from sfumato.core.randomness import Randomness
 BYTES = 32
 SHORTEST = 16  # bytes of a key file
 LONGEST = 4096
+COST = 1 << 14  # of scrypt: about 16 MB and a twentieth of a second for each guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ def fresh_salt() -> str:
 
 def salted_digest(private: str, salt: str) -> str:
     """A digest that is slow on purpose: a pattern or word list is short enough to be guessed."""
-    return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1).hex()
+    return hashlib.scrypt(private.encode(), salt=bytes.fromhex(salt), n=COST, r=8, p=1).hex()
 
 
 def _frame(text: str) -> bytes:

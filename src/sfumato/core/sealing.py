@@ -45,7 +45,7 @@ MAGIC = b"sfumato vault 1\n"
 SALT, RUN, NONCE, TAG, LENGTH, NUMBER = 32, 16, 12, 16, 4, 8  # bytes
 HEADER = len(MAGIC) + SALT + RUN
 SMALLEST, LARGEST = 1 << 16, 1 << 30  # of what is sealed, filled up
-_COST = 1 << 15  # of scrypt: about 32 MB and a tenth of a second for each guess
+COST = 1 << 15  # of scrypt: about 32 MB and a tenth of a second for each guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Seal:
         if len(header) != HEADER or not header.startswith(MAGIC):
             raise CannotUnseal("it is not a vault, or one of another version")
         salt = header[len(MAGIC) : len(MAGIC) + SALT]
-        kdf = _scrypt().Scrypt(salt=salt, length=32, n=_COST, r=8, p=1)
+        kdf = _scrypt().Scrypt(salt=salt, length=32, n=COST, r=8, p=1)
         return cls(header, kdf.derive(secret.secret))
 
     def seal(self, number: int, content: bytes) -> bytes:

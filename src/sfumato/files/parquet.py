@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, MalformedRecord, UndecodableText
-from sfumato.files.chunks import RECORDS, Left
+from sfumato.files import chunks
+from sfumato.files.chunks import Left
 from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.paths import WHOLE
 from sfumato.text.document import Document
@@ -141,7 +142,7 @@ def read(stream: BinaryIO, layout: Layout) -> Iterator[TableChunk]:
 
 def _batches(source: Any) -> Iterator[Any]:
     try:
-        yield from source.iter_batches(batch_size=RECORDS)
+        yield from source.iter_batches(batch_size=chunks.RECORDS)
     except (_arrow().ArrowException, OSError):
         pass
     else:

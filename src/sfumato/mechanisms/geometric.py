@@ -53,6 +53,8 @@ class ExactDraws:
     def below(self, high: int) -> int:
         """A whole number from 0 to ``high`` − 1, all equally likely; ``high`` has any size."""
         size = (high - 1).bit_length()
+        if 0 < size <= BITS:
+            return self._below_in_a_word(high, BITS - size)
         while True:
             value = self._bits(size)
             if value < high:
@@ -81,15 +83,29 @@ class ExactDraws:
             if not (negative and length == 0):
                 return -length if negative else length
 
+    def _below_in_a_word(self, high: int, unused: int) -> int:
+        """The same for the many numbers that take part of one word."""
+        words = self._words
+        while True:
+            if not words:
+                words = self._words = self._fresh_words()
+            value = words.pop() >> unused
+            if value < high:
+                return value
+
     def _bits(self, count: int) -> int:
         value = 0
         while count > 0:
             if not self._words:
-                self._words = self._randomness.integers(1 << BITS, WORDS).tolist()
+                self._words = self._fresh_words()
             taken = min(count, BITS)
             value = value << taken | self._words.pop() >> (BITS - taken)
             count -= taken
         return value
+
+    def _fresh_words(self) -> list[int]:
+        words: list[int] = self._randomness.integers(1 << BITS, WORDS).tolist()
+        return words
 
 
 def cell_log_rows(rate: float, inputs: Points, places: Points) -> Floats:

@@ -43,6 +43,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -149,7 +150,7 @@ class Number:
 
     def rate(self, decimals: int) -> Fraction:
         """The level for one place: a unit of the last decimal, or a step of the scale."""
-        return Fraction(self.epsilon) * self._steps(decimals)
+        return _level_of_a_place(self.epsilon, self._steps(decimals))
 
     def place(self, ticks: int, limits: tuple[int, int]) -> int:
         """Where a number stands, once it is put between its bounds."""
@@ -215,15 +216,34 @@ class Number:
         # As it is written: 0.1 is a tenth.
         if self.step is None:
             return Fraction(1) if self.scale == "absolute" else Fraction(1, 100)
-        return Fraction(repr(float(self.step)))
+        return _as_written(self.step)
 
     def _limits(self, decimals: int) -> tuple[int, int] | None:
         """The bounds in units of the last decimal; nothing if none of them lies between."""
-        low = math.ceil(Fraction(repr(float(self.low))) * 10**decimals)
-        high = math.floor(Fraction(repr(float(self.high))) * 10**decimals)
+        low, high = _in_units(self.low, self.high, decimals)
         if self.scale == "relative":
             low = max(low, 1)
         return (low, high) if low <= high else None
+
+
+# Documents hold many numbers of few forms: what depends on settings and form is computed once.
+
+
+@lru_cache(maxsize=256)
+def _as_written(value: float) -> Fraction:
+    return Fraction(repr(float(value)))
+
+
+@lru_cache(maxsize=256)
+def _in_units(low: float, high: float, decimals: int) -> tuple[int, int]:
+    """The bounds as whole numbers of units of the last decimal, rounded inwards."""
+    unit = 10**decimals
+    return math.ceil(_as_written(low) * unit), math.floor(_as_written(high) * unit)
+
+
+@lru_cache(maxsize=256)
+def _level_of_a_place(epsilon: float, steps: Fraction) -> Fraction:
+    return Fraction(epsilon) * steps
 
 
 def _significant(value: int, digits: int) -> int:

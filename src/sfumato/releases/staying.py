@@ -8,14 +8,15 @@ Why it may be told
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import typical_keep_probability
@@ -28,13 +29,24 @@ WORDS, DRAWS = 200, 10
 
 def share_expected_to_stay(selective: Selective | Levels) -> float | None:
     """The largest share of any word mechanism in it; none where no word is drawn."""
-    shares = [
-        typical_keep_probability(
-            one.points, Randomness.reproducible(PUBLIC_SEED), words=WORDS, draws=DRAWS
-        ).value
-        for one in _word_mechanisms(selective)
-    ]
+    shares = (_share(one.points) for one in _word_mechanisms(selective))
     return max(shares, default=None)
+
+
+def _share(points: PointMechanism) -> float:
+    """Our own mechanisms are known by their settings, so one that was looked at is known."""
+    ours = type(points).__module__.startswith("sfumato.")
+    if ours and isinstance(points, Hashable):
+        return _known_share(points)
+    return _estimated_share(points)
+
+
+def _estimated_share(points: PointMechanism) -> float:
+    draws = Randomness.reproducible(PUBLIC_SEED)
+    return typical_keep_probability(points, draws, words=WORDS, draws=DRAWS).value
+
+
+_known_share = lru_cache(maxsize=4)(_estimated_share)
 
 
 def with_share(guarantee: Guarantee, selective: Selective | Levels) -> Guarantee:

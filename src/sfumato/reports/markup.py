@@ -1,8 +1,7 @@
 """Markup that is safe from injection: every text that is not ``Html`` is escaped.
 
 Documents, groups, messages and names of methods may contain anything, including what looks like
-markup. It is shown as text; it never becomes an element and never runs. Tables are written here as
-well. Each has a header for every column and every row, and scrolls in a box if it is wide.
+markup. It is shown as text; it never becomes an element and never runs.
 
 Care
     Tags and the names of attributes come from sfumato's own code and are checked to be plain names.
@@ -16,12 +15,9 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
-
-from sfumato.charts.numbers import number
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"meta", "br", "hr"})
@@ -117,63 +113,3 @@ def _unprintable() -> dict[int, str]:
     high = dict.fromkeys((*range(0x7F, 0xA0), *range(0xD800, 0xE000), *turning), "\ufffd")
     # Separators of lines and paragraphs end a string in scripts, and look like a space.
     return low | high | dict.fromkeys((0x2028, 0x2029), " ")
-
-
-CellValue = str | float | int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """Rows under a caption; the first cell of a row names it. Numbers are aligned right."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[CellValue]]
-
-    def html(self) -> Html:
-        """The table in a box that scrolls, also by keyboard."""
-        numeric = [self._numeric(place) for place in range(len(self.head))]
-        head = join(
-            tag("th", {"scope": "col", "class": "number" if right else "words"}, title)
-            for title, right in zip(self.head, numeric, strict=True)
-        )
-        body = join(tag("tr", {}, *_cells(row, numeric)) for row in self.rows)
-        table = tag(
-            "table",
-            {},
-            tag("caption", {}, self.caption),
-            tag("thead", {}, tag("tr", {}, head)),
-            tag("tbody", {}, body),
-        )
-        box = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": self.caption}
-        return tag("div", box, table)
-
-    def _numeric(self, place: int) -> bool:
-        cells = [row[place] for row in self.rows]
-        known = [cell for cell in cells if cell is not None]
-        return bool(known) and not any(isinstance(cell, str) for cell in known)
-
-
-def _cells(row: Sequence[CellValue], numeric: Sequence[bool]) -> list[Html]:
-    named, *others = row
-    return [
-        tag("th", {"scope": "row"}, _say(named)),
-        *(
-            tag("td", {"class": "number" if right else "words"}, _say(cell))
-            for cell, right in zip(others, numeric[1:], strict=True)
-        ),
-    ]
-
-
-def _say(cell: CellValue) -> str:
-    return cell if isinstance(cell, str) else number(cell)
-
-
-def properties(caption: str, values: Sequence[tuple[str, CellValue]]) -> Html:
-    """A table of two columns: names and values."""
-    return Table(caption=caption, head=("what", "value"), rows=values).html()
-
-
-def fold_table(summary: str, *content: Html, kind: str = "more") -> Html:
-    """Content that is hidden until its summary line is clicked."""
-    return tag("details", {"class": kind}, tag("summary", {}, summary), *content)

@@ -1,110 +1,192 @@
-"""A page and its parts: one HTML file that fetches nothing, for light and dark screens.
+"""What a report says: a page as plain data, which is written as HTML, Markdown or JSON.
 
-Style, scripts and data are in the file. A content security policy in its head forbids every
-request, and allows only the scripts whose digests it names: even text that slipped through as
-markup could not run. The same input gives the same bytes; a page does not say when it was made.
-Charts are described for a light page. On a dark page the same description is drawn with other
-shades of the same hues, so that a legend means the same on both.
+A page has notices at its top, then three sentences (what is protected, what was found, what to
+decide), then what everybody should see, then answers to questions in the order in which people ask
+them. Notices say what a reader must know before passing a page on: that it contains private text,
+that its figures were measured on private text, or that what it describes must not be released. A
+figure always comes with its data as a table.
 
-A page has notices at its top, then sections with text and figures. Notices say what a reader must
-know before passing a page on: that it contains private text, that its figures were measured on
-private text, or that what it describes must not be released. A figure always comes with its data as
-a table, which is open if the drawing libraries are not installed.
+There is no markup here: whoever renders a page escapes every text in it (``html.py``,
+``markdown.py``), so no content is written twice.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
-from importlib.metadata import version
-from importlib.resources import files
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.charts.chart import FAINT_INK, GRID, INK, PAPER, Chart, needs_charts
+from sfumato.charts.chart import Chart, needs_charts
+from sfumato.charts.numbers import number
+from sfumato.charts.shapes import Picture
 from sfumato.core.errors import MissingExtra
-from sfumato.reports.markup import Html, Table, data_block, fold_table, join, printable, tag
 
-DARK_PAPER = "#16191d"
-
-# What each color of a chart becomes on a dark page.
-OTHER_COLORS: MappingProxyType[str, str] = MappingProxyType(
-    {
-        PAPER: DARK_PAPER,
-        INK: "#e6e8ea",
-        FAINT_INK: "#9aa3ab",
-        GRID: "#2c3238",
-        "#0072B2": "#4c9be8",
-        "#D55E00": "#f0803c",
-        "#009E73": "#2fc496",
-        "#CC79A7": "#df95bd",
-        "#E69F00": "#f0b429",
-        "#56B4E9": "#8fd0f5",
-        "#000000": "#ffffff",
-    }
-)
 HOW = "Charts need an extra: pip install 'sfumato[charts]', then make the page again."
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that matter most in their paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """What is typed or computed with, letter by letter."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A piece of a sample: found, new or kept, with the type that a policy gave it."""
+
+    text: str
+    kind: str
+    label: str = ""
+
+
+Inline = str | Strong | Code | Marked
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A cell in words that people read, with the exact words one click away."""
+
+    text: str
+    exact: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A cell that decides: yes, no or unknown, and why."""
+
+    kind: str
+    why: str
+
+    @property
+    def said(self) -> str:
+        """The decision in a word or two."""
+        return {YES: "Yes", NO: "No"}.get(self.kind, "Not shown")
+
+
+CellValue = str | float | int | Explained | Verdict | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows under a caption; the first cell of a row names it. Numbers are aligned right.
+
+    ``cards`` are tables with much text in few rows: on a narrow screen each row becomes a card.
+    """
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[CellValue]]
+    cards: bool = False
+
+    def numeric(self, place: int) -> bool:
+        """Whether a column holds numbers only."""
+        known = [row[place] for row in self.rows if row[place] is not None]
+        return bool(known) and all(isinstance(cell, (int, float)) for cell in known)
+
+
+def in_words(text: str) -> Iterator[Inline]:
+    """A sentence in which backquotes stand around what is typed.
+
+    >>> list(in_words("Run `sfumato.report(OUT)` next."))
+    ['Run ', Code(text='sfumato.report(OUT)'), ' next.']
+    """
+    for place, piece in enumerate(text.split("`")):
+        if piece:
+            yield Code(piece) if place % 2 else piece
+
+
+def say_cell(cell: CellValue) -> str:
+    """A cell as text."""
+    if isinstance(cell, Explained):
+        return cell.text
+    if isinstance(cell, Verdict):
+        return f"{cell.said}: {cell.why}"
+    return cell if isinstance(cell, str) else number(cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paragraph:
+    """Words in a row."""
+
+    words: tuple[Inline, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bullets:
+    """A list."""
+
+    items: tuple[tuple[Inline, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """A statement in its own words."""
+
+    words: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verbatim:
+    """A text that keeps its lines, such as a command or a file."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """A heading inside a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A document before and after, in marked pieces."""
+
+    before: tuple[Inline, ...]
+    after: tuple[Inline, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """A chart and its data. ``description`` is for readers who cannot see the chart.
 
-    Without a chart, because the extra is not installed, the table is open.
+    A ``chart`` needs the drawing libraries; without them the table is open. A ``picture`` is drawn
+    by the page itself and needs nothing.
     """
 
     title: str
     description: str
     table: Table
-    chart: Chart | None
+    chart: Chart | None = None
+    picture: Picture | None = None
 
-    def html(self, place: int) -> Html:
-        """The figure as number ``place`` of the page."""
-        name = f"figure-{place}"
-        said = tag(
-            "figcaption",
-            {},
-            tag("strong", {}, f"Figure {place}. {self.title[:1].upper()}{self.title[1:]}"),
-            f" {self.description}",
-        )
-        if self.chart is None:
-            note = tag("p", {"class": "quiet"}, HOW)
-            return tag("figure", {"id": name}, said, note, self.table.html())
-        holder = tag(
-            "div",
-            {"class": "chart", "role": "group", "aria-label": self.title, "data-chart": name},
-            tag("div", {"class": "light"}),
-            tag("div", {"class": "dark"}),
-        )
-        without = tag(
-            "noscript", {}, tag("p", {}, "The chart needs JavaScript; its data are below.")
-        )
-        data = fold_table(f"Data of figure {place}", self.table.html(), kind="data")
-        return tag("figure", {"id": name}, said, holder, without, data)
-
-    def spec(self) -> dict[str, Any] | None:
-        """The description that the page's script draws; None without a chart."""
-        if self.chart is None:
-            return None
-        described = self.chart.spec | {"description": f"{self.title} {self.description}"}
-        spec: dict[str, Any] = _printable(described)
-        return spec
+    @property
+    def drawn(self) -> bool:
+        """Whether there is something to see besides the table."""
+        return self.chart is not None or self.picture is not None
 
 
-def _printable(value: Any) -> Any:
-    """The same value with every text and every key made printable.
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """Content that is hidden until its summary line is clicked; some of it is open on paper."""
 
-    Vega-Lite writes names of groups and methods into expressions as quoted strings, which a line
-    break would end.
-    """
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, Mapping):
-        return {printable(str(key)): _printable(one) for key, one in value.items()}
-    return [_printable(one) for one in value] if isinstance(value, (list, tuple)) else value
+    summary: str
+    parts: tuple[Block, ...]
+    printed: bool = False
+
+
+Block = Paragraph | Bullets | Quote | Verbatim | Heading | Sample | Figure | Table | Fold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +195,17 @@ class Section:
 
     name: str
     title: str
-    parts: Sequence[Html | Figure]
+    parts: Sequence[Block]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What people ask, the answer in a line, and the sections that show it."""
+
+    name: str
+    title: str
+    answer: str
+    sections: Sequence[Section]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +216,42 @@ class Notice:
     title: str
     text: str
 
-    def html(self) -> Html:
-        """The notice as a box."""
-        said = tag("p", {}, tag("strong", {}, self.title), " ", self.text)
-        return tag("div", {"class": f"notice {self.kind}", "role": "note"}, said)
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The content of a page, in order. ``kind`` is shown above the title.
+
+    ``sentences`` say what is protected, what was found and what to decide, each under one or two
+    words; ``overview`` is what everybody sees before the questions.
+    """
+
+    kind: str
+    title: str
+    lead: str
+    notices: Sequence[Notice] = ()
+    sentences: Sequence[tuple[str, str]] = ()
+    overview: Sequence[Block] = ()
+    questions: Sequence[Question] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> list[Figure]:
+        """All figures, in the order of their numbers."""
+        parts = [*self.overview, *(part for one in self.sections for part in one.parts)]
+        return list(_figures(parts))
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of all questions, in order."""
+        return [section for question in self.questions for section in question.sections]
+
+
+def _figures(parts: Sequence[Block]) -> Iterator[Figure]:
+    for part in parts:
+        if isinstance(part, Figure):
+            yield part
+        elif isinstance(part, Fold):
+            yield from _figures(part.parts)
 
 
 def charts_missing() -> bool:
@@ -144,14 +268,24 @@ def draw_figure(draw: Callable[[], Chart]) -> Chart | None:
     return None if charts_missing() else draw()
 
 
-def paragraph(*children: str, kind: str = "") -> Html:
+def paragraph(*words: Inline, kind: str = "") -> Paragraph:
     """A paragraph."""
-    return tag("p", {"class": kind} if kind else {}, *children)
+    return Paragraph(words=words, kind=kind)
 
 
-def bullets(items: Sequence[str]) -> Html:
+def bullets(items: Sequence[str]) -> Bullets:
     """A list."""
-    return tag("ul", {}, *(tag("li", {}, item) for item in items))
+    return Bullets(items=tuple((item,) for item in items))
+
+
+def properties(caption: str, values: Sequence[tuple[str, CellValue]]) -> Table:
+    """A table of two columns: names and values."""
+    return Table(caption=caption, head=("what", "value"), rows=values)
+
+
+def fold(summary: str, *parts: Block, printed: bool = False) -> Fold:
+    """Content behind a summary line."""
+    return Fold(summary=summary, parts=parts, printed=printed)
 
 
 PRIVATE_TEXT = Notice(
@@ -171,127 +305,3 @@ NOT_FOR_RELEASE = Notice(
     title="Not for release.",
     text="What this page describes must not be given away; the guarantee says why.",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """The content of a page, in order. ``kind`` is shown above the title."""
-
-    kind: str
-    title: str
-    lead: str
-    notices: Sequence[Notice]
-    sections: Sequence[Section]
-
-    @property
-    def figures(self) -> list[Figure]:
-        """All figures, in the order of their numbers."""
-        parts = [part for section in self.sections for part in section.parts]
-        return [part for part in parts if isinstance(part, Figure)]
-
-    def content(self) -> bytes:
-        """The page as the bytes of a file."""
-        specs = [figure.spec() for figure in self.figures]
-        charts = {f"figure-{place}": one for place, one in enumerate(specs, start=1) if one}
-        scripts = [_asset("report.js")]
-        if charts:
-            scripts.insert(0, _bundle())
-        whole = join(
-            [
-                Html("<!doctype html>\n"),
-                tag("html", {"lang": "en"}, self._head(scripts), self._body(charts, scripts)),
-                "\n",
-            ]
-        )
-        return whole.encode()
-
-    def _head(self, scripts: Sequence[str]) -> Html:
-        policy = {"http-equiv": "Content-Security-Policy", "content": _policy(scripts)}
-        return tag(
-            "head",
-            {},
-            tag("meta", {"charset": "utf-8"}),
-            tag("meta", policy),
-            tag("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-            tag("meta", {"name": "referrer", "content": "no-referrer"}),
-            tag("meta", {"name": "color-scheme", "content": "light dark"}),
-            tag("title", {}, self.title),
-            tag("style", {}, Html(_asset("report.css"))),
-        )
-
-    def _body(self, charts: dict[str, Any], scripts: Sequence[str]) -> Html:
-        top = tag(
-            "header",
-            {},
-            tag("p", {"class": "kind"}, self.kind),
-            tag("h1", {}, self.title),
-            tag("p", {"class": "lead"}, self.lead),
-        )
-        made = f"Made by sfumato {version('sfumato')}. This file needs no network."
-        return tag(
-            "body",
-            {},
-            tag("a", {"class": "skip", "href": "#content"}, "Skip to the content"),
-            *(notice.html() for notice in self.notices if notice.kind == "private"),
-            top,
-            *(notice.html() for notice in self.notices if notice.kind != "private"),
-            self._contents(),
-            tag("main", {"id": "content"}, *self._sections()),
-            tag("footer", {}, tag("p", {}, made)),
-            data_block("charts", charts),
-            data_block("colors", OTHER_COLORS),
-            *(Html(f"<script>{script}</script>") for script in scripts),
-        )
-
-    def _contents(self) -> Html:
-        entries = (
-            tag("li", {}, tag("a", {"href": f"#{one.name}"}, one.title)) for one in self.sections
-        )
-        return tag(
-            "nav", {"aria-label": "Contents"}, tag("h2", {}, "Contents"), tag("ol", {}, *entries)
-        )
-
-    def _sections(self) -> list[Html]:
-        numbers = {id(figure): place for place, figure in enumerate(self.figures, start=1)}
-        return [
-            tag(
-                "section",
-                {"id": one.name},
-                tag("h2", {}, one.title),
-                *(
-                    part.html(numbers[id(part)]) if isinstance(part, Figure) else part
-                    for part in one.parts
-                ),
-            )
-            for one in self.sections
-        ]
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    # Vega writes style attributes; images are what its menu exports.
-    return (
-        f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(script: str) -> str:
-    return b64encode(sha256(script.encode()).digest()).decode()
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("sfumato.reports") / "assets" / name).read_text("utf-8")
-
-
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and their embedding, as they come with vl-convert."""
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    if "</script" in bundle.lower() or "<!--" in bundle or "\r" in bundle:
-        # A browser would end the script there, or read other bytes than were digested.
-        raise AssertionError("the bundle of Vega cannot stand inside a page")
-    return bundle

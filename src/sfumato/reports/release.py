@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.text_target import side_path
-from sfumato.charts.numbers import as_number, epsilon_of, number
+from sfumato.charts.bars import Level, bars_picture
+from sfumato.charts.numbers import as_number, count_things, epsilon_of, number
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.reports.markup import CellValue, Html, Table, properties
-from sfumato.reports.page import NOT_FOR_RELEASE, PRIVATE_TEXT, Notice, Page, Section, paragraph
+from sfumato.reports.page import (
+    NOT_FOR_RELEASE,
+    PRIVATE_TEXT,
+    Block,
+    CellValue,
+    Figure,
+    Notice,
+    Page,
+    Question,
+    Section,
+    Table,
+    paragraph,
+    properties,
+)
 from sfumato.reports.samples import (
     FoundByType,
     Showing,
@@ -23,8 +35,15 @@ from sfumato.reports.samples import (
     read_stated_policy,
     side_file_of,
 )
-from sfumato.reports.sections.limits import guarantee_section, release_limits
+from sfumato.reports.sections.attacked import attack_sentence, attacked, read_scores
+from sfumato.reports.sections.limits import (
+    at_a_glance,
+    guarantee_section,
+    release_limits,
+    three_sentences,
+)
 from sfumato.reports.sections.texts import texts
+from sfumato.reports.settings import lines_of
 
 _WITHOUT_ORIGINALS = (
     "The side file does not contain the originals, and neither does this page. To see documents "
@@ -53,21 +72,83 @@ def release_page(path: Path, showing: Showing) -> Page:
     notices = [PRIVATE_TEXT] if samples else []
     if not guarantee.for_release:
         notices.append(_not_for_release(content))
+    scores = read_scores(showing.scores)
+    counted = _by_type(content, found)
     return Page(
         kind="Report on a privatized text",
         title=path.name,
         lead=_lead(settings, _counts(content)),
         notices=notices,
-        sections=[
-            guarantee_section(guarantee, _statements(content)),
-            _found(found, showing),
-            _replace(content),
-            *_left(content),
-            texts(samples, _WITHOUT_ORIGINALS),
-            _made(settings, content),
-            release_limits(guarantee),
+        sentences=three_sentences(guarantee, attack_sentence(scores)),
+        overview=[*_chart(counted), at_a_glance(guarantee)],
+        questions=[
+            Question(
+                name="safe",
+                title="Is it safe?",
+                answer="The exact statement, and what attacks found.",
+                sections=_known(
+                    guarantee_section(guarantee, _statements(content)), attacked(scores)
+                ),
+            ),
+            Question(
+                name="useful",
+                title="Is it still useful?",
+                answer="What was found, what was replaced, what was left as it was.",
+                sections=[
+                    _found(found, showing),
+                    _replace(content),
+                    *_left(content),
+                    texts(samples, _WITHOUT_ORIGINALS),
+                ],
+            ),
+            Question(
+                name="wrong",
+                title="What could go wrong?",
+                answer=f"{count_things(len(guarantee.uncovered), 'thing')} not covered, "
+                f"{len(guarantee.leaks):,} still visible.",
+                sections=[release_limits(guarantee)],
+            ),
+            Question(
+                name="made",
+                title="How was it made?",
+                answer="Every setting and the version.",
+                sections=[_made(settings, content)],
+            ),
         ],
     )
+
+
+def _known(*sections: Section | None) -> list[Section]:
+    return [one for one in sections if one is not None]
+
+
+def _by_type(content: Mapping[str, Any], found: FoundByType | None) -> Mapping[str, int]:
+    """How often each type was replaced: by the side file, or counted in the originals."""
+    counts = _counts(content).get("by_type")
+    if isinstance(counts, dict):
+        return {
+            str(name): int(value)
+            for name, one in counts.items()
+            if (value := as_number(one)) is not None
+        }
+    return {} if found is None else found.by_type
+
+
+def _chart(counted: Mapping[str, int]) -> list[Block]:
+    """How often each type was replaced."""
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    picture = bars_picture([Level(name=one, value=n, said=f"{n:,}") for one, n in ordered])
+    if picture is None:
+        return []
+    table = Table(caption="Replaced, by type", head=("type", "replaced"), rows=ordered)
+    figure = Figure(
+        title="What was found and replaced, by type.",
+        description=f"{count_things(sum(counted.values()), 'stretch', 'stretches')} of "
+        f"{count_things(len(counted), 'type')}. What the policy did not find is not among them.",
+        table=table,
+        picture=picture,
+    )
+    return [figure]
 
 
 def _not_for_release(content: Mapping[str, Any]) -> Notice:
@@ -120,12 +201,12 @@ def _counts(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _found(found: FoundByType | None, showing: Showing) -> Section:
-    parts: list[Html] = []
+    parts: list[Block] = []
     if found is not None:
         ordered = sorted(found.by_type.items(), key=lambda item: (-item[1], item[0]))
         caption = f"Found in {found.documents:,} originals, by type"
         rows = ordered or [("nothing", 0)]
-        parts.append(Table(caption=caption, head=("type", "found"), rows=rows).html())
+        parts.append(Table(caption=caption, head=("type", "found"), rows=rows))
         parts.append(paragraph("Counts of private text, which no guarantee covers.", kind="quiet"))
     elif showing.originals is not None:
         parts.append(
@@ -139,8 +220,8 @@ def _found(found: FoundByType | None, showing: Showing) -> Section:
     else:
         parts.append(
             paragraph(
-                "The side file of a privatized text does not contain types. If the page is made "
-                "with the originals, types are counted here, and no text is shown."
+                "The originals were not looked at. If the page is made with the originals, what "
+                "the policy finds in them is counted here, and no text is shown."
             )
         )
     return Section(name="found", title="What was found", parts=parts)
@@ -177,7 +258,7 @@ def _left(content: Mapping[str, Any]) -> list[Section]:
         rows.append((str(one.get("name")), share, kept))
     head = ("column", "cells in which the policy finds something", "why it is there")
     caption = "Columns that stand in the output as they stood in the input"
-    parts: list[Html] = [Table(caption=caption, head=head, rows=rows).html()] if rows else []
+    parts: list[Block] = [Table(caption=caption, head=head, rows=rows)] if rows else []
     if dropped := columns.get("dropped"):
         parts.append(paragraph(f"Dropped: {', '.join(map(str, dropped))}."))
     return [Section(name="columns", title="What was left as it was", parts=parts)] if parts else []
@@ -196,9 +277,6 @@ _COUNTS = (
 
 def _made(settings: Mapping[str, Any], content: Mapping[str, Any]) -> Section:
     lines: list[tuple[str, CellValue]] = [("sfumato", str(content.get("sfumato", "unknown")))]
-    for key, value in settings.items():
-        if value is not None and value not in ({}, ""):
-            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append((key.replace("_", " "), said))
+    lines += lines_of(settings)
     parts = [properties("Settings and versions, from the side file", lines)]
-    return Section(name="provenance", title="How this was made", parts=parts)
+    return Section(name="provenance", title="Settings", parts=parts)

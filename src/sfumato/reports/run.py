@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.charts.numbers import as_number, epsilon_of, interval, number
+from sfumato.charts.bars import Level, Line, bars_picture
+from sfumato.charts.numbers import as_number, count_things, epsilon_of, interval, number, rounded
 from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.reports.markup import CellValue, Table, properties
-from sfumato.reports.page import NOT_FOR_RELEASE, Page, Section, paragraph
+from sfumato.reports.page import (
+    NOT_FOR_RELEASE,
+    Block,
+    CellValue,
+    Figure,
+    Page,
+    Question,
+    Section,
+    Table,
+    paragraph,
+    properties,
+)
 from sfumato.reports.samples import Showing
-from sfumato.reports.sections.limits import guarantee_section, run_limits
+from sfumato.reports.sections.attacked import attack_sentence, attacked, read_scores
+from sfumato.reports.sections.limits import (
+    at_a_glance,
+    guarantee_section,
+    run_limits,
+    three_sentences,
+)
+from sfumato.reports.settings import lines_of, short_path
+from sfumato.reports.words import best_guess
+from sfumato.results.scores import Scores
 from sfumato.training.folder import SCHEMA, RunFolder, open_run
+
+_ACCOUNTED = ("epsilon", "delta")
 
 
 def run_page(path: Path, showing: Showing) -> Page:
@@ -29,19 +51,88 @@ def run_page(path: Path, showing: Showing) -> Page:
     settings = folder.settings()
     content = _content(folder.guarantee)
     guarantee = _guarantee(content, folder)
+    measured = folder.measured()
+    scores = read_scores(showing.scores)
+    found = attacked(scores)
     return Page(
         kind="Report on a trained model",
         title=path.resolve().name,
         lead=_lead(settings),
         notices=[] if guarantee.for_release else [NOT_FOR_RELEASE],
-        sections=[
-            guarantee_section(guarantee, _beside(content)),
-            _covered(settings),
-            _results(folder),
-            _made(settings, content, _content(folder.config)),
-            run_limits(guarantee),
+        sentences=three_sentences(guarantee, attack_sentence(scores)),
+        overview=[*_certainty(guarantee), at_a_glance(guarantee)],
+        metadata=_metadata(path.resolve().name, settings, measured, scores),
+        questions=[
+            Question(
+                name="safe",
+                title="Is it safe?",
+                answer="The exact statement, what it covers, and what attacks found.",
+                sections=[
+                    guarantee_section(guarantee, _beside(content)),
+                    _covered(settings),
+                    *([] if found is None else [found]),
+                ],
+            ),
+            Question(
+                name="useful",
+                title="Is it still useful?",
+                answer=_useful(measured),
+                sections=[_results(measured)],
+            ),
+            Question(
+                name="wrong",
+                title="What could go wrong?",
+                answer=f"{count_things(len(guarantee.uncovered), 'thing')} not covered, "
+                f"{len(guarantee.leaks):,} still visible.",
+                sections=[run_limits(guarantee)],
+            ),
+            Question(
+                name="made",
+                title="How was it made?",
+                answer="The plan, every setting and the versions.",
+                sections=[_made(settings, content, _content(folder.config))],
+            ),
         ],
     )
+
+
+def _metadata(
+    name: str,
+    settings: Mapping[str, Any],
+    measured: Sequence[Mapping[str, Any]],
+    scores: Sequence[Scores],
+) -> dict[str, Any]:
+    """What a model card says in front, in the format of Hugging Face."""
+    classifies = settings.get("kind") == "classifier"
+    task = "text-classification" if classifies else "text-generation"
+    results = [
+        _result(task, short_path(str(row.get("corpus") or "not named")), str(row["metric"]), value)
+        for row in measured
+        if row.get("metric") not in (*_ACCOUNTED, None)
+        and (value := as_number(row.get("value"))) is not None
+        and math.isfinite(value)
+    ]
+    results += [
+        _result(task, "private text, not published", f"{one.attack}: {figure.metric}", figure.value)
+        for one in scores
+        for figure in one.figures
+        if math.isfinite(figure.value)
+    ]
+    front: dict[str, Any] = {
+        "library_name": "transformers",
+        "pipeline_tag": task,
+        "tags": ["differential-privacy", "privacy", "sfumato"],
+    }
+    # An index without results is refused where cards are read.
+    return front | ({"model-index": [{"name": name, "results": results}]} if results else {})
+
+
+def _result(task: str, on: str, metric: str, value: float) -> dict[str, Any]:
+    return {
+        "task": {"type": task},
+        "dataset": {"name": on, "type": on},
+        "metrics": [{"type": metric, "value": value, "name": metric}],
+    }
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -60,7 +151,55 @@ def _guarantee(content: Mapping[str, Any], folder: RunFolder) -> Guarantee:
 
 def _lead(settings: Mapping[str, Any]) -> str:
     kind = "A classifier" if settings.get("kind") == "classifier" else "A language model"
-    return f"{kind} ({settings.get('model')}), trained on private text."
+    return f"{kind} ({short_path(str(settings.get('model')))}), trained on private text."
+
+
+def _certainty(guarantee: Guarantee) -> list[Block]:
+    """How sure the best attacker can be about one record, by the proof alone."""
+    best = best_guess(guarantee)
+    if best is None:
+        return []
+    one = guarantee.record or guarantee.unit
+    levels = [("by guessing", 0.5), ("by the proof, at most", best), ("if nothing was proven", 1.0)]
+    picture = bars_picture(
+        [
+            Level(name=name, value=share, said=_percent(share), series=place)
+            for place, (name, share) in enumerate(levels)
+        ],
+        most=1.0,
+        lines=[Line(value=0.5, name="a coin")],
+    )
+    table = Table(
+        caption="The most an attacker can be right", head=("how", "share of right guesses"),
+        rows=levels,
+    )  # fmt: skip
+    figure = Figure(
+        title="How sure can an attacker be?",
+        description=f"Somebody who sees the model and guesses between two neighbors at even odds, "
+        f"such as whether one {one} was used, is right at most so often, whatever else is known. "
+        "It is a limit for the worst case; attacks usually reach much less.",
+        table=table,
+        picture=picture,
+    )
+    return [figure]
+
+
+def _percent(share: float) -> str:
+    """A share, never rounded down to less than it is.
+
+    >>> _percent(0.5), _percent(0.99966), _percent(1.0)
+    ('50 %', '99.97 %', '100 %')
+    """
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def _useful(measured: Sequence[Mapping[str, Any]]) -> str:
+    said = [
+        f"{row.get('metric')} {rounded(as_number(row.get('value')))}"
+        for row in measured
+        if row.get("metric") not in _ACCOUNTED
+    ]
+    return "; ".join(said) or "Nothing was measured on new text yet."
 
 
 def _beside(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
@@ -86,16 +225,16 @@ def _covered(settings: Mapping[str, Any]) -> Section:
     return Section(name="found", title="What is protected", parts=[paragraph(said)])
 
 
-def _results(folder: RunFolder) -> Section:
+def _results(measured: Sequence[Mapping[str, Any]]) -> Section:
     rows = [
         (
             str(row.get("metric")),
             _figure(row),
             interval(as_number(row.get("low")), as_number(row.get("high"))),
             as_number(row.get("n")),
-            str(row.get("corpus") or "–"),
+            short_path(str(row.get("corpus") or "–")),
         )
-        for row in folder.measured()
+        for row in measured
     ]
     head = ("figure", "value", "95 % interval", "n", "measured on")
     table = Table(caption="What the run recorded", head=head, rows=rows)
@@ -103,12 +242,12 @@ def _results(folder: RunFolder) -> Section:
         "Losses on the training text, time and memory are not here: they depend on private "
         "text, and a run never records them."
     )
-    return Section(name="results", title="Results", parts=[table.html(), said])
+    return Section(name="results", title="Results", parts=[table, said])
 
 
 def _figure(row: Mapping[str, Any]) -> str:
     value = as_number(row.get("value"))
-    return epsilon_of(value) if row.get("metric") in ("epsilon", "delta") else number(value)
+    return epsilon_of(value) if row.get("metric") in _ACCOUNTED else number(value)
 
 
 def _made(
@@ -116,20 +255,10 @@ def _made(
 ) -> Section:
     versions = config.get("versions")
     plan = content.get("plan")
-    parts = [properties("Settings", _lines(settings, without="plan"))]
+    others = {key: one for key, one in settings.items() if key != "plan"}
+    parts: list[Block] = [properties("Settings", lines_of(others))]
     if isinstance(plan, dict):
-        parts.insert(0, properties("The plan", _lines(plan)))
+        parts.insert(0, properties("The plan", lines_of(plan)))
     if isinstance(versions, dict):
-        parts.append(properties("Versions", _lines(versions)))
-    return Section(name="provenance", title="How this was made", parts=parts)
-
-
-def _lines(values: Mapping[str, Any], without: str = "") -> list[tuple[str, CellValue]]:
-    return [
-        (
-            key.replace("_", " "),
-            one if isinstance(one, str) else json.dumps(one, ensure_ascii=False),
-        )
-        for key, one in values.items()
-        if key != without and one not in (None, {}, [])
-    ]
+        parts.append(properties("Versions", lines_of(versions)))
+    return Section(name="provenance", title="Plan, settings and versions", parts=parts)

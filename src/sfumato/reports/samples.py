@@ -55,13 +55,15 @@ class Showing:
 
     ``field`` names the text in them, unless it is that of the privatized file, which is
     ``recorded`` beside it. Without ``originals`` the page contains no private text. With originals
-    and no samples, what was found is counted, and no text is shown.
+    and no samples, what was found is counted, and no text is shown. ``scores`` are files with what
+    attacks found.
     """
 
     samples: int | None = None
     originals: Path | None = None
     field: str | None = None
     recorded: Mapping[str, Any] | None = None
+    scores: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.samples is not None and self.samples < 0:

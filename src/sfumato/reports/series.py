@@ -126,10 +126,15 @@ def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:
 def headline(rows: Sequence[Row], role: str, on_models: Container[str] = ()) -> Quantity | None:
     """The quantity to show first: the informative one that covers most methods and levels.
 
-    Among equals one that looks at models is preferred to one that looks at texts.
+    Among equals an attack that tells no privacy from random output is preferred to one that does
+    not, and one that looks at models to one that looks at texts.
     """
     mine = [row for row in whole(rows) if row.role == role]
-    reach = {one: (len(points(mine, one)), one.by in on_models) for one in telling(mine)}
+    reach: dict[Quantity, tuple[int, bool, bool]] = {}
+    for one in telling(mine):
+        some = points(mine, one)
+        tells = role == LEAKAGE and _between_ends(some, one) > 0
+        reach[one] = len(some), tells, one.by in on_models
     return max(reach, key=lambda one: reach[one], default=None)
 
 

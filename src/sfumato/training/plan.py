@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending, replacing_one
 from sfumato.accounting.delta import caution, privacy_units, resolve_delta
 from sfumato.accounting.events import SampledGaussian
+from sfumato.accounting.reconstruction import most_rebuilt
 from sfumato.accounting.solving import least
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -245,7 +246,23 @@ class Plan:
     def epsilon(self, after_steps: int | None = None) -> float:
         """The proven level after so many steps, at the plan's delta; infinite without noise."""
         steps = self.steps if after_steps is None else after_steps
-        return _epsilon(self.events(steps), float(self.delta), self.neighbors, self.accountant)
+        return self.level(self.events(steps), float(self.delta), self.neighbors)
+
+    def level(self, events: tuple[SampledGaussian, ...], delta: float, neighbors: str) -> float:
+        """The proven level of some releases of this plan."""
+        return _epsilon(events, delta, neighbors, self.accountant)
+
+    def most_rebuilt(self, prior: float) -> float:
+        """The largest probability to guess a unit that is guessed with ``prior`` without the model.
+
+        See ``accounting.reconstruction``; neighbors are those that lack the unit.
+        """
+        events = self.events()
+
+        def level_at(delta: float) -> float:
+            return self.level(events, delta, "add-or-remove") if delta else math.inf
+
+        return most_rebuilt(level_at, prior) if self.private else 1.0
 
     def so_far(self, steps: int) -> float:
         """A level after so many steps, computed fast: a little too large, but exact at the end."""

@@ -20,11 +20,12 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.clippers import Clipping, choose_clipping
 from sfumato.training.methods.base import TrainingMethod, build_method
 from sfumato.training.plan import UNITS, Plan, check_record, quietly
-from sfumato.training.sampling import sampling
+from sfumato.training.sampling import Sampling, sampling
 from sfumato.training.stages import Schedule
 
 OPTIMIZERS = ("adam", "adam-bc", "sgd")
 LARGEST_RATE = 1e6  # above it weights overflow, whatever the gradient
+AUTO = "auto"  # Poisson sampling, unless the method needs another one
 SCHEDULES = ("constant", "cosine", "linear")
 
 
@@ -77,7 +78,7 @@ class Privacy:
     noise_schedule: tuple[float, ...] = (1.0,)
     unit: str = "example"
     record: str = ""
-    sampling: str = "poisson"
+    sampling: str = AUTO
     clipping: Clipping = field(default_factory=Clipping)
     accountant: str = "pld"
 
@@ -88,18 +89,22 @@ class Privacy:
         one_of("unit", self.unit, UNITS)
         check_record(self.record, self.unit)
         one_of("accountant", self.accountant, ACCOUNTANTS)
-        sampling(self.sampling)
+        self.choose_sampling()
         if isinstance(self.delta, str):
             resolve_delta(self.delta, units=2)
         self._schedule(self.batch_sizes)
 
     def plan(self, units: int) -> Plan:
         """The plan for so many units, with the least noise that keeps the level."""
-        way = sampling(self.sampling)
+        return self.draft(units).with_epsilon(self.epsilon)
+
+    def draft(self, units: int) -> Plan:
+        """The same plan with the noise of its schedule, whatever level that gives."""
+        way = self.choose_sampling()
         # A batch cannot be larger than the corpus; then it contains all units.
         sizes = tuple(min(size, units) for size in self.batch_sizes)
         with quietly():
-            drawn = Plan(
+            return Plan(
                 units=units,
                 stages=self._schedule(sizes).stages(units, way),
                 delta=self.delta,
@@ -109,7 +114,10 @@ class Privacy:
                 clipping=self.clipping,
                 accountant=self.accountant,
             )
-        return drawn.with_epsilon(self.epsilon)
+
+    def choose_sampling(self, usual: str = "poisson") -> Sampling:
+        """The way of sampling that was asked for, or the usual one."""
+        return sampling(usual if self.sampling == AUTO else self.sampling)
 
     def _schedule(self, sizes: tuple[int, ...]) -> Schedule:
         return Schedule(epochs=self.epochs, batch_sizes=sizes, noise=self.noise_schedule)
@@ -132,7 +140,7 @@ class Training:
     noise_schedule: tuple[float, ...] = (1.0,)
     clip_norm: float = 1.0
     clipping: str = "fixed"
-    sampling: str = "poisson"
+    sampling: str = AUTO
     accountant: str = "pld"
     learning_rate: float = 1e-3
     optimizer: str = "adam"
@@ -143,7 +151,7 @@ class Training:
 
     def __post_init__(self) -> None:
         chosen = self.built_method()
-        if self.epsilon is None and chosen.adds_noise:
+        if self.epsilon is None and chosen.needs_level:
             raise InvalidArgument(
                 f"`epsilon=...` is missing: the method {chosen.name} needs a level (or inf, "
                 "for no privacy)"

@@ -166,6 +166,7 @@ class PrivateStep:
         try:
             yield
             if self._record:
+                self._fill(self._record)
                 noise = self._noise_of_contribution()
                 _add(self._sums, self.release.contribute_whole(self._record, noise))
         finally:
@@ -190,10 +191,7 @@ class PrivateStep:
             size = positive("expected_batch_size", expected_batch_size)
         noise = StepNoise(multiplier, self.randomness.stream(self.steps))
         slots = self.recording.slots
-        for name, slot in slots.items():
-            # Whether a record of the batch used a parameter must not show, so it always gets noise.
-            if name not in self._sums:
-                self._sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
+        self._fill(self._sums)
         self.release.finish([self._sums[name] for name in slots], size, noise)
         # The noisy sum, divided by the expected batch size, is the gradient for the optimizer.
         for name, slot in slots.items():
@@ -212,6 +210,12 @@ class PrivateStep:
     def close(self) -> None:
         """Restore the model as it was before."""
         self.recording.close()
+
+    def _fill(self, sums: dict[str, Tensor]) -> None:
+        """Zeros for what nobody used: whether a record used a parameter must not show."""
+        for name, slot in self.recording.slots.items():
+            if name not in sums:
+                sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
 
     def _noise_of_contribution(self) -> StepNoise:
         """Every contribution of every step draws noise from its own stream."""

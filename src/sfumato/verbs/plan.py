@@ -25,7 +25,7 @@ def plan(
     clipping: str = "fixed",
     delta: float | str = "auto",
     accountant: str = "pld",
-    sampling: str = "poisson",
+    sampling: str = "auto",
     unit: str = "example",
     neighbors: str = "add-or-remove",
 ) -> Plan:
@@ -46,7 +46,7 @@ def plan(
     if epsilon is not None and epsilon != math.inf:
         positive("epsilon", epsilon)
     sizes = (batch_size,) if isinstance(batch_size, int) else tuple(batch_size)
-    way = sampling_named(sampling)
+    way = sampling_named("poisson" if sampling == "auto" else sampling)
     stages = Schedule(epochs=epochs, batch_sizes=sizes, noise=tuple(noise_schedule)).stages(
         privacy_units("examples", examples), way
     )

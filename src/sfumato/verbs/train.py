@@ -39,7 +39,7 @@ def train(
     noise_schedule: Sequence[float] = (1.0,),
     clip_norm: float = 1.0,
     clipping: str = "fixed",
-    sampling: str = "poisson",
+    sampling: str = "auto",
     accountant: str = "pld",
     model: str | Path = "gpt-small",
     settings: Mapping[str, object] | None = None,

@@ -91,7 +91,7 @@ def test_a_report_with_private_text_is_closed(
     from sfumato.reports import write
     from sfumato.reports.page import PRIVATE_TEXT, Page
 
-    page = Page(kind="k", title="t", lead="", notices=[PRIVATE_TEXT], sections=[])
+    page = Page(kind="k", title="t", lead="", notices=[PRIVATE_TEXT])
     monkeypatch.setattr(write, "_page", lambda *_: page)
     (tmp_path / "soft.txt").write_text("soft")
     (tmp_path / "soft.txt.guarantee.json").write_text("{}")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from low_costs import DIGEST
+from sfumato.core import keys
 from sfumato.core.errors import InvalidArgument, StorageFailed
 from sfumato.core.keys import Key
 from sfumato.core.randomness import Randomness
@@ -36,6 +38,17 @@ def test_parts_are_told_apart_wherever_they_are_cut() -> None:
     assert (
         len({key.code("ab", "c"), key.code("a", "bc"), key.code("abc", ""), key.code("abc")}) == 4
     )
+
+
+def test_a_guess_at_a_digest_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern or a word list is short enough to be guessed; other tests need no slow digest."""
+    assert DIGEST == 1 << 14
+    monkeypatch.setattr(keys, "COST", DIGEST)
+    salt = keys.fresh_salt()
+    slow = hashlib.scrypt(b"alpha", salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1).hex()
+    assert keys.salted_digest("alpha", salt) == slow
+    monkeypatch.setattr(keys, "COST", 2)
+    assert keys.salted_digest("alpha", salt) != slow
 
 
 def test_fresh_keys_differ_and_have_256_bits() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 
 import pytest
 
+from low_costs import VAULT
 from sfumato.core import sealing
 from sfumato.core.errors import CannotUnseal, InvalidArgument, MissingExtra, StorageFailed
 from sfumato.core.keys import Key
@@ -42,9 +44,17 @@ def opens(path: Path, content: bytes, key: Key = KEY) -> bool:
     return True
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "_COST", 2)  # of deriving a key, dozens of times here
+def test_a_guess_at_a_secret_is_slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """32 MB and a tenth of a second for each, in the package; other tests need no such thing."""
+    assert VAULT == 1 << 15
+    monkeypatch.setattr(sealing, "COST", VAULT)
+    seal = Seal.fresh(KEY)
+    salt = seal.header[len(MAGIC) : len(MAGIC) + SALT]
+    room = 1 << 26
+    slow = hashlib.scrypt(KEY.secret, salt=salt, n=VAULT, r=8, p=1, maxmem=room, dklen=32)
+    assert seal.key == slow
+    monkeypatch.setattr(sealing, "COST", 2)
+    assert Seal.under(seal.header, KEY).key != slow
 
 
 def test_what_is_sealed_opens_again_and_does_not_show(tmp_path: Path) -> None:

@@ -187,6 +187,6 @@ class NoiseBySize(Number):
 def test_a_twin_is_refuted(twin: Number) -> None:
     (points,) = twin.points()
     verdict = refute(
-        points, effort=Effort(draws=4000), randomness=Randomness.reproducible(3), confidence=0.999
+        points, effort=Effort(draws=1200), randomness=Randomness.reproducible(3), confidence=0.999
     )
     assert verdict.refuted

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.core import keys
 from sfumato.core.errors import BadInput, CannotResume, InputChanged, MalformedRecord, StorageFailed
 from sfumato.files import chunks
 from sfumato.files.chunks import Chunk
@@ -199,7 +200,7 @@ def size_guessed(folder: Path, sizes: list[int]) -> int | None:
     for size in sizes:
         spelled = str(size).encode()
         digests = (
-            hashlib.scrypt(spelled, salt=salt, n=2**14, r=8, p=1).hex(),
+            hashlib.scrypt(spelled, salt=salt, n=keys.COST, r=8, p=1).hex(),
             hashlib.sha256(spelled).hexdigest(),
             hashlib.sha256(salt + spelled).hexdigest(),
         )

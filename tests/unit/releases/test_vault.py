@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.core import sealing
 from sfumato.core.errors import (
     BadInput,
     CannotUnseal,
@@ -51,8 +50,7 @@ POLICY: dict[str, Any] = {"policy": f"regex:(?i){NAME}", "mechanism": "pseudonym
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "_COST", 2)  # of deriving a key, at every opening
+def no_key_around(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SFUMATO_VAULT_KEY", raising=False)
 
 

@@ -35,6 +35,7 @@ class Read(HTMLParser):
     elements: list[Element] = field(default_factory=list)
     _open: list[Element] = field(default_factory=list)
     _said: list[str] = field(default_factory=list)
+    _glued: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -52,16 +53,24 @@ class Read(HTMLParser):
         self.elements.append(element)
         if tag not in VOID:
             self._open.append(element)
+        self._glued = tag == "button"
 
     def handle_endtag(self, tag: str) -> None:
         closed = self._open.pop()
+        self._glued = tag == "button"
         assert closed.tag == tag, f"</{tag}> closes <{closed.tag}>"
 
     def handle_data(self, data: str) -> None:
         if self._open:
             self._open[-1].text += data
-            if self._open[-1].tag not in ("script", "style"):
+            if self._open[-1].tag in ("script", "style"):
+                return
+            # A term that can be asked for stands inside its sentence.
+            if self._glued and self._said:
+                self._said[-1] += data
+            else:
                 self._said.append(data)
+            self._glued = False
 
     def handle_comment(self, data: str) -> None:  # noqa: ARG002  # the parser's own signature
         raise AssertionError("there is a comment in the page")
@@ -103,9 +112,13 @@ def _assert_only_own_scripts(read: Read) -> None:
     for one in read.elements:
         assert not [key for key in one.attributes if key.startswith("on")], one.tag
     foreign = {one.tag for one in read.elements} & {
-        "img", "svg", "iframe", "object", "embed", "link", "base", "form", "audio", "video",
+        "img", "iframe", "object", "embed", "link", "base", "form", "audio", "video",
     }  # fmt: skip
     assert not foreign
+    # Pictures are drawn by the page itself, one for wide and one for narrow screens.
+    looks = [one.attributes.get("class") for one in read.all("svg")]
+    assert looks == ["wide", "narrow"] * (len(looks) // 2)
+    assert all(one.attributes["role"] == "img" for one in read.all("svg"))
 
 
 def _assert_no_network(read: Read) -> None:
@@ -130,4 +143,6 @@ def _assert_accessible(read: Read) -> None:
     for cell in read.all("th"):
         assert cell.attributes["scope"] in ("col", "row")
     charts = [one for one in read.elements if "data-chart" in one.attributes]
-    assert all(one.attributes["aria-label"] for one in charts)
+    assert all(one.attributes["aria-label"] for one in (*charts, *read.all("svg")))
+    for term in read.all("button"):
+        assert term.attributes["popovertarget"] in names

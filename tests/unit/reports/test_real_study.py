@@ -55,7 +55,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Read:
 
 def test_every_part_is_there(page: Read) -> None:
     names = [one.attributes["id"] for one in page.all("section")]
-    for name in ("summary", "tradeoff", "hiding", "cost", "texts", "figures", "provenance"):
+    for name in ("methods", "tradeoff", "hiding", "cost", "texts", "figures", "provenance"):
         assert name in names
     text = page.text()
     assert "6 generated customer-service dialogues" in text
@@ -69,6 +69,6 @@ def test_every_part_is_there(page: Read) -> None:
 def test_samples_of_a_generated_corpus_are_shown(page: Read) -> None:
     kinds = {one.attributes["class"] for one in page.all("mark")}
     assert {"found", "new"} <= kinds
-    headings = [one.text for one in page.all("h3")]
+    headings = [one.text for one in page.all("h4")]
     assert "SMDP, ε = 2" in headings
     assert "This page contains private text." not in page.text()

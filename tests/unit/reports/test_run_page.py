@@ -8,36 +8,14 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.reports import write_report
-from sfumato.training.folder import RunFolder
+from unit.reports.example_run import write_run
 from unit.reports.reading import HOSTILE_LINE, assert_sound
 
 
 @pytest.fixture
 def finished(tmp_path: Path) -> Path:
-    folder = RunFolder(tmp_path / "run")
-    folder.begin(
-        {"model": HOSTILE_LINE, "kind": "causal", "policy": "digits", "seed": 3}, resume=False
-    )
-    guarantee = Guarantee(
-        notion=Notion.SELECTIVE_DP, unit="document", neighbors="two corpora", epsilon=7.5,
-        delta=0.01, uncovered=("what the policy digits does not find",),
-    )  # fmt: skip
-    paper = {
-        "epsilon": 2.25,
-        "delta": 0.01,
-        "proven": False,
-        "why": "not proven: states are left out",
-    }
-    folder.write_guarantee(
-        guarantee, {"plan": {"steps": 54}, "epsilon_planned": 8.0, "as_in_the_paper": paper}
-    )
-    folder.add_results(
-        [{"metric": "perplexity", "value": 31.5, "low": 30.0, "high": 33.0, "n": 900}]
-    )
-    folder.model.mkdir()
-    return folder.path
+    return write_run(tmp_path / "run", model=HOSTILE_LINE)
 
 
 def test_a_run_has_a_page_beside_it(finished: Path) -> None:
@@ -52,6 +30,26 @@ def test_a_run_has_a_page_beside_it(finished: Path) -> None:
     assert "perplexity 31.5 30 to 33 900" in text
     assert "What the policy digits finds in a document is protected" in text
     assert "window.hacked=1" in text
+
+
+def test_three_sentences_come_first_and_nothing_is_raw(finished: Path) -> None:
+    read = assert_sound(write_report(finished).path.read_bytes())
+    text = read.text()
+    said = [text.index(one) for one in ("Protected:", "Found by attack:", "To decide:")]
+    assert said == sorted(said)
+    assert said[-1] < text.index("Figure 1. How sure can an attacker be?")
+    assert "ε ≤ 7.5, δ ≤ 0.01 for one document" in text
+    assert "e^7.5 ≈ 1,808" in text
+    cells = [one.text for one in read.all("td", "th")]
+    assert not [one for one in cells if one.startswith(("{", "["))]
+    assert "settings: hidden 64 settings: tied yes" in text
+
+
+def test_a_path_of_this_machine_is_not_told(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", model=str(tmp_path / "models" / "own"))
+    text = assert_sound(write_report(run).path.read_bytes()).text()
+    assert "A language model (own), trained on private text." in text
+    assert str(tmp_path) not in text
 
 
 def test_no_page_is_put_inside(finished: Path) -> None:

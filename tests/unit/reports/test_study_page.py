@@ -15,14 +15,18 @@ from sfumato.reports import write_report
 from unit.reports.example_study import LEVELS, Said, nothing, partly, write_study
 from unit.reports.reading import HOSTILE, Read, assert_sound
 
+QUESTIONS = ["safe", "useful", "groups-of-people", "wrong", "made"]
 SECTIONS = [
-    "summary", "tradeoff", "recognition", "secrets", "hiding", "claims", "groups", "cost", "texts",
-    "attackers", "figures", "provenance", "limits",
+    "methods", "tradeoff", "recognition", "secrets", "hiding", "claims", "attackers", "texts",
+    "groups", "limits", "cost", "figures", "provenance",
 ]  # fmt: skip
 
 
 def sections(read: Read) -> list[str]:
-    return [one.attributes["id"] for one in read.all("section")]
+    """Those about the study; the last one explains the terms."""
+    found = [one.attributes["id"] for one in read.all("section")]
+    assert found[-1] == "terms"
+    return found[:-1]
 
 
 def charts(read: Read) -> dict[str, Any]:
@@ -38,6 +42,8 @@ def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_finished_study_has_every_section_in_order(study_report: Path) -> None:
     read = assert_sound(study_report.read_bytes())
     assert sections(read) == SECTIONS
+    folded = [one for one in read.all("details") if one.attributes["class"] == "question"]
+    assert [one.attributes["id"] for one in folded] == QUESTIONS
     assert [one.text for one in read.all("h1")] == ["Private customer service"]
     assert "35 of 35 computations finished" in read.text()
     assert "missing" not in sections(read)
@@ -59,9 +65,8 @@ def test_every_chart_has_its_data_and_a_description(study_report: Path) -> None:
     ]
     assert list(drawn) == holders
     assert len(holders) >= 9
-    assert len([one for one in read.all("details") if one.attributes["class"] == "data"]) == len(
-        holders
-    )
+    data = [one for one in read.all("details") if one.attributes["class"] == "data"]
+    assert len(data) == len(holders) + len(read.all("svg")) // 2
     assert all(spec["description"] for spec in drawn.values())
     # What is drawn stands in the page: nothing is fetched.
     assert '"url"' not in json.dumps(drawn)
@@ -110,7 +115,7 @@ def test_an_empty_study_has_a_page(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "study", state=nothing, public=False)
     read = assert_sound(write_report(folder).path.read_bytes())
     text = read.text()
-    assert sections(read) == ["summary", "missing", "texts", "provenance", "limits"]
+    assert sections(read) == ["methods", "texts", "missing", "limits", "provenance"]
     assert "35 of 35 computations are not here" in text
     assert "Nothing is measured yet: of 16 computations 0 failed and 16 are missing." in text
     assert "These figures were measured on private text" in text
@@ -122,14 +127,14 @@ def test_a_grid_without_cells_has_a_page(tmp_path: Path) -> None:
     (folder / "study.json").write_text(json.dumps({"schema": about["schema"], "cells": []}))
     text = assert_sound(write_report(folder).path.read_bytes()).text()
     assert "Untitled study" in text
-    assert "The grid of this study holds no method." in text
+    assert "by no method: the grid of this study holds none." in text
 
 
 def test_hostile_text_is_shown_and_never_markup(hostile_report: Path) -> None:
     page = hostile_report.read_bytes()
     read = assert_sound(page)
     text = read.text()
-    for free in ("title", "Corpus", "text", "training", "field", "one", "type", "message", "note"):
+    for free in ("title", "corpus", "text", "training", "field", "one", "type", "message", "note"):
         assert f"{free} </script><script>window.hacked=1;alert(1)</script><img src=x" in text, free
     for free in ("command", "file", "setting"):
         assert f"{free} </script>" in text, free
@@ -139,7 +144,9 @@ def test_hostile_text_is_shown_and_never_markup(hostile_report: Path) -> None:
 
 def test_a_page_that_does_not_escape_is_caught(study_report: Path) -> None:
     """The sabotaged twin: one text put in as it is, and the checks above must object."""
-    page = study_report.read_bytes().replace(b"600 generated", HOSTILE.encode("utf-8", "replace"))
+    page = study_report.read_bytes().replace(
+        b"600 generated", HOSTILE.encode("utf-8", "replace"), 1
+    )
     with pytest.raises(AssertionError):
         assert_sound(page)
 
@@ -154,7 +161,9 @@ def test_without_the_extra_there_are_tables(
     assert charts(read) == {}
     assert "pip install 'sfumato[charts]'" in read.text()
     assert len(read.scripts()) == 1
-    assert not [one for one in read.all("details") if one.attributes["class"] == "data"]
+    # The first chart is drawn by the page itself; every other one is a table that is open.
+    assert len([one for one in read.all("details") if one.attributes["class"] == "data"]) == 1
+    assert len(read.all("svg")) == 2
     assert "US (n = 450)" in read.text()
 
 

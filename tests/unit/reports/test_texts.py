@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.reports.html import write_html
+from sfumato.reports.page import Page
 from sfumato.reports.samples import TextSample
 from sfumato.reports.sections.texts import MOST_CHARACTERS, mark_after, mark_before, side_by_side
-from unit.reports.reading import HOSTILE, Read
+from unit.reports.reading import HOSTILE, assert_sound
 
 WORDS = st.lists(st.sampled_from(["Ada", "Bob", "12", "no", "é", "."]), max_size=12).map(" ".join)
 
@@ -51,5 +53,7 @@ def test_a_long_text_is_cut() -> None:
 
 def test_hostile_text_and_labels_are_text() -> None:
     made = sample(HOSTILE, HOSTILE[::-1], (0, 20, HOSTILE))
-    read = Read.of(side_by_side(made).encode())
-    assert {one.tag for one in read.elements} <= {"div", "h4", "p", "mark", "small"}
+    page = write_html(Page(kind="k", title="t", lead="", overview=[side_by_side(made)]))
+    read = assert_sound(page)
+    assert {one.attributes["class"] for one in read.all("mark")} == {"found", "new"}
+    assert HOSTILE[:20] in [one.text for one in read.all("mark")]

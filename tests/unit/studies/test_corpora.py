@@ -12,6 +12,7 @@ import pytest
 from sfumato.calibration.select import select_rows
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument, UnknownName
+from sfumato.reports.html import write_html
 from sfumato.reports.samples import Showing
 from sfumato.reports.series import points, quantities
 from sfumato.reports.study import study_page
@@ -234,8 +235,8 @@ def test_no_report_averages_two_corpora(two: Study) -> None:
 
 
 def test_the_page_has_sections_for_each_corpus(two: Study) -> None:
-    page = study_page(two.folder, Showing(samples=1)).content().decode()
-    for title in ("short: Summary", "long: Summary"):
+    page = write_html(study_page(two.folder, Showing(samples=1))).decode()
+    for title in ("short: Every method at every level", "long: Every method at every level"):
         assert title in page
     names = re.findall(r' id="([^"]+)"', page)
     assert len(names) == len(set(names))

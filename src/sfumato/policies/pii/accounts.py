@@ -9,8 +9,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.names import list_names
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import BEYOND, among
 
 # How the name of such a field ends, right before its sign; it is looked for there only.
 _ENDS = (
@@ -19,6 +24,7 @@ _ENDS = (
     "utilisateur",
 )
 _LONGEST, _FARTHEST = 28, 300
+_COLON, _EQUALS, _BLANK = map(ord, ":= ")
 _FIELD = (
     r"(?:remote|auth|db|os|sudo|e)?[_\-.]?"
     r"(?:user(?:[_\-. ]?(?:name|id))?|log[io]n(?:[_\-. ]?(?:name|id))?|uid|owner"
@@ -33,19 +39,18 @@ ec2-user jenkins ansible docker deploy bot support required missing invalid empt
 """
 
 
-def find_accounts(text: str, small: str) -> Iterator[tuple[int, int]]:
-    """Where the names stand; ``small`` is the text in small letters.
+def find_accounts(reading: Reading) -> Iterator[tuple[int, int]]:
+    """Where the names stand.
 
     >>> text = "user=jdoe uid=1000 user=root"
-    >>> [text[start:end] for start, end in find_accounts(text, text)]
+    >>> [text[start:end] for start, end in find_accounts(Reading.of(text))]
     ['jdoe']
     """
-    reached = 0
-    for sign in _sign().finditer(text):
-        end = sign.start()
-        end -= text[end - 1 : end] == " "
+    text, reached = reading.text, 0
+    for sign in reading.spots(_signs):
+        end = sign - (text[sign - 1 : sign] == " ")
         end -= text[end - 1 : end] in ('"', "'")
-        if end < reached or not small.endswith(_ENDS, max(0, end - _LONGEST), end):
+        if end < reached or not reading.small.endswith(_ENDS, max(0, end - _LONGEST), end):
             continue
         farthest = min(len(text), end + _FARTHEST)
         match = _assignment().search(text, max(reached, end - _LONGEST), farthest)
@@ -56,6 +61,22 @@ def find_accounts(text: str, small: str) -> Iterator[tuple[int, int]]:
                 yield match.span(kind)
 
 
+def _signs(page: Page) -> NDArray[np.int64]:
+    """Colons and equals signs after two letters with which the name of such a field can end."""
+    codes = page.runs.codes
+    signs = np.flatnonzero((codes == _COLON) | (codes == _EQUALS))
+    ends = signs - (codes[signs - 1] == _BLANK)
+    ends = ends - among(codes[ends - 1], "\"'")
+    last, first = codes[ends - 1], codes[ends - 2]
+    found = (last >= BEYOND) | (first >= BEYOND)
+    for pair in {ending[-2:] for ending in _ENDS}:
+        held = among(first, pair[0] + pair[0].upper()) & among(last, pair[1] + pair[1].upper())
+        # Chats begin lines with "USR:"; the short form is one before an equals sign only.
+        found |= held & (codes[signs] == _EQUALS) if pair == "sr" else held
+    spots: NDArray[np.int64] = signs[found]
+    return spots
+
+
 @cache
 def _nobody() -> frozenset[str]:
     return frozenset(_NOBODY.split())
@@ -64,11 +85,6 @@ def _nobody() -> frozenset[str]:
 @cache
 def _ordinary() -> frozenset[str]:
     return list_names().words | frozenset(NOT_NAMES.split())
-
-
-@cache
-def _sign() -> re.Pattern[str]:
-    return re.compile(r"[:=]")
 
 
 @cache

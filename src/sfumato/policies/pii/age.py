@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import DIGITS, LETTERS, Flags, among, surely
 
 _OLDEST = 125
 _BEFORE = 28
+_NEAR = 7  # signs between the last of these words and the number
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,44 @@ class Age:
 
     label: ClassVar[str] = "AGE"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_age)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """The number alone is the span: the words around it tell nothing."""
         text = reading.text
-        for start, end in zip(reading.starts, reading.ends, strict=True):
-            if end - start > 3 or int(text[start:end]) > _OLDEST or _is_part(text, start):
+        for run in reading.chosen(_may_be_age):
+            start, end = reading.starts[run], reading.ends[run]
+            if int(text[start:end]) > _OLDEST or _is_part(text, start):
                 continue
             if _after().match(text, end):
-                yield Span(start, end, self.label, "age", "a number before words for an age")
+                yield Found(start, end, self.label, "age", "a number before words for an age")
             elif _ends_well(text, end) and _before().search(text, max(0, start - _BEFORE), start):
-                yield Span(start, end, self.label, "age-context", "announced as an age")
+                yield Found(start, end, self.label, "age-context", "announced as an age")
+
+
+# With these letters the words for years, months and weeks begin.
+_UNITS = "ymwfjaYMWFJA"
+# The last words of what announces an age.
+_LAST_WORDS = """
+m im am s is was re are turn turns turned turning bin ist werde wurde cumpl* now only just jetzt
+erst age ages aged alter edad âge âgé âgée âgés âgées of von de es years yrs jahre años ans about
+"""
+
+
+def _may_be_age(page: Page) -> Flags:
+    runs = page.runs
+    before, after = runs.before(1), runs.after(1)
+    whole = (runs.lengths <= 3) & ~surely(before, LETTERS + DIGITS + ".,$#_/%")
+    counted = among(after, _UNITS) | (among(after, " -") & among(runs.after(2), _UNITS))
+    told = among(before, " \"':=)") & page.told_before(_last_words(), _NEAR)
+    return whole & (counted | told)
+
+
+@cache
+def _last_words() -> frozenset[str]:
+    return frozenset(_LAST_WORDS.split())
 
 
 def _is_part(text: str, start: int) -> bool:

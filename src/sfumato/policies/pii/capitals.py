@@ -8,7 +8,6 @@ time stays linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -23,7 +22,6 @@ zu zur zum y e i 't op
 # Small words that join names to each other or to what follows; no name ends with one.
 JOINING = ("y", "e", "i", "al", "de", "del", "la", "el", "le", "du", "des", "zu", "zum", "vom")
 _LONGEST = 12
-_TAG_LENGTH = 3
 _JOINTS = "'-"
 _WIDEST = 14  # of the small words between two words of a name
 
@@ -42,16 +40,78 @@ class Capital(NamedTuple):
         return self.end - self.start == 1
 
 
+class Form:
+    """The words of a chain, counted from its start, and what is known of them by themselves."""
+
+    __slots__ = ("known", "plains", "words")
+
+    def __init__(self, words: list[Capital]) -> None:
+        self.words = words
+        self.plains = [word.plain for word in words]
+        self.known: object = None
+
+
+Forms = dict[str, list[Form]]
+
+
 class Chain(NamedTuple):
-    """Words with capitals that follow each other."""
+    """Words with capitals that follow each other; they are counted from ``start`` on."""
 
     text: str
-    words: list[Capital]
+    form: Form
+    start: int = 0
+
+    @property
+    def words(self) -> list[Capital]:
+        """The words, with their places counted from the start."""
+        return self.form.words
 
     def end_of(self, index: int) -> int:
-        """Where a word ends, the full stop of an initial included."""
-        word = self.words[index]
-        return word.end + (word.is_initial and self.text[word.end : word.end + 1] == ".")
+        """Where a word ends in the text, the full stop of an initial included."""
+        word = self.form.words[index]
+        end = self.start + word.end
+        return end + (word.is_initial and self.text[end : end + 1] == ".")
+
+
+def find_chains(text: str, tags: frozenset[str], forms: Forms, idle: frozenset[str]) -> list[Chain]:
+    """All chains of a text, except single words that stand in ``idle``.
+
+    What was cut once is not cut again: ``forms`` remembers it for texts with the same tags.
+    """
+    found: list[Chain] = []
+    for match in _cluster().finditer(text):
+        shown = match[0]
+        cut = forms.get(shown)
+        if cut is None:
+            cut = forms[shown] = _cut(shown, tags, idle)
+        if cut:
+            start = match.start()
+            if start and text[start - 1] in _JOINTS:
+                start, longer = _with_prefix(text, start, shown)
+                cut = cut if longer == shown else [one.form for one in chains(longer, tags)]
+            for form in cut:
+                found.append(Chain(text, form, start))  # noqa: PERF401
+    return found
+
+
+def _cut(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
+    """The chains in some words with what stands between them, most of which are one chain."""
+    shows = shown.split(" ")
+    if (
+        "." in shown
+        or "'s" in shown
+        or len(shows) > _LONGEST
+        or not tags.isdisjoint(shows)
+        or not all(show[:1].isupper() for show in shows)
+    ):
+        return [chain.form for chain in chains(shown, tags, idle)]
+    words: list[Capital] = []
+    start = 0
+    for show in shows:
+        end = start + len(show)
+        words.append(Capital(start, end, plain(show), end - start > 1 and show.isupper()))
+        start = end + 1
+    return [] if len(words) == 1 and words[0].plain in idle else [Form(words)]
 
 
 def chains(text: str, tags: frozenset[str], idle: frozenset[str] = frozenset()) -> Iterator[Chain]:
@@ -66,7 +126,7 @@ def chains(text: str, tags: frozenset[str], idle: frozenset[str] = frozenset()) 
         shown = match[0]
         before = text[start - 1] if start else "\n"
         if before not in _JOINTS and words and not _is_joined(text, words[-1], start):
-            yield Chain(text, words)
+            yield Chain(text, Form(words))
             words = []
         if not words and (
             shown in tags or (shown.lower() in idle and not _may_go_on(text, start, end))
@@ -81,12 +141,12 @@ def chains(text: str, tags: frozenset[str], idle: frozenset[str] = frozenset()) 
         if words and (
             len(words) == _LONGEST or (before in _JOINTS and not _is_joined(text, words[-1], start))
         ):
-            yield Chain(text, words)
+            yield Chain(text, Form(words))
             words = []
         if shown not in tags:
             words.append(word)
     if words:
-        yield Chain(text, words)
+        yield Chain(text, Form(words))
 
 
 def _may_go_on(text: str, start: int, end: int) -> bool:
@@ -124,12 +184,8 @@ def _is_joined(text: str, one: Capital, start: int) -> bool:
 
 def speaker_tags(text: str) -> frozenset[str]:
     """Two or three capitals before a colon that begin several lines: no names."""
-    heads = (line[: _TAG_LENGTH + 2].partition(":") for line in text.split("\n"))
-    tags = (head.removesuffix(" ") for head, colon, _ in heads if colon)
-    counts = Counter(tag for tag in tags if 2 <= len(tag) <= _TAG_LENGTH)
-    return frozenset(
-        tag for tag, count in counts.items() if count > 1 and tag.isalpha() and tag.isupper()
-    )
+    heads = _tag().of(text).findall("\n" + text)
+    return frozenset(tag for tag in set(heads) if tag.isupper() and heads.count(tag) > 1)
 
 
 @cache
@@ -148,8 +204,25 @@ def _prefix() -> Expression:
 
 
 @cache
+def _cluster() -> Expression:
+    """Words with capitals, and between them only what can stand inside a name."""
+    rest = r"[\p{L}\p{M}]*+(?:['\-]\p{L}[\p{L}\p{M}]*+)*+"
+    first = rf"\p{{Lu}}(?<![\p{{L}}\p{{M}}\p{{N}}_@]\p{{Lu}}){rest}"
+    initial = r"(?<![\p{L}\p{M}]\p{Lu})(?<=\p{Lu})\."
+    prefix = r"(?:(?:[dl]|dell)'|(?:al|el|ad|ar|as|an)-)"
+    small = rf"(?:(?:{'|'.join(PARTICLES.split())}) ){{0,7}}+"
+    gap = rf"(?:{initial}|(?<=\bSt)\.)? {small}{prefix}?|{initial}"
+    return Expression(rf"{first}(?:(?:{gap})\p{{Lu}}{rest})*+")
+
+
+@cache
+def _tag() -> Expression:
+    return Expression(r"\n(\p{L}{2,3}) ?:")
+
+
+@cache
 def _ascii_capital() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9_@])[A-Z][A-Za-z]*+(?:['\-][A-Za-z]++)*+")
+    return re.compile(r"[A-Z](?<![A-Za-z0-9_@][A-Z])[A-Za-z]*+(?:['\-][A-Za-z]++)*+")
 
 
 @cache

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading, cue
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import Flags
 
 _SHORTEST, _LONGEST = 12, 19
 _GAP = 2
@@ -21,18 +22,20 @@ class Card:
 
     label: ClassVar[str] = "CREDIT_CARD"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_card)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Runs of digits with the right length; what looks right in context counts too."""
         reached = -1
-        for first, start in enumerate(reading.starts):
-            if first <= reached or (
-                reading.ends[first] - start < _SHORTEST and reading.stands_alone(first, _GAP)
-            ):
+        for first in reading.chosen(_may_be_card):
+            if first <= reached:
                 continue
             found = self._number(reading, first)
             if found:
                 reached, rule, reason = found
-                yield Span(start, reading.ends[reached], self.label, rule, reason)
+                yield Found(reading.starts[first], reading.ends[reached], self.label, rule, reason)
 
     def _number(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
         candidates = [
@@ -60,6 +63,11 @@ class Card:
                 if reading.ends[last] == end
             )
         return None
+
+
+def _may_be_card(page: Page) -> Flags:
+    runs = page.runs
+    return (runs.lengths <= _LONGEST) & (runs.totals(" -.", _GAP) >= _SHORTEST)
 
 
 @cache

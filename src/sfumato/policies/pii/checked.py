@@ -7,14 +7,18 @@ announces it. A number that fails is found when it is announced: it may be a mis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
+import numpy as np
+
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, MOST, Flags, among, surely
 
 _LOOK_BACK = 40
 _MOST_DIGITS = 15
@@ -57,27 +61,47 @@ class Table:
             for written in row.groups.split():
                 groups = tuple(int(length) for length in written.split("-"))
                 self._rows.setdefault(groups, []).append(row)
-        self._first = frozenset(groups[0] for groups in self._rows)
+        self._groups = [_number_of(groups) for groups in self._rows]
+        self._sure = [
+            _number_of(groups)
+            for groups, rows in self._rows.items()
+            if any(row.sure for row in rows)
+        ]
+        self._announcing = words_of(*(row.cue for row in rows))
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def find(self, reading: Reading) -> Iterator[Found]:
         """All numbers of the table."""
-        text = reading.text
-        for first, (start, end) in enumerate(zip(reading.starts, reading.ends, strict=True)):
-            before = text[start - 1] if start else " "
-            length = end - start
-            if (
-                length in self._first
-                and not before.isalnum()
-                and before not in _INSIDE
-                and ((length,) in self._rows or not reading.stands_alone(first, 1))
-            ):
+        for first in reading.chosen(self._may_be_row):
+            start = reading.starts[first]
+            before = reading.text[start - 1] if start else " "
+            if not before.isalnum() and before not in _INSIDE:
                 yield from self._grouped(reading, first)
-            if _may_have_letters(text, start, end):
-                yield from self._formed(reading, start)
+        for first in reading.chosen(_may_have_letters):
+            yield from self._formed(reading, reading.starts[first])
 
-    def _grouped(self, reading: Reading, first: int) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return sorted({*page.choose(self._may_be_row), *page.choose(_may_have_letters)})
+
+    def _may_be_row(self, page: Page) -> Flags:
+        """Numbers grouped as a row says that is sure by its check, or that seems announced."""
+        runs = page.runs
+        whole = ~surely(runs.before(1), LETTERS + DIGITS + "._$")
+        told = whole & page.told_before(self._announcing, _LOOK_BACK)
+        lengths = np.minimum(runs.lengths, _BASE - 1)
+        links = runs.joins(" .-/").astype(np.int64)
+        linked, numbers = np.ones(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
+        found = np.zeros(len(runs), dtype=np.bool_)
+        for place in range(MOST):
+            numbers += linked * runs.following(lengths, place) * _BASE**place
+            found |= (linked > 0) & whole & np.isin(numbers, self._sure)
+            found |= (linked > 0) & told & np.isin(numbers, self._groups)
+            linked = linked * runs.following(links, place)
+        return found
+
+    def _grouped(self, reading: Reading, first: int) -> Iterator[Found]:
         text, start = reading.text, reading.starts[first]
-        found: Span | None = None
+        found: Found | None = None
         lengths: tuple[int, ...] = ()
         for last, digits in reading.runs(first, _gap(), _MOST_DIGITS):
             end = reading.ends[last]
@@ -90,19 +114,19 @@ class Table:
 
     def _judged(
         self, reading: Reading, place: tuple[int, int], number: str, rows: Sequence[Row | Form]
-    ) -> Span | None:
+    ) -> Found | None:
         """By a row that checks; else by one that is announced."""
         announced = [row for row in rows if _is_announced(reading, place[0], row.cue)]
         for row in rows:
             if (row.sure or row in announced) and is_valid(row.module, number):
                 reason = f"passes the check of such numbers of {row.country}"
-                return Span(*place, self._label, self._name, reason)
+                return Found(*place, self._label, self._name, reason)
         for row in announced:
             reason = f"announced as such a number of {row.country}"
-            return Span(*place, self._label, f"{self._name}-context", reason)
+            return Found(*place, self._label, f"{self._name}-context", reason)
         return None
 
-    def _formed(self, reading: Reading, start: int) -> Iterator[Span]:
+    def _formed(self, reading: Reading, start: int) -> Iterator[Found]:
         text, begin = reading.text, start
         if start > 1 and text[start - 1] in " -" and text[start - 2].isalpha():
             begin = start - 1
@@ -124,15 +148,21 @@ _LETTERS_BEFORE = 7
 _FIRST_RUNS = (1, 2, 6, 8)  # how long the first of several runs of digits is, if letters follow
 
 
-def _may_have_letters(text: str, start: int, end: int) -> bool:
+def _may_have_letters(page: Page) -> Flags:
     """Whether letters stand right beside a run of digits, or over one sign that may be between."""
-    if text[end : end + 1].isalpha() or (start and text[start - 1].isalpha()):
-        return True
-    if end - start in _FIRST_RUNS:
-        near = text[end : end + 2]
-        if near[:1] in (" ", "-", ".") and near[1:].isalnum():
-            return True
-    return start > 1 and text[start - 1] in " -" and text[start - 2].isupper()
+    runs = page.runs
+    before, after = runs.before(1), runs.after(1)
+    beside = among(before, LETTERS) | among(after, LETTERS)
+    first = np.isin(runs.lengths, _FIRST_RUNS)
+    followed = first & among(after, " -.") & among(runs.after(2), LETTERS + DIGITS)
+    return beside | followed | (among(before, " -") & among(runs.before(2), CAPITALS))
+
+
+def _number_of(groups: tuple[int, ...]) -> int:
+    return sum(length * _BASE**place for place, length in enumerate(groups))
+
+
+_BASE = 32  # above the length of any group
 
 
 _INSIDE = frozenset("._$€£")

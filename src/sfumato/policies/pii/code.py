@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.expressions import Expression, Match
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, Flags, among
 
 _JOINTS = frozenset("-_/\u200b")
+_BACK = 40  # characters in which an identifier is announced
+_LONG = 7
+_FEWEST_CAPITALS = 6
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
 _FEWEST_IN_GROUPS = 6  # digits of "4711-0815", which is a range or a score unless announced
 
@@ -43,18 +49,23 @@ class Code:
 
     label: ClassVar[str] = "CODE"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one, or with many capitals in a row."""
+        return sorted({*page.choose(_may_be_code), *page.documents_at(_shouts(page))})
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
         reached = 0
         text = reading.text
-        for start, end in zip(reading.starts, reading.ends, strict=True):
+        for run in reading.chosen(_may_be_code):
+            start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
             carried = _carried(text, start, end)
             if carried and carried.start() >= reached:
                 reached = carried.end()
                 reason = "grouped like the number of a parcel"
-                yield Span(carried.start(), reached, self.label, "code-parcel", reason)
+                yield Found(carried.start(), reached, self.label, "code-parcel", reason)
                 continue
             left, right = _word_around(text, start, end)
             left = max(left, reached)
@@ -63,13 +74,39 @@ class Code:
             found = _judged(reading, left, right)
             if found:
                 reached = right
-                yield Span(left, right, self.label, *found)
-        if not _shout().search(text):
-            return
+                yield Found(left, right, self.label, *found)
         for match in _capitals().finditer(text):
             if is_announced(reading.before(match.start(), 40)):
                 reason = "capitals, announced as an identifier"
-                yield Span(match.start(), match.end(), self.label, "code-context", reason)
+                yield Found(match.start(), match.end(), self.label, "code-context", reason)
+
+
+_GOING_ON = LETTERS + DIGITS + "-_/"
+_ENDINGS = frozenset(["end", "ends", "ended", "ending", "last", "final"])
+
+
+def _may_be_code(page: Page) -> Flags:
+    """Long numbers, those that are a part of a word or a group, and those that are announced."""
+    runs = page.runs
+    length, one, two = runs.lengths, runs.before(1), runs.before(2)
+    joined = among(one, _GOING_ON) | among(runs.after(1), _GOING_ON)
+    grouped = (length == 4) & runs.joins(" ") & (runs.following(length) == 4)
+    parcel = among(two, CAPITALS) | (among(one, " ") & among(runs.before(3), CAPITALS))
+    told = (length >= 3) & page.told_before(_announcing_words(), _BACK)
+    ending = (length >= 2) & page.told_before(_ENDINGS, _BACK)
+    held: Flags = joined | grouped | parcel | (length >= _LONG) | told | ending
+    return held
+
+
+def _shouts(page: Page) -> NDArray[np.int64]:
+    """Where words in capitals stand that are long enough for a code."""
+    words = page.words
+    return words.starts[words.titled & (words.ends - words.starts >= _FEWEST_CAPITALS)]
+
+
+@cache
+def _announcing_words() -> frozenset[str]:
+    return frozenset((*_ANNOUNCING.split(), *_NUMBERED.split(), "id", "*nummer"))
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
@@ -222,11 +259,6 @@ def _ordinary() -> Expression:
 @cache
 def _fraction() -> Expression:
     return Expression(r"[0-9][.,]\Z")
-
-
-@cache
-def _shout() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]{6}")
 
 
 @cache

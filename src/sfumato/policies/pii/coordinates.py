@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+import numpy as np
 
+from sfumato.policies.pii.expressions import Expression
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import BEYOND, Flags
+
+_BLANK, _POINT = ord(" "), ord(".")
+_FEWEST_ALONE = 2  # decimals of a value under its name
 _FEWEST_DECIMALS = 3  # about a hundred meters; fewer are as often something else
 
 
@@ -20,37 +25,50 @@ class Coordinates:
 
     label: ClassVar[str] = "COORDINATES"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_degrees)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Pairs of decimal degrees, degrees with minutes, and single values under their name."""
         text = reading.text
         reached = 0
-        for start, end in zip(reading.starts, reading.ends, strict=True):
-            after = text[end : end + 1]
-            if start < reached or end - start > 3 or after not in _AFTER_DEGREES or not after:
+        for run in reading.chosen(_may_be_degrees):
+            start = reading.starts[run]
+            if start < reached:
                 continue
             found = self._at(text, _sign_before(text, start))
             if found:
                 reached = found.end
                 yield found
 
-    def _at(self, text: str, begin: int) -> Span | None:
+    def _at(self, text: str, begin: int) -> Found | None:
         match = _degrees().match(text, begin)
         if match:
             reason = "degrees and minutes with a direction"
-            return Span(begin, match.end(), self.label, "coordinates-degrees", reason)
+            return Found(begin, match.end(), self.label, "coordinates-degrees", reason)
         named = _named().search(text, max(0, begin - 16), begin)
         match = _pair().match(text, begin) if not named else None
         if match and float(match["one"]) <= 90 and float(match["two"]) <= 180:
             reason = "two decimal numbers in the range of a latitude and a longitude"
-            return Span(begin, match.end(), self.label, "coordinates", reason)
+            return Found(begin, match.end(), self.label, "coordinates", reason)
         match = _single().match(text, begin)
         if match and named:
             reason = "a decimal number under the name of a coordinate"
-            return Span(begin, match.end(), self.label, "coordinates-context", reason)
+            return Found(begin, match.end(), self.label, "coordinates-context", reason)
         return None
 
 
-_AFTER_DEGREES = frozenset(".,° º")
+def _may_be_degrees(page: Page) -> Flags:
+    """Degrees with their sign, or with decimals of which there are some or that a sign follows."""
+    runs = page.runs
+    after = runs.after(1)
+    signed = (after >= BEYOND) | ((after == _BLANK) & (runs.after(2) >= BEYOND))
+    decimals = runs.following(runs.lengths) >= _FEWEST_ALONE
+    pointed = (after == _POINT) & (runs.gaps == 1)
+    signed_next = runs.following(signed.astype(np.int64)) > 0
+    held: Flags = (runs.lengths <= 3) & (signed | (pointed & (decimals | signed_next)))
+    return held
 
 
 def _sign_before(text: str, start: int) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading, cue
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import DIGITS, LETTERS, among
 
 _SHORTEST = 26
 
@@ -21,12 +24,18 @@ class Crypto:
 
     label: ClassVar[str] = "CRYPTO"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a word as long as an address."""
+        inside = among(page.runs.codes, LETTERS + DIGITS).view(np.int8)
+        turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        return page.documents_at(turns[::2][turns[1::2] - turns[::2] >= _SHORTEST])
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Words as long as an address: those that pass its check, and announced ones."""
         for match in _long().finditer(reading.text) if reading.starts else ():
             found = _judged(reading, match)
             if found:
-                yield Span(match.start(), match.end(), self.label, *found)
+                yield Found(match.start(), match.end(), self.label, *found)
 
 
 def _judged(reading: Reading, match: re.Match[str]) -> tuple[str, str] | None:

@@ -6,16 +6,19 @@ The words are English, German, Spanish and French. What stands between them and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import Flags
 
 _LOOK_BACK = 64
+_LONGEST_LEAD = 8  # letters and signs before the first digit
 _MARK = (
     r"(?:numbers?|num|no|nr|n[°ºo]|nummer|n[úu]mero|num[ée]ro|id|code|#|card|book|holder"
     r"|de (?:la )?(?:tarjeta|carte|cuenta|compte|pasaporte))"
@@ -32,28 +35,29 @@ _BETWEEN = (
 
 @dataclass(frozen=True)
 class _Kind:
-    """What announces a number (its pieces are looked for first) and how the number looks."""
+    """What announces a number and how the number looks."""
 
-    pieces: tuple[str, ...]
     words: str
     shape: str
     name: str
 
-    def find(self, reading: Reading, label: str) -> Iterator[Span]:
+    def may_announce(self, page: Page) -> Flags:
+        """The numbers that one of the words seems to stand before."""
+        return page.told_before(words_of(self.words), _LOOK_BACK + _LONGEST_LEAD)
+
+    def find(self, reading: Reading, label: str) -> Iterator[Found]:
         """Numbers right after the words."""
-        if not reading.starts or not reading.mentions(self.pieces):
-            return
         text, reached = reading.text, 0
-        for start in reading.starts:
-            before = reading.before(start, _LOOK_BACK).lower()
-            if start < reached or not any(piece in before for piece in self.pieces):
+        for run in reading.chosen(self.may_announce):
+            start = reading.starts[run]
+            if start < reached:
                 continue
             for begin in dict.fromkeys((_word_begin(text, start), start)):
                 match = _shape(self.shape).match(text, begin) if begin >= reached else None
                 if match and _cue(self.words).search(reading.before(begin, _LOOK_BACK)):
                     reached = match.end()
                     reason = "follows words that announce such a number"
-                    yield Span(begin, reached, label, self.name, reason)
+                    yield Found(begin, reached, label, self.name, reason)
                     break
 
 
@@ -63,7 +67,11 @@ class MedicalRecord:
 
     label: ClassVar[str] = "MEDICAL_RECORD"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_MEDICAL.may_announce)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Two to fifteen letters and digits after their cue."""
         return _MEDICAL.find(reading, self.label)
 
@@ -74,7 +82,11 @@ class Passport:
 
     label: ClassVar[str] = "PASSPORT"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_PASSPORT.may_announce)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Six to twelve letters and digits after their cue."""
         return _PASSPORT.find(reading, self.label)
 
@@ -85,7 +97,11 @@ class BankAccount:
 
     label: ClassVar[str] = "BANK_ACCOUNT"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_BANK.may_announce)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Groups of digits after their cue."""
         return _BANK.find(reading, self.label)
 
@@ -96,7 +112,11 @@ class Cvv:
 
     label: ClassVar[str] = "CVV"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_CVV.may_announce)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """After their cue, and nothing else."""
         return _CVV.find(reading, self.label)
 
@@ -107,21 +127,20 @@ class CardExpiry:
 
     label: ClassVar[str] = "DATE_TIME"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a month and a year after their cue or after another number."""
+        return sorted({*page.choose(_EXPIRY.may_announce), *page.choose(_may_follow_card)})
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """After their cue, or right after the number of a card."""
-        if "/" in reading.text or "-" in reading.text:
-            yield from _EXPIRY.find(reading, self.label)
+        yield from _EXPIRY.find(reading, self.label)
+        if reading.chosen(_may_follow_card):
             for match in _after_card().finditer(reading.text):
                 reason = "follows the number of a card"
-                yield Span(*match.span("expiry"), self.label, "card-expiry", reason)
+                yield Found(*match.span("expiry"), self.label, "card-expiry", reason)
 
 
 _MEDICAL = _Kind(
-    (
-        *("mrn", "medical", "patient", "chart", "hospital", "fallnummer", "fall-nr", "historia"),
-        *("dossier", "nhc", "ipp", "versicher", "insurance", "health", "member", "kvnr", "hn "),
-        *("mutuelle", "adh", "seguro", "afiliad", "aufnahme"),
-    ),
     r"mrn|m\.r\.n\.?|med(?:ical)?\.? ?rec(?:ord)?s?|patient(?:en)?(?:-?(?:id|nr|nummer))?|chart"
     r"|hospital"
     r"|fall(?:nummer|-?nr)|aufnahme(?:nummer|-?nr)|historia(?: cl[íi]nica)?|nhc"
@@ -135,10 +154,6 @@ _MEDICAL = _Kind(
     "medical-record",
 )
 _PASSPORT = _Kind(
-    (
-        *("pass", "reisep", "pasap", "driv", "licen", "führersch", "fuehrersch", "permis"),
-        *("carnet", "visa", "dl"),
-    ),
     r"passports?|pass|reisep(?:ass|\.)|(?:reise)?pass-?(?:nummer|nr)|pasaporte|passeport"
     r"|driv(?:er'?s?|ing) licen[cs]e|dl|licen[cs]e|f(?:ü|ue)hrerschein(?:nummer|-?nr)?"
     r"|permis de conduire|permiso de conducir|carnet de conducir|visa",
@@ -147,10 +162,6 @@ _PASSPORT = _Kind(
     "passport",
 )
 _BANK = _Kind(
-    (
-        *("acc", "a/c", "konto", "kto", "cuenta", "compte", "sort", "routing", "aba", "blz"),
-        *("bankleitzahl", "rib", "ccc"),
-    ),
     r"(?:bank |checking |savings |current |giro)?acc(?:oun)?t|acct|a/c|konto(?:nummer|-?nr)?"
     r"|ktonr|kto(?:\.?-?nr)?"
     r"|cuenta(?: (?:bancaria|corriente))?|compte(?: (?:bancaire|courant))?|sort ?code|routing"
@@ -160,10 +171,6 @@ _BANK = _Kind(
     "bank-account",
 )
 _CVV = _Kind(
-    (
-        *("cv", "security code", "prüf", "pruef", "sicherheitscode", "seguridad", "cryptogramme"),
-        *("sécurité", "securite", "csc", "cid", "verification", "digits"),
-    ),
     r"cv[vc]2?|csc|cid|card verification\p{L}*|(?:card )?security code|pr(?:ü|ue)f(?:nummer"
     r"|ziffer|code|zahl)"
     r"|sicherheitscode|c[óo]digo de seguridad|cryptogramme(?: visuel)?|code de s[ée]curit[ée]"
@@ -173,10 +180,6 @@ _CVV = _Kind(
 )
 _MONTH = r"(?:0?[1-9]|1[0-2]) ?[/\-] ?(?:20)?[2-4][0-9](?![/\-])"
 _EXPIRY = _Kind(
-    (
-        *("exp", "valid", "thru", "gültig", "gueltig", "ablauf", "verfall", "caduc", "venc"),
-        *("válid", "valab"),
-    ),
     r"exp(?:iry|iration|ires|iring|ire|\.)?(?: (?:date|on|in|dt))?|valid(?:ity)?"
     r"(?: (?:thru|through|until|till|to))?|(?:good )?thru|g(?:ü|ue)ltig(?: bis)?|ablauf(?:datum)?"
     r"|verfall(?:sdatum)?|caduca(?: en| el)?|(?:fecha de )?caducidad|vence(?: en| el)?"
@@ -185,6 +188,15 @@ _EXPIRY = _Kind(
     _MONTH,
     "card-expiry",
 )
+
+
+def _may_follow_card(page: Page) -> Flags:
+    """One or two digits near the number before them, and a sign and two or four digits after."""
+    runs = page.runs
+    following = runs.following(runs.lengths)
+    dated = runs.joins(" /-", 3) & ((following == 2) | (following == 4))
+    held: Flags = (runs.lengths <= 2) & (runs.gaps_before <= 3) & dated
+    return held
 
 
 _NO_PREFIXES = ("id", "nr", "no")

@@ -6,14 +6,15 @@ would contradict a date that is moved, and tell by how much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import BEYOND, LETTERS, Flags, among, surely
 
 # Month names of several languages, cut where the endings begin to differ.
 _MONTHS = (
@@ -38,10 +39,15 @@ class Dates:
 
     label: ClassVar[str] = "DATE_TIME"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_date)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """At every run of digits, the longest reading of it as a date, a time or a year."""
         reached = 0
-        for start, end in zip(reading.starts, reading.ends, strict=True):
+        for run in reading.chosen(_may_be_date):
+            start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
             span = self._at(reading, start, end)
@@ -51,28 +57,28 @@ class Dates:
                 reached = span.end
                 yield span
 
-    def _at(self, reading: Reading, start: int, end: int) -> Span | None:
+    def _at(self, reading: Reading, start: int, end: int) -> Found | None:
         # Each slow look at the text comes after a quick one at what it would need.
         text, length = reading.text, end - start
         match = _figures().match(text, start) if may_be_date(text, start, end) else None
         if not match and length <= 2 and _may_precede_month(text, end):
             match = _worded().match(text, start)
         if match:
-            return Span(start, match.end(), self.label, "date", "written like a date")
+            return Found(start, match.end(), self.label, "date", "written like a date")
         if length <= 4 and _may_follow_month(text, start):
             month = _month_before().search(text, max(0, start - 24), start)
             if month and (match := _after_month().match(text, start)):
-                return Span(month.start(), match.end(), self.label, "date", "a month and a number")
+                return Found(month.start(), match.end(), self.label, "date", "a month and a number")
         match = _clock().match(text, start) if length <= 2 else None
         if match:
-            return Span(start, match.end(), self.label, "time", "written like a time of day")
+            return Found(start, match.end(), self.label, "time", "written like a time of day")
         match = _year().match(text, start) if length == 4 else None
         if match:
-            return Span(start, match.end(), self.label, "year", "a number that can be a year")
+            return Found(start, match.end(), self.label, "year", "a number that can be a year")
         return None
 
 
-def _widen(text: str, span: Span, reached: int) -> Span:
+def _widen(text: str, span: Found, reached: int) -> Found:
     """A date with what belongs to it: the first day of several, and a weekday on either side."""
     start, end = span.start, span.end
     before = text[max(reached, start - _NEAR) : start]
@@ -85,7 +91,7 @@ def _widen(text: str, span: Span, reached: int) -> Span:
     after = text[end : end + _NEAR]
     if after[:1] in (" ", ",") and (found := _weekday_after().match(after)):
         end += found.end()
-    return replace(span, start=start, end=end)
+    return span._replace(start=start, end=end)
 
 
 def may_be_date(text: str, start: int, end: int) -> bool:
@@ -110,6 +116,31 @@ def _may_precede_month(text: str, end: int) -> bool:
     return after[:1] in _JOINTS or after[:2] in _ORDINALS or after[:3] in _beginnings()
 
 
+def _may_be_date(page: Page) -> Flags:
+    """The numbers that some reading as a date, a time or a year is possible of."""
+    runs = page.runs
+    one, two, length = runs.after(1), runs.after(2), runs.lengths
+    short = length <= 2
+    parted = (runs.gaps <= 3) & (among(one, "-/.") | ((one == _BLANK) & among(two, "-/.")))
+    east = (one >= BEYOND) | ((one == _BLANK) & (two >= BEYOND))
+    figures = (length == 8) | ((length <= 4) & (parted | east))
+    joined = among(one, _NEXT_LETTERS + ".-/")
+    worded = short & (joined | ((one == _BLANK) & among(two, _NEXT_LETTERS)))
+    month = (length <= 4) & page.told_before(_months(), 5)
+    clock = short & (among(one, ":.") & (runs.gaps == 1))
+    first, second = runs.codes[runs.starts], runs.codes[runs.starts + 1]
+    century = ((first == _ONE) & (second >= _FIVE)) | ((first == _TWO) & (second == _ZERO))
+    year = (length == 4) & century & ~surely(runs.before(1), LETTERS + "_#$")
+    held: Flags = figures | worded | month | clock | year
+    return held
+
+
+@cache
+def _months() -> frozenset[str]:
+    """The words before a number with which a date can begin."""
+    return frozenset((*(f"{beginning}*" for beginning in _beginnings()), "the"))
+
+
 @cache
 def _beginnings() -> frozenset[str]:
     return frozenset(_BEGINNINGS.split())
@@ -121,6 +152,9 @@ def date_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
+_BLANK, _ZERO, _ONE, _TWO, _FIVE = map(ord, " 0125")
+# What words after a number begin with that make it a date or a time: months, ordinals, "of", hours.
+_NEXT_LETTERS = "jJäÄeEgGsSlLfFúÚmMbBaAkKdDcCčČwWzZoOpPřŘnNrRtTuUhHvV"
 _AFTER_FIGURES = frozenset(" -/.年년")
 _JOINTS = frozenset(".-/o")  # º is read as o
 _LINKS = frozenset(" -/&")

@@ -4,12 +4,8 @@ Rules find what has a structure, and names that words around announce or a list 
 (``tagger``) finds names of people, places and organizations by how they read. What either finds
 counts; a setting says how readily the tagger calls something a name.
 
-What every recognizer can do.
-
-The regions of the world by their ISO 3166 codes, so that a mistyped one is refused early.
-
-The list is that of phonenumbers; a test compares the two. It stands here because building a
-policy must not load that library.
+All documents are read together (``reading.Page``): each recognizer says first in which of them it
+can find anything, and reads only those.
 """
 
 from __future__ import annotations
@@ -18,11 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
+from operator import itemgetter
 from typing import ClassVar, Protocol
 
 from sfumato.core.checks import one_of
 from sfumato.policies.identity import Identity
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
 from sfumato.text.document import Document
 from sfumato.text.language import guess_language
 from sfumato.text.span import Span, Spans
@@ -39,11 +37,17 @@ class Recognizer(Protocol):
         """The label of all its spans."""
         ...
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The numbers of the documents in which anything can be found, by a quick look at all."""
+        ...
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """The stretches of this kind, in any order; they may overlap."""
         ...
 
 
+# The regions of the world by their ISO 3166 codes, so that a mistyped one is refused early. The
+# list is that of phonenumbers; a test compares the two. Building a policy must not load it.
 _KNOWN = """
 AC AD AE AF AG AI AL AM AO AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
 BS BT BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC
@@ -98,6 +102,8 @@ _RECOGNIZERS = {
     "code": "code:Code",
     "person": "person:Person",
 }
+_Ranked = tuple[int, int, bool, int, Found | Span]
+_ORDER = itemgetter(0, 1, 2, 3)
 _TAGGED = {"person": "PERSON", "location": "LOCATION", "org": "ORG"}
 TYPES = tuple(dict.fromkeys((*_RECOGNIZERS, *_TAGGED)))
 RECALLS = ("low", "balanced", "high")
@@ -152,12 +158,13 @@ class Pii:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents, which the tagger reads faster together."""
-        readings = [Reading.of(document.text) for document in documents]
-        found = [[(span, len(TYPES)) for span in tagged] for tagged in self._tag(readings)]
+        page = Page([document.text for document in documents])
+        readings = page.readings
+        found = [[_ranked(span, len(TYPES)) for span in spans] for spans in self._tag(readings)]
         # One kind after the other: a recognizer reads the next text faster right after the last.
         for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
-            for reading, spans in zip(readings, found, strict=True):
-                spans.extend((span, rank) for span in recognizer.find(reading))
+            for number in recognizer.where(page):
+                found[number] += [_ranked(one, rank) for one in recognizer.find(readings[number])]
         outermost = [_outermost(spans) for spans in found]
         return [
             _without_monsieur(reading.text, spans)
@@ -187,17 +194,25 @@ class Pii:
         return [[span for span in spans if span.label in self._tagged] for spans in found]
 
 
-def _outermost(ranked: Iterable[tuple[Span, int]]) -> Spans:
-    """Drop spans that lie inside another; of equal ones keep the first kind's.
+def _ranked(found: Found | Span, kind: int) -> _Ranked:
+    """What is found, in the order in which it counts: the first and longest, then the kind's.
+
+    "555-0142" has the shape of a Japanese postcode; by its shape alone it is rather a telephone.
+    """
+    return found.start, -found.end, found.rule == "postcode", kind, found
+
+
+def _outermost(ranked: list[_Ranked]) -> Spans:
+    """Drop what lies inside another; of equal ones keep the first kind's.
 
     No character that was covered is uncovered by this.
     """
     kept: list[Span] = []
     reached = 0
-    for span, _ in sorted(ranked, key=lambda each: (each[0].start, -each[0].end, _rank(*each))):
-        if span.end > reached:
-            kept.append(span)
-            reached = span.end
+    for _, end, _, _, found in sorted(ranked, key=_ORDER):
+        if -end > reached:
+            kept.append(found if isinstance(found, Span) else found.as_span())
+            reached = -end
     return Spans(tuple(kept))
 
 
@@ -212,11 +227,6 @@ def _without_monsieur(text: str, spans: Spans) -> Spans:
             for span, found in zip(spans, titled, strict=True)
         )
     )
-
-
-def _rank(span: Span, kind: int) -> tuple[bool, int]:
-    # "555-0142" has the shape of a Japanese postcode; by its shape alone it is rather a telephone.
-    return span.rule == "postcode", kind
 
 
 @cache

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from sfumato.policies.pii.expressions import Expression, Match
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.policies.pii.expressions import Expression, Match
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import DIGITS, LETTERS, among
+
+_AT, _BLANK = ord("@"), ord(" ")
+_OPENING = "[({<"
+_BEFORE = LETTERS + DIGITS + ".!#$%&'*+/=?^_`{|}~-\""
+_AFTER = LETTERS + DIGITS + "_-["
+_SPELLED = frozenset(("at", "arroba", "chez"))  # in brackets
+_DOT = frozenset(("dot",))  # after an at sign that stands there as a word
 _REACH = 130  # how far around a spelled-out at sign an address is looked for
 
 
@@ -20,20 +30,24 @@ class Email:
 
     label: ClassVar[str] = "EMAIL"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with an at sign, or with what may stand for one."""
+        return sorted({*page.spots(_at_signs), *page.spots(_hints)})
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Addresses as written for machines, then those written to hide from them."""
-        if "@" in reading.text:
+        if reading.spots(_at_signs):
             for match in _address().finditer(reading.text):
                 reason = "has a dot after the at sign" if match["dots"] else "has an at sign"
-                yield Span(_start(match), match.end(), self.label, "email", reason)
-        if not _may_hint(reading.text):
+                yield Found(_start(match), match.end(), self.label, "email", reason)
+        if not reading.spots(_hints):
             return
         for hint in _hint().finditer(reading.text):
             floor, ceiling = max(0, hint.start() - _REACH), hint.end() + _REACH
             spelled = _spelled().search(reading.text, floor, ceiling)
             if spelled:
                 reason = "an address with its at sign spelled out"
-                yield Span(spelled.start(), spelled.end(), self.label, "email-spelled", reason)
+                yield Found(spelled.start(), spelled.end(), self.label, "email-spelled", reason)
 
 
 def _start(match: Match) -> int:
@@ -48,9 +62,23 @@ def _start(match: Match) -> int:
     return start if start < match.start() + len(local) else match.start()
 
 
-def _may_hint(text: str) -> bool:
-    """A quick look before a slow one: whether anything can stand for an at sign."""
-    return any(bracket in text for bracket in "[({<") or "dot" in text.lower()
+def _at_signs(page: Page) -> NDArray[np.int64]:
+    """At signs between characters that addresses have there."""
+    codes = page.runs.codes
+    places = np.flatnonzero(codes == _AT)
+    return places[among(codes[places - 1], _BEFORE) & among(codes[places + 1], _AFTER)]
+
+
+def _hints(page: Page) -> NDArray[np.int64]:
+    """Words that can stand for an at sign: in brackets, or where there is a "dot"."""
+    words, codes = page.words, page.runs.codes
+    places = words.starts[words.among(_SPELLED)]
+    near, far = codes[places - 1], codes[places - 2]
+    framed = places[among(near, _OPENING) | ((near == _BLANK) & among(far, _OPENING))]
+    signs = np.flatnonzero(codes == _AT)
+    near, far = codes[signs - 1], codes[signs - 2]
+    signs = signs[among(near, _OPENING) | ((near == _BLANK) & among(far, _OPENING))]
+    return np.concatenate([framed, signs, words.starts[words.among(_DOT)]])
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 import regex
 
@@ -81,3 +81,13 @@ def in_ascii(pattern: str) -> str:
         made.append(match[0])
         inside = {"[": True, "]": False}.get(match[0], inside)
     return "".join(made) + pattern[place:]
+
+
+def letters(text: str) -> re.Pattern[str] | regex.Pattern[str]:
+    """An expression for the runs of letters of this text."""
+    return _letters().of(text)
+
+
+@cache
+def _letters() -> Expression:
+    return Expression(r"\p{L}++")

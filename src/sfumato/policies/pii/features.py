@@ -25,8 +25,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.forms import SHAPES
 from sfumato.policies.pii.names import list_names, plain
-from sfumato.policies.pii.tokens import FULL, SHAPES
+from sfumato.policies.pii.tokens import FULL
 from sfumato.vectors.load import default_space
 
 FINE = 32.0  # steps of a vector's coordinate per unit

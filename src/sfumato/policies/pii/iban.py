@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression, Match
-from sfumato.policies.pii.reading import Reading, cue
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import DIGITS, LETTERS, Flags, among, surely
 
 _SHORTEST = 15
 _VALUES = {letter: str(int(letter, 36)) for letter in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
@@ -22,20 +23,29 @@ class Iban:
 
     label: ClassVar[str] = "IBAN"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_account)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """The longest stretch whose check digits are right, else the one that looks right."""
         text = reading.text
-        for start in reading.starts:
-            if start < 2 or not (text[start - 1].isalpha() and text[start - 2].isalpha()):
-                continue
-            match = _shape().match(text, start - 2)
+        for run in reading.chosen(_may_be_account):
+            match = _shape().match(text, reading.starts[run] - 2)
             if match:
                 end, rule, reason = _judged(match)
                 if end:
-                    yield Span(match.start(), end, self.label, rule, reason)
+                    yield Found(match.start(), end, self.label, rule, reason)
                 elif reading.near(match.start(), match.end(), _cue()):
                     reason = "looks like an account number, in context"
-                    yield Span(match.start(), match.end(), self.label, "iban-context", reason)
+                    yield Found(match.start(), match.end(), self.label, "iban-context", reason)
+
+
+def _may_be_account(page: Page) -> Flags:
+    """Two digits at least right after two letters that begin a word."""
+    runs = page.runs
+    lettered = among(runs.before(1), LETTERS) & among(runs.before(2), LETTERS)
+    return lettered & (runs.lengths >= 2) & ~surely(runs.before(3), LETTERS + DIGITS)
 
 
 def _judged(match: Match) -> tuple[int, str, str]:

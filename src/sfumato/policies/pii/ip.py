@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+import numpy as np
 
+from sfumato.policies.pii.expressions import Expression
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import Flags
+
+_COLON, _POINT = ord(":"), ord(".")
+_NEAR = 5  # from one colon to the next
 _HEX = "0123456789abcdefABCDEF"
 
 
@@ -22,16 +27,23 @@ class Ip:
 
     label: ClassVar[str] = "IP_ADDRESS"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with four numbers and dots between, or with colons near each other."""
+        colons = np.flatnonzero(page.runs.codes == _COLON)
+        near = page.documents_at(colons[:-1][np.diff(colons) <= _NEAR])
+        return sorted({*page.choose(_may_be_octets), *near})
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Both versions, with a port or a network length where there is one."""
         yield from self._version_4(reading)
         if ":" in reading.text:
             yield from self._version_6(reading)
 
-    def _version_4(self, reading: Reading) -> Iterator[Span]:
+    def _version_4(self, reading: Reading) -> Iterator[Found]:
         reached = 0
-        for start, end in zip(reading.starts, reading.ends, strict=True):
-            if start < reached or end - start > 3 or reading.text[end : end + 1] != ".":
+        for run in reading.chosen(_may_be_octets):
+            start = reading.starts[run]
+            if start < reached:
                 continue
             match = _four().match(reading.text, start)
             if match:
@@ -39,9 +51,9 @@ class Ip:
                 valid = _is_address(match["address"])
                 rule = "ip-4" if valid else "ip-4-shape"
                 reason = "four octets" if valid else "looks like four octets, out of range"
-                yield Span(start, reached, self.label, rule, reason)
+                yield Found(start, reached, self.label, rule, reason)
 
-    def _version_6(self, reading: Reading) -> Iterator[Span]:
+    def _version_6(self, reading: Reading) -> Iterator[Found]:
         reached = 0
         for colons in _colons().finditer(reading.text):
             start = colons.start()
@@ -59,7 +71,15 @@ class Ip:
             has_digit = any(character.isdigit() for character in address)
             if has_digit and _is_address(address):
                 reason = "groups of hexadecimal digits that form an address"
-                yield Span(match.start(), match.end(), self.label, "ip-6", reason)
+                yield Found(match.start(), match.end(), self.label, "ip-6", reason)
+
+
+def _may_be_octets(page: Page) -> Flags:
+    runs = page.runs
+    dotted = ((runs.gaps == 1) & (runs.after(1) == _POINT)).astype(np.int64)
+    following = runs.following(dotted) * runs.following(dotted, 2)
+    held: Flags = (runs.lengths <= 3) & (dotted * following > 0)
+    return held
 
 
 def _is_address(text: str) -> bool:

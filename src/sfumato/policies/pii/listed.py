@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from sfumato.policies.pii.capitals import Capital, Chain
+from sfumato.policies.pii.capitals import Capital
 from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.names import Names, list_names
 
@@ -79,9 +79,9 @@ ehemann ehefrau tecnico repartidor conductor livreur technicien conseiller conse
 """
 
 
-def names_in(chain: Chain) -> Iterator[tuple[int, int]]:
-    """First and last word of every name in a chain."""
-    words, names, index = chain.words, list_names(), 0
+def names_in(words: list[Capital]) -> Iterator[tuple[int, int]]:
+    """First and last word of every name in a chain of words."""
+    names, index = list_names(), 0
     if len(words) == 1 and not _is_given(words[0], names.alone):
         return
     while index < len(words):
@@ -119,7 +119,13 @@ def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
 
 def is_thing(word: str) -> bool:
     """Whether a word, written plainly, names a place, a time, a calling or another thing."""
-    return any(word in _set(words) for words in (_THINGS, _NEVER, _PLACES, _CALLINGS))
+    return word in list_things()
+
+
+@cache
+def list_things() -> frozenset[str]:
+    """All words that name a place, a time, a calling or another thing, written plainly."""
+    return frozenset(f"{_THINGS} {_NEVER} {_PLACES} {_CALLINGS}".split())
 
 
 def leads_to_name(word: str) -> bool:

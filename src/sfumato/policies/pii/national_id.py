@@ -5,14 +5,14 @@ Those of the United States have a recognizer of their own (``ssn``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.checked import Form, Row, Table
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
 
 _LABEL = "NATIONAL_ID"
 _ID = r"national id\w*|identity (?:card|number|no)|id (?:card|number|no)|identification"
@@ -68,7 +68,11 @@ class NationalId:
 
     label: ClassVar[str] = _LABEL
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return _table().where(page)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Numbers that pass their country's check, and announced ones."""
         return _table().find(reading)
 

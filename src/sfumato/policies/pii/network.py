@@ -127,7 +127,7 @@ class Scorer:
     """Scores some tokens after others; what is seen of a form is worked out once."""
 
     def __init__(self, network: Network, tokens: Tokens) -> None:
-        self._network, self._tokens, self._shapes = network, tokens, tokens.shapes()
+        self._network, self._tokens = network, tokens
         kept = len(tokens.forms) if len(tokens.forms) <= _MOST_FORMS else 0
         self._known = np.zeros(kept, dtype=np.bool_)
         self._seen = np.zeros((kept, network.first.weights.shape[1]), dtype=np.uint8)
@@ -146,7 +146,7 @@ class Scorer:
             needed = _needed(asked)
             ids = np.where(needed[0], tokens.ids[first:last], 0)
             inside = (ids != 0).astype(np.float32)[:, None]
-            around = tokens.around(self._shapes, first, last)
+            around = tokens.around(first, last)
             scores = self._network.read_on(self._see(ids), around, inside, needed)
             margins[first + np.flatnonzero(asked)] = scores
         return margins
@@ -163,7 +163,7 @@ class Scorer:
 
     def _look(self, numbers: NDArray[np.int32]) -> Numbers:
         forms = [self._tokens.forms[number] for number in numbers]
-        look = Look.at(forms, self._shapes[numbers], self._network.rare)
+        look = Look.at(forms, self._tokens.shapes[numbers], self._network.rare)
         return self._network.see(look)
 
 

@@ -7,7 +7,7 @@ a number that looks like one is found although no region has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -16,10 +16,14 @@ from typing import ClassVar
 from sfumato.policies.pii.code import is_announced
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading, cue
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import Flags
 
 _FEWEST, _MOST = 5, 17
+_FEWEST_UNTOLD = 7
+_LONGEST = 48  # characters of a number, with what stands between its digits
 _FEWEST_OF_CODES = 6
 _SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
@@ -32,23 +36,23 @@ class Phone:
 
     label: ClassVar[str] = "PHONE"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with enough digits near each other."""
+        return page.choose(_may_be_number)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
-        reached, announced = -1, None
-        for first, start in enumerate(reading.starts):
-            if first <= reached or (
-                reading.ends[first] - start < _FEWEST and reading.stands_alone(first)
-            ):
+        reached, announced = -1, frozenset(reading.chosen(_may_be_announced))
+        for first in reading.chosen(_may_be_number):
+            if first <= reached:
                 continue
-            if announced is None:
-                announced = reading.mentions(_PIECES)
-            found = self._number(reading, first, announced)
+            found = self._number(reading, first, first in announced)
             if found:
                 reached, rule, reason = found
-                begin = _lead(reading, start)
+                begin = _lead(reading, reading.starts[first])
                 extension = _extension().match(reading.text, reading.ends[reached])
                 end = extension.end() if extension else reading.ends[reached]
-                yield Span(begin, end, self.label, rule, reason)
+                yield Found(begin, end, self.label, rule, reason)
 
     def _number(self, reading: Reading, first: int, announced: bool) -> tuple[int, str, str] | None:
         candidates = [
@@ -74,8 +78,10 @@ class Phone:
     def _regional(self, candidate: _Candidate) -> str:
         if len(candidate.digits) < 7:
             return ""
+        if candidate.is_something_else():
+            return ""
         region = _region_of(self.regions, candidate.digits)
-        if not region or candidate.is_something_else() or candidate.is_code():
+        if not region or candidate.is_code():
             return ""
         return f"can be a number of region {region}"
 
@@ -193,7 +199,7 @@ def _shaped(candidate: _Candidate) -> str:
 
 def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
-    if candidate.is_money() or candidate.is_code() or not _may_announce(reading, start, end):
+    if candidate.is_money() or candidate.is_code():
         return ""
     if not reading.near(start, end, _cue()):
         return ""
@@ -208,10 +214,20 @@ def _announced(candidate: _Candidate) -> str:
     return "looks like a telephone number, in context"
 
 
-def _may_announce(reading: Reading, start: int, end: int) -> bool:
-    """Whether a piece of a word that announces a number stands near: a quick look."""
-    around = f"{reading.before(start)} {reading.after(end)}".lower()
-    return any(piece in around for piece in _PIECES)
+_LOOK_BACK, _LOOK_AHEAD = 60, 30
+_GAPS, _WIDEST = " -/.()", 4
+
+
+def _may_be_number(page: Page) -> Flags:
+    """From these runs on there are digits enough, or some and a word that announces a number."""
+    return (page.runs.totals(_GAPS, _WIDEST) >= _FEWEST_UNTOLD) | _may_be_announced(page)
+
+
+def _may_be_announced(page: Page) -> Flags:
+    """Some digits, and a word that seems to announce a number on either side of them."""
+    words, reach = words_of(_cue().pattern), _LOOK_AHEAD + _LONGEST
+    told = page.told_before(words, _LOOK_BACK) | page.told_after(words, reach)
+    return told & (page.runs.totals(_GAPS, _WIDEST) >= _FEWEST)
 
 
 def _lead(reading: Reading, start: int) -> int:
@@ -288,14 +304,6 @@ def _decimal() -> Expression:
 def _calling() -> Expression:
     """A word for telephones is the last one: "Telefonnummer"."""
     return Expression(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
-
-
-# What every word below has a piece of.
-_PIECES = (
-    *("ph", "tel", "tél", "mob", "cel", "call", "fax", "sms", "text", "dial", "ring", "rang"),
-    *("reach", "hotline", "whats", "signal", "pager", "landline", "contact", "voicemail", "handy"),
-    *("num", "rufn", "festn", "porta", "appel", "móv", "mov", "gsm", "puh", "tlf"),
-)
 
 
 @cache

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import CAPITALS, LETTERS, Flags, among
 
 _LOOK_BACK = 48
-# What every word that announces a plate has a piece of.
-_PIECES = (
-    *("plate", "reg", "kennzeich", "matr", "plaque", "immat", "targa", "kenteken", "vrm", "tag"),
-    *(
-        "licence",
-        "license",
-        "vehicle",
-        "car",
-        "auto",
-        "coche",
-        "voiture",
-        "fahrzeug",
-        "pkw",
-        "wagen",
-    ),
-    *("chapa", "van", "truck"),
-)
+_LONGEST_LEAD = 8  # letters and signs before the first digit
+_BLANK, _HYPHEN = ord(" "), ord("-")
 
 
 @dataclass(frozen=True)
@@ -37,18 +24,19 @@ class LicensePlate:
 
     label: ClassVar[str] = "LICENSE_PLATE"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_plate)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits, a form of some country."""
-        text, announcing = reading.text, reading.mentions(_PIECES)
-        reached = 0
-        for start, end in zip(reading.starts, reading.ends, strict=True):
-            if start < reached or end - start > 4:
+        text, reached = reading.text, 0
+        told_ones = frozenset(reading.chosen(_may_be_told))
+        for run in reading.chosen(_may_be_plate):
+            start, end = reading.starts[run], reading.ends[run]
+            if start < reached:
                 continue
-            before = text[start - 1] if start else " "
-            own = before in "- " and start > 1 and text[start - 2].isupper()
-            told = announcing and _is_told(reading, start)
-            if not told and not own:
-                continue
+            told = run in told_ones
             for begin in reversed(list(_beginnings(text, start))):
                 match = self._own(text, begin, end) or (
                     self._announced(reading, begin, end) if told else None
@@ -58,26 +46,44 @@ class LicensePlate:
                     yield match
                     break
 
-    def _own(self, text: str, begin: int, end: int) -> Span | None:
+    def _own(self, text: str, begin: int, end: int) -> Found | None:
         match = _distinct().match(text, begin)
         if not match or match.end() < end:
             return None
         reason = "written like a license plate"
-        return Span(begin, match.end(), self.label, "plate", reason)
+        return Found(begin, match.end(), self.label, "plate", reason)
 
-    def _announced(self, reading: Reading, begin: int, end: int) -> Span | None:
+    def _announced(self, reading: Reading, begin: int, end: int) -> Found | None:
         match = _forms().match(reading.text, begin)
         if not match or match.end() < end:
             return None
         if not _cue().search(reading.before(begin, _LOOK_BACK)):
             return None
         reason = "announced as a license plate"
-        return Span(begin, match.end(), self.label, "plate-context", reason)
+        return Found(begin, match.end(), self.label, "plate-context", reason)
 
 
-def _is_told(reading: Reading, start: int) -> bool:
-    before = reading.before(start, _LOOK_BACK).lower()
-    return any(piece in before for piece in _PIECES)
+def _may_be_plate(page: Page) -> Flags:
+    """The numbers that stand in a plate by their own look or are announced as one."""
+    runs = page.runs
+    one, two, three = (runs.before(distance) for distance in (1, 2, 3))
+    capital = among(two, CAPITALS)
+    french = (runs.lengths == 3) & (one == _HYPHEN) & capital & (runs.after(1) == _HYPHEN)
+    german = (one == _BLANK) & capital & (among(three, "-") | (runs.before(4) == _HYPHEN))
+    held: Flags = ((runs.lengths <= 4) & (french | german)) | _may_be_told(page)
+    return held
+
+
+def _may_be_told(page: Page) -> Flags:
+    """The short numbers beside letters before which a word for plates or cars seems to stand."""
+    runs = page.runs
+    one, other = runs.before(1), runs.after(1)
+    lettered = among(one, LETTERS) | (among(one, " -") & among(runs.before(2), LETTERS + " -"))
+    followed = among(other, LETTERS) | (among(other, " -") & among(runs.after(2), LETTERS))
+    beside = lettered | followed | runs.joins("-")
+    return (
+        (runs.lengths <= 4) & beside & page.told_before(_announcing(), _LOOK_BACK + _LONGEST_LEAD)
+    )
 
 
 def _beginnings(text: str, start: int) -> Iterator[int]:
@@ -116,16 +122,25 @@ def _forms() -> Expression:
     return Expression(rf"(?i)(?<![\p{{L}}\p{{N}}])(?:{'|'.join(forms)})(?![\p{{L}}\p{{N}}])")
 
 
+_WORDS = (
+    r"(?:(?:licen[cs]e|number|car|vehicle|reg(?:istration)?) ?)?plates?|licen[cs]e no"
+    r"|reg(?:\.|istration)?"
+    r"(?: (?:no|number|nr)\.?)?|vrm|(?:amtliches )?kennzeichen|kfz-?kennzeichen|kennz\.?|kfz"
+    r"|pkw"
+    r"|matr[íi]cula|plaque(?: d'immatriculation)?|immat(?:riculation|ricul[ée]e?)?|targa"
+    r"|kenteken"
+    r"|(?:my|the|his|her|a|white|black|red|blue|grey|gray|silver) (?:car|van|truck)|coche"
+    r"|voiture|auto|wagen|placa"
+)
+
+
+@cache
+def _announcing() -> frozenset[str]:
+    return words_of(_WORDS)
+
+
 @cache
 def _cue() -> Expression:
-    words = (
-        r"(?:(?:licen[cs]e|number|car|vehicle|reg(?:istration)?) ?)?plates?|licen[cs]e no"
-        r"|reg(?:\.|istration)?"
-        r"(?: (?:no|number|nr)\.?)?|vrm|(?:amtliches )?kennzeichen|kfz-?kennzeichen|kennz\.?|kfz"
-        r"|pkw"
-        r"|matr[íi]cula|plaque(?: d'immatriculation)?|immat(?:riculation|ricul[ée]e?)?|targa"
-        r"|kenteken"
-        r"|(?:my|the|his|her|a|white|black|red|blue|grey|gray|silver) (?:car|van|truck)|coche"
-        r"|voiture|auto|wagen|placa"
+    return Expression(
+        rf"(?i)(?<![\p{{L}}])(?:{_WORDS})(?!\p{{L}})(?:(?![.!?;] )[^\n0-9]){{0,24}}\Z"
     )
-    return Expression(rf"(?i)(?<![\p{{L}}])(?:{words})(?!\p{{L}})(?:(?![.!?;] )[^\n0-9]){{0,24}}\Z")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression, Match
-from sfumato.policies.pii.reading import Reading, cue
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, Flags, among, surely
 from sfumato.policies.pii.street import US_STATES
-from sfumato.text.span import Span
 
 # Forms that are a postcode wherever they stand. Those with letters begin at most two characters
 # before their first digit.
@@ -44,10 +46,6 @@ _LENGTHS = {
 }
 
 
-# What every word that announces a postcode has a piece of.
-_PIECES = ("zip", "post", "plz", "code", "cp", "pin", "cap", "irány", "pocz", "psč", "cep")
-
-
 @dataclass(frozen=True)
 class Postcode:
     """A postal code."""
@@ -56,21 +54,26 @@ class Postcode:
 
     label: ClassVar[str] = "POSTCODE"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_postcode)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits."""
         reached = 0
-        for first, start in enumerate(reading.starts):
+        for first in reading.chosen(_may_be_postcode):
+            start = reading.starts[first]
             if start < reached:
                 continue
             match = self._form(reading.text, start, reading.ends[first])
             if match:
                 reached = match.end()
                 reason = f"written like a postcode of region {match.lastgroup}"
-                yield Span(match.start(), reached, self.label, "postcode", reason)
+                yield Found(match.start(), reached, self.label, "postcode", reason)
                 continue
             reason = self._plain(reading, first)
             if reason:
-                yield Span(start, reading.ends[first], self.label, "postcode-context", reason)
+                yield Found(start, reading.ends[first], self.label, "postcode-context", reason)
 
     def _form(self, text: str, start: int, end: int) -> Match | None:
         for back in _leads(text, start, end):
@@ -86,11 +89,39 @@ class Postcode:
             return ""
         if start and (text[start - 1].isalnum() or text[start - 1] in "$€£¥.,#"):
             return ""
-        before = reading.before(start, 30)
-        small = before.lower()
-        if any(piece in small for piece in _PIECES) and _cue().search(before):
+        if first in reading.chosen(_may_be_announced) and _cue().search(
+            reading.before(start, _BACK)
+        ):
             return "a number, announced as a postcode"
         return _placed(reading, start, end) if end - start in _lengths(self.regions) else ""
+
+
+_BACK = 30
+
+
+def _may_be_postcode(page: Page) -> Flags:
+    """Numbers beside letters or hyphens, in groups, or of some length where a code can stand."""
+    runs = page.runs
+    length, one, two = runs.lengths, runs.before(1), runs.before(2)
+    after, second = runs.after(1), runs.after(2)
+    lettered = (length <= 6) & (among(one, LETTERS) | (among(one, "-") & among(two, LETTERS)))
+    grouped = (length <= 5) & (runs.joins("-") | ((length == 3) & runs.joins(" ")))
+    dutch = (length == 4) & (among(after, CAPITALS) | among(second, CAPITALS))
+    plain = (length >= 3) & (length <= 6) & ~surely(one, LETTERS + DIGITS + "$.,#")
+    named = page.told_before(_states(), 3) | among(after, " \t\n")
+    held: Flags = lettered | grouped | dutch | (plain & named) | _may_be_announced(page)
+    return held
+
+
+def _may_be_announced(page: Page) -> Flags:
+    length = page.runs.lengths
+    told = page.told_before(words_of(_cue().pattern), _BACK)
+    return (length >= 3) & (length <= 6) & told
+
+
+@cache
+def _states() -> frozenset[str]:
+    return frozenset((*US_STATES.split(), "NSW", "VIC", "QLD", "TAS", "ACT"))
 
 
 def _placed(reading: Reading, start: int, end: int) -> str:
@@ -149,7 +180,7 @@ def _cue() -> Expression:
 
 @cache
 def _state_before() -> Expression:
-    states = "|".join((*US_STATES.split(), "NSW", "VIC", "QLD", "TAS", "ACT"))
+    states = "|".join(sorted(_states()))
     return Expression(rf"(?<!\p{{L}})(?:{states})\.?,? \Z")
 
 

@@ -1,55 +1,135 @@
 """A text as the recognizers read it: made plain, with its runs of digits found once.
 
-Plain means that a character which only looks different is replaced by the ASCII character it
-stands for: Arabic-Indic or full-width digits, no-break spaces, Unicode hyphens, full-width
-letters. One character always becomes one character, so a place in the plain text is the same
-place in the original.
+Texts are read many at a time (``Page``). What is asked of every number, of every word or of every
+character is asked of all of them together; what is asked of few is asked of one text (``Reading``).
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.policies.pii.expressions import Expression
+from sfumato.policies.pii.lookup import Words
+from sfumato.policies.pii.plainness import make_plain
+from sfumato.policies.pii.runs import MOST, Flags, Runs
 
-INVISIBLE = "\u200b"  # every character without a shape becomes this one
 _LOOK_BACK = 60
 _LOOK_AHEAD = 30
-_FEW = 40
-_MOST_RUNS = 8  # nobody writes one number in more pieces
 _WIDEST_GAP = 4
 
+Trigger = Callable[["Page"], Flags]
+Finder = Callable[["Page"], NDArray[np.int64]]
 
-@dataclass(frozen=True, slots=True)
+
+class Page:
+    """Some documents, read together."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = [make_plain(text) for text in texts]
+        self.runs = Runs(self.texts)
+        self.readings = [
+            Reading(text, self, number, *places)
+            for number, (text, places) in enumerate(
+                zip(self.texts, self.runs.places(), strict=True)
+            )
+        ]
+        self.memory: dict[object, object] = {}  # of forms seen on this page, gone with it
+        self._flags: dict[Trigger, Flags] = {}
+        self._chosen: dict[Trigger, dict[int, list[int]]] = {}
+        self._spots: dict[Finder, dict[int, list[int]]] = {}
+
+    def __repr__(self) -> str:
+        return f"Page({len(self.texts)} documents)"
+
+    @cached_property
+    def words(self) -> Words:
+        """Where the words of all documents stand."""
+        return Words(self.runs.codes)
+
+    def told_before(self, words: frozenset[str], reach: int) -> Flags:
+        """The runs of digits before which a word of a list seems to stand."""
+        return self.words.near_before(words, self.runs.starts, reach)
+
+    def told_after(self, words: frozenset[str], reach: int) -> Flags:
+        """The runs of digits after which a word of a list seems to stand."""
+        return self.words.near_after(words, self.runs.ends, reach)
+
+    def spots(self, finder: Finder) -> dict[int, list[int]]:
+        """Places that matter, counted in their documents, by the document's number."""
+        spots = self._spots.get(finder)
+        if spots is None:
+            spots = self._spots[finder] = {}
+            places = finder(self)
+            documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
+            counted = (places - self.runs.offsets[documents]).tolist()
+            for document, place in zip(documents.tolist(), counted, strict=True):
+                spots.setdefault(document, []).append(place)
+        return spots
+
+    def documents_at(self, places: NDArray[np.int64]) -> list[int]:
+        """The documents in which some places are, each once."""
+        found = np.searchsorted(self.runs.offsets, places, side="right") - 1
+        return sorted(set(found.tolist()))
+
+    def ask(self, trigger: Trigger) -> Flags:
+        """What a trigger says of every run of digits."""
+        flags = self._flags.get(trigger)
+        if flags is None:
+            flags = self._flags[trigger] = trigger(self)
+        return flags
+
+    def choose(self, trigger: Trigger) -> dict[int, list[int]]:
+        """The runs of digits that matter, counted in their documents, by the document's number."""
+        chosen = self._chosen.get(trigger)
+        if chosen is None:
+            chosen = self._chosen[trigger] = {}
+            places = np.flatnonzero(self.ask(trigger))
+            documents = self.runs.documents[places]
+            counted = (places - self.runs.first[documents]).tolist()
+            for document, run in zip(documents.tolist(), counted, strict=True):
+                chosen.setdefault(document, []).append(run)
+        return chosen
+
+
+@dataclass(frozen=True, eq=False)
 class Reading:
     """The plain text and the places of its runs of ASCII digits."""
 
     text: str
-    small: str  # the text in small letters, to ask quickly whether something stands in it
-    starts: array[int]
-    ends: array[int]
+    page: Page
+    number: int
+    starts: list[int]
+    ends: list[int]
 
     @classmethod
     def of(cls, text: str) -> Reading:
-        """Read a text.
+        """Read a text alone.
 
         >>> Reading.of("tel\u00a0٠١٢\u20113").text
         'tel 012-3'
         """
-        plain = _plain(text)
-        starts, ends = array("q"), array("q")
-        for match in _digits().finditer(plain):
-            starts.append(match.start())
-            ends.append(match.end())
-        return cls(plain, plain.lower(), starts, ends)
+        return Page([text]).readings[0]
 
     def __repr__(self) -> str:
         return f"Reading({len(self.text)} characters)"
+
+    @cached_property
+    def small(self) -> str:
+        """The text in small letters, to ask quickly whether something stands in it."""
+        return self.text.lower()
+
+    def chosen(self, trigger: Trigger) -> list[int]:
+        """The numbers of the runs of digits that matter."""
+        return self.page.choose(trigger).get(self.number, [])
+
+    def spots(self, finder: Finder) -> list[int]:
+        """Places that matter."""
+        return self.page.spots(finder).get(self.number, [])
 
     def before(self, place: int, reach: int = _LOOK_BACK) -> str:
         """The characters just before a place: where a context word would stand."""
@@ -64,8 +144,12 @@ class Reading:
         return any(piece in self.small for piece in pieces)
 
     def near(self, start: int, end: int, cue: Expression) -> bool:
-        """Whether a context word stands near; only a bounded stretch is looked at."""
-        return bool(cue.search(self.before(start)) or cue.search(self.after(end)))
+        """Whether a context word stands near; words at the ends of the stretch must be whole."""
+        text, last = self.text, end + _LOOK_AHEAD
+        while last > end and text[last - 1 : last].isalpha() and text[last : last + 1].isalpha():
+            last -= 1
+        first = max(0, start - _LOOK_BACK)
+        return bool(cue.search(text, first, start) or cue.search(text, end, last))
 
     def stands_alone(self, run: int, gap: int = _WIDEST_GAP) -> bool:
         """Whether the next run of digits is too far away to belong to this one."""
@@ -77,55 +161,17 @@ class Reading:
         Gives the index of the last run and all digits so far, shortest first.
         """
         digits, last = "", first
-        while self.ends[last] - self.starts[last] + len(digits) <= most:
-            digits += self.text[self.starts[last] : self.ends[last]]
+        starts, ends, text = self.starts, self.ends, self.text
+        while ends[last] - starts[last] + len(digits) <= most:
+            digits += text[starts[last] : ends[last]]
             yield last, digits
-            if last + 1 in (len(self.starts), first + _MOST_RUNS):
+            if last + 1 in (len(starts), first + MOST):
                 return
-            if self.starts[last + 1] - self.ends[last] > _WIDEST_GAP:
+            if starts[last + 1] - ends[last] > _WIDEST_GAP:
                 return
-            if not gap.fullmatch(self.text, self.ends[last], self.starts[last + 1]):
+            if not gap.fullmatch(text, ends[last], starts[last + 1]):
                 return
             last += 1
-
-
-def _plain(text: str) -> str:
-    if text.isascii():
-        return text
-    table = {
-        ord(character): plain
-        for character in set(_beyond_ascii().findall(text))
-        if (plain := _counterpart(character)) != character
-    }
-    if len(table) > _FEW:
-        return text.translate(table)
-    for code, plain in table.items():  # a few replacements are much faster than one translation
-        text = text.replace(chr(code), plain)
-    return text
-
-
-@lru_cache(4096)
-def _counterpart(character: str) -> str:
-    """The ASCII character that this one stands for, or the character itself."""
-    category = unicodedata.category(character)
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    same = {"Zs": " ", "Pd": "-", "Zl": "\n", "Zp": "\n", "Cf": INVISIBLE}.get(category)
-    if same is None:
-        same = {"\u2212": "-", "\u2043": "-", "\u3002": ".", "\u2019": "'"}.get(character)
-    if same is None:
-        same = unicodedata.normalize("NFKC", character)
-    return same if len(same) == 1 and (same.isascii() or same == INVISIBLE) else character
-
-
-@cache
-def _beyond_ascii() -> re.Pattern[str]:
-    return re.compile(r"[^\x00-\x7f]")
-
-
-@cache
-def _digits() -> re.Pattern[str]:
-    return re.compile(r"[0-9]+")
 
 
 @cache

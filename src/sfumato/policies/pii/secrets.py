@@ -8,13 +8,16 @@ kept: only the value is the span.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+import numpy as np
+
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import among
 
 # The literal that a key begins with, and the rest of it.
 _PREFIXES = {
@@ -44,6 +47,20 @@ _PREFIXES = {
     "dop_v1_": r"[a-f0-9]{40,80}+",
     "eyJ": r"[A-Za-z0-9_\-]{5,4096}+\.[A-Za-z0-9_\-]{5,8192}+(?:\.[A-Za-z0-9_\-]{0,4096}+)?",
 }
+_BLANK = ord(" ")
+# The last words of names that a sign follows, and of those before a secret in a sentence.
+_NAMED = frozenset(
+    (
+        *("pass*", "pwd", "kennwort", "contrase*", "clave", "mdp", "secret", "*key", "keyid", "id"),
+        *("*token", "credential", "credentials", "sessionid", "sid", "auth"),
+    )
+)
+_TOLD = frozenset(
+    (
+        *("pass*", "pwd", "pw", "kennwort", "contrase*", "clave", "mdp", "secret", "token", "*key"),
+        *("bearer", "basic"),
+    )
+)
 _NAMES = (
     *("pass", "pw", "mdp"),
     *("secret", "token", "api", "key", "auth", "bearer", "kennwort", "contrase", "clave"),
@@ -58,7 +75,22 @@ class ApiKey:
 
     label: ClassVar[str] = "API_KEY"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with the beginning of a key, or with a name for one before a sign.
+
+        A key may stand right after a letter beyond ASCII, where no word begins; such documents are
+        all read.
+        """
+        words, codes = page.words, page.runs.codes
+        begun = words.starts[words.among(_beginnings())]
+        named, told = words.ends_of(_NAMED), words.ends_of(_TOLD)
+        signs = [among(codes[named + distance], ":=") for distance in range(4)]
+        named = named[np.logical_or.reduce(signs)]
+        found = page.documents_at(np.concatenate([begun, named, told[codes[told] == _BLANK]]))
+        other = (number for number, text in enumerate(page.texts) if not text.isascii())
+        return sorted({*found, *other})
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Framed keys, keys by their beginning, and values by their names."""
         text = reading.text
         if "-----BEGIN" in text:
@@ -67,11 +99,11 @@ class ApiKey:
             if prefix in text:
                 for match in pattern.finditer(text):
                     reason = "begins like a key of a known service"
-                    yield Span(match.start(), match.end(), self.label, "key-prefix", reason)
+                    yield Found(match.start(), match.end(), self.label, "key-prefix", reason)
         if reading.mentions(_NAMES):
             yield from self._named(text)
 
-    def _framed(self, text: str) -> Iterator[Span]:
+    def _framed(self, text: str) -> Iterator[Found]:
         stop = 0
         for match in _frame().finditer(text):
             if match.start() < stop:
@@ -79,18 +111,18 @@ class ApiKey:
             end = text.find("-----END", match.end(), match.end() + _LONGEST_KEY)
             closing = _closing().match(text, end) if end >= 0 else None
             stop = closing.end() if closing else min(len(text), match.end() + _LONGEST_KEY)
-            yield Span(match.start(), stop, self.label, "key-block", "a private key in its frame")
+            yield Found(match.start(), stop, self.label, "key-block", "a private key in its frame")
 
-    def _named(self, text: str) -> Iterator[Span]:
+    def _named(self, text: str) -> Iterator[Found]:
         for match in _assignment().finditer(text):
             value = match["value"] or match["quoted"]
             if value.lower() not in _no_values() and not _hidden().fullmatch(value):
                 place = match.span("value" if match["value"] else "quoted")
-                yield Span(*place, self.label, "key-field", "the value of a field for a secret")
+                yield Found(*place, self.label, "key-field", "the value of a field for a secret")
         for match in _told().finditer(text):
             if _is_odd(match["value"]):
                 place = match.span("value")
-                yield Span(*place, self.label, "key-context", "announced as a secret")
+                yield Found(*place, self.label, "key-context", "announced as a secret")
 
 
 # Values that tell about a secret and are none.
@@ -104,6 +136,13 @@ def _is_odd(word: str) -> bool:
     """Whether this is no word of a language: digits, signs, or a capital inside."""
     inner = word[1:]
     return not word.isalpha() or (inner != inner.lower() and inner != inner.upper())
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """The words with which keys and their frames begin; letters may follow most of them."""
+    words = (re.split(r"[^A-Za-z]", prefix)[0] + "*" for prefix in _PREFIXES)
+    return frozenset((*words, "begin", "authorization"))
 
 
 @cache

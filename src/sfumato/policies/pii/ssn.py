@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading, cue
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.openings import words_of
+from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.runs import Flags, among
 
 
 @dataclass(frozen=True)
@@ -18,20 +20,38 @@ class Ssn:
 
     label: ClassVar[str] = "US_SSN"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return page.choose(_may_be_ssn)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Numbers that were never issued are found too: they may be mistyped real ones."""
-        for first, start in enumerate(reading.starts):
+        for first in reading.chosen(_may_be_ssn):
+            start = reading.starts[first]
             length = reading.ends[first] - start
             match = _grouped().match(reading.text, start) if length == 3 else None
             if match:
                 rule, reason = _judged(match[0])
-                yield Span(start, match.end(), self.label, rule, reason)
+                yield Found(start, match.end(), self.label, rule, reason)
             elif length == 9 and _is_bare(reading, first):
                 reason = "nine digits, announced as a social security number"
-                yield Span(start, reading.ends[first], self.label, "ssn-context", reason)
+                yield Found(start, reading.ends[first], self.label, "ssn-context", reason)
             elif length == 4 and (begin := _mask_before(reading.text, start)) >= 0:
                 reason = "the last digits of a number that is masked in part"
-                yield Span(begin, start + length, self.label, "ssn-masked", reason)
+                yield Found(begin, start + length, self.label, "ssn-masked", reason)
+
+
+_MASKS = "xX*#- "
+_LOOK_BACK, _LOOK_AHEAD = 60, 30
+
+
+def _may_be_ssn(page: Page) -> Flags:
+    runs, words = page.runs, words_of(_cue().pattern)
+    grouped = (runs.lengths == 3) & (runs.following(runs.lengths) == 2) & runs.joins("-. /_", 3)
+    told = page.told_before(words, _LOOK_BACK) | page.told_after(words, _LOOK_AHEAD)
+    masked = among(runs.before(1), _MASKS) & among(runs.before(3), _MASKS)
+    held: Flags = grouped | ((runs.lengths == 9) & told) | ((runs.lengths == 4) & masked)
+    return held
 
 
 def _judged(number: str) -> tuple[str, str]:

@@ -13,31 +13,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from sfumato.policies.pii import borders
-from sfumato.policies.pii.capitals import JOINING, PARTICLES
 from sfumato.policies.pii.detector import RECALLS
-from sfumato.policies.pii.names import list_names
+from sfumato.policies.pii.forms import mark
 from sfumato.policies.pii.network import KINDS, Network, Scorer, load_network
-from sfumato.policies.pii.tokens import Tokens, shape_numbers
+from sfumato.policies.pii.pieces import PERSON, Pieces
+from sfumato.policies.pii.tokens import Tokens
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
-_ARTICLES = ("la", "le", "las", "los", "el", "den")  # with which names of places begin
 _BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
 _REASONS = {
     "PERSON": "reads like the name of a person",
     "LOCATION": "reads like the name of a place",
     "ORG": "reads like the name of an organization",
 }
+_NAMED = tuple((kind, f"{kind.lower()}-tagged", _REASONS[kind]) for kind in KINDS)
 
 
 def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
@@ -48,11 +46,20 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
     found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
-    found = [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
+    for number in _texts_with(tokens.marked(mark("legal")), tokens, texts):
+        found[number] = with_firms(texts[number], found[number])
     if recall == "high":
         for text, spans in zip(texts, found, strict=True):
             spans.extend(_find_handles(text))
     return found
+
+
+def _texts_with(flags: NDArray[np.bool_], tokens: Tokens, texts: Sequence[str]) -> list[int]:
+    """The texts that have a raised flag, or letters that tokens show otherwise than words do."""
+    firsts = np.array([first for first, _ in tokens.bounds], dtype=np.int64)
+    flagged = np.searchsorted(firsts, np.flatnonzero(flags), side="right") - 1
+    others = [number for number, text in enumerate(texts) if not text.isascii()]
+    return sorted({*flagged.tolist(), *others})
 
 
 def _scored(
@@ -63,14 +70,12 @@ def _scored(
     A name has a word that is no ordinary one: these are scored first, then what stands beside a
     token that is nearly a name, and so on. Other tokens are in no name whatever their scores.
     """
-    shapes = tokens.shapes()
-    wanted = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
-    wanted &= ~_among(tokens, list_names().words | _particles())
-    wanted &= ~borders.named_never(tokens, shapes)
+    wanted = tokens.among(*_READABLE) & ~tokens.marked(mark("listed") | mark("particle"))
+    wanted &= ~borders.named_never(tokens)
     scorer = Scorer(network, tokens)
     margins = scorer.score(wanted)
     nobody = np.zeros(len(tokens), dtype=np.bool_)
-    known = wanted | (tokens.ids == 0) | borders.closed(tokens, shapes, nobody)
+    known = wanted | (tokens.ids == 0) | borders.closed(tokens, nobody)
     while True:
         near = (margins - thresholds).max(axis=1) > -_NEARLY
         beside = np.append(near[1:], False) | np.append(False, near[:-1])
@@ -85,122 +90,35 @@ def spans_of(
     tokens: Tokens, margins: NDArray[np.float32], thresholds: NDArray[np.float32]
 ) -> list[list[Span]]:
     """The names in each text, from the scores of all tokens."""
-    shapes = tokens.shapes()
     kinds = margins.argmax(axis=1)
-    person = kinds == KINDS.index("PERSON")
-    best = margins.max(axis=1) - thresholds[kinds]
-    never = borders.named_never(tokens, shapes)
-    readable = np.isin(shapes[tokens.ids], shape_numbers(*_READABLE))
-    sure = (best > 0) & readable & ~never
-    plain = _among(tokens, list_names().words - _joining())
-    near = (best > np.where(plain, 0, -_NEARLY)) & (tokens.ids != 0) & ~(never & person)
-    near &= ~borders.closed(tokens, shapes, person)
-    near &= ~borders.lonely(tokens, shapes) | (margins.max(axis=1) > 0)
-    read = _Read(tokens, shapes, kinds, readable & ~never)
+    person = kinds == PERSON
+    best = margins.max(axis=1)
+    lone = borders.lonely(tokens) & (best <= 0)
+    best = best - thresholds[kinds]
+    never = borders.named_never(tokens)
+    wordly = tokens.among(*_READABLE) & ~never
+    near = (best > np.where(tokens.marked(mark("plain")), 0, -_NEARLY)) & (tokens.ids != 0)
+    near &= ~((never & person) | borders.closed(tokens, person) | lone)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
-    firsts = np.array([first for first, _ in tokens.bounds], dtype=np.int64)
-    for begin, end in _runs(near, borders.apart(tokens)):
-        if sure[begin:end].any():
-            text = int(np.searchsorted(firsts, begin, side="right")) - 1
-            found[text] += read.names(begin, end)
+    begins, ends = _runs(near, borders.apart(tokens))
+    sure = np.append(0, np.cumsum((best > 0) & wordly))
+    kept = sure[ends] > sure[begins]
+    if not kept.any():
+        return found
+    pieces = Pieces.of(tokens, kinds, begins[kept], ends[kept])
+    starts, stops, chosen, numbers = pieces.names(tokens, wordly)
+    for start, stop, kind, number in zip(starts, stops, chosen, numbers, strict=True):
+        found[number].append(Span(start, stop, *_NAMED[kind]))
     return found
 
 
-def _runs(flags: NDArray[np.bool_], apart: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _runs(
+    flags: NDArray[np.bool_], apart: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each run of raised flags begins and ends; none goes over the gap between texts."""
     before = np.append(False, flags[:-1]) & ~apart
     after = np.append(flags[1:] & ~apart[1:], False)
-    begins, ends = np.flatnonzero(flags & ~before), np.flatnonzero(flags & ~after) + 1
-    return zip(begins.tolist(), ends.tolist(), strict=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Tokens with the kind that each would be of, and whether it may be a word of a name."""
-
-    tokens: Tokens
-    shapes: NDArray[np.uint8]
-    kinds: NDArray[np.intp]
-    wordly: NDArray[np.bool_]
-
-    def names(self, begin: int, end: int) -> Iterator[Span]:
-        """The names in a run of tokens, parted where the kind changes."""
-        kinds = self._settled(begin, end)
-        cuts = [
-            place
-            for place in range(begin + 1, end)
-            if kinds[place - begin] != kinds[place - begin - 1]
-        ]
-        for first, last in pairwise((begin, *cuts, end)):
-            yield from self._name(first, last, KINDS[kinds[first - begin]])
-
-    def _settled(self, begin: int, end: int) -> list[int]:
-        """The kind of each token; small words, initials and signs follow the word before them."""
-        kinds: list[int] = self.kinds[begin:end].tolist()
-        strong = [not self._is_weak(place) for place in range(begin, end)]
-        if not any(strong):
-            return kinds
-        kind = kinds[strong.index(True)]
-        for place, firm in enumerate(strong):
-            kind = kinds[place] = kinds[place] if firm else kind
-        return kinds
-
-    def _is_weak(self, place: int) -> bool:
-        form = self.tokens.forms[self.tokens.ids[place]]
-        return len(form) == 1 or form in _joining()
-
-    def _name(self, begin: int, end: int, label: str) -> Iterator[Span]:
-        """The span of some tokens, from the first to the last that can be an end of a name."""
-        forms = [self.tokens.forms[number] for number in self.tokens.ids[begin:end]]
-        words = [
-            place for place, form in enumerate(forms) if self._is_end(begin + place, form, label)
-        ]
-        while words and label == "PERSON" and borders.opens(forms[words[0]]):
-            words.pop(0)
-        while words and label == "PERSON" and forms[words[-1]] in JOINING:
-            words.pop()
-        if not any(len(forms[place]) > 1 and forms[place] not in _particles() for place in words):
-            words = words if _is_dotted(forms) else []
-        if words:
-            start, last = int(self.tokens.starts[begin + words[0]]), begin + words[-1]
-            stop = int(self.tokens.ends[last]) + self._is_initial(last)
-            yield Span(start, stop, label, f"{label.lower()}-tagged", _REASONS[label])
-
-    def _is_end(self, place: int, form: str, label: str) -> bool:
-        """Whether a name can begin or end with a token."""
-        if not self.wordly[place]:
-            return False
-        if form in _particles():
-            return label == "PERSON" or form in _ARTICLES
-        return form not in list_names().words
-
-    def _is_initial(self, place: int) -> bool:
-        """Whether a token is a single capital with a full stop, which belongs to it."""
-        ids, following = self.tokens.ids, place + 1
-        if self.shapes[ids[place]] != shape_numbers("letter")[0] or following == len(ids):
-            return False
-        near = self.tokens.starts[following] == self.tokens.ends[place]
-        return bool(near) and self.tokens.forms[ids[following]] == "."
-
-
-def _is_dotted(forms: list[str]) -> bool:
-    """Whether there are several capitals with full stops, as in D.C. and U.S."""
-    return sum(len(form) == 1 and form.isupper() for form in forms) > 1 and "." in forms
-
-
-def _among(tokens: Tokens, words: frozenset[str]) -> NDArray[np.bool_]:
-    """Which tokens are among some words, as they are written."""
-    return np.fromiter((form in words for form in tokens.forms), dtype=np.bool_)[tokens.ids]
-
-
-@cache
-def _particles() -> frozenset[str]:
-    return frozenset(PARTICLES.split())
-
-
-@cache
-def _joining() -> frozenset[str]:
-    return _particles() | frozenset(("of", "the", "for", "des", "und", "et"))
+    return np.flatnonzero(flags & ~before), np.flatnonzero(flags & ~after) + 1
 
 
 def with_firms(text: str, spans: list[Span]) -> list[Span]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 from sfumato.policies.pii.checked import Form, Row, Table
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
 
 _LABEL = "TAX_ID"
 _TAX = r"tax(?:payer)?(?:'s)?[ -]?(?:id|identification|number|no|ref\w*)(?: (?:number|no))?|tin"
@@ -48,7 +48,11 @@ class TaxId:
 
     label: ClassVar[str] = _LABEL
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a number that may be one."""
+        return _table().where(page)
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Numbers that pass their country's check, and announced ones."""
         return _table().find(reading)
 

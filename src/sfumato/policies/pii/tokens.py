@@ -1,52 +1,56 @@
-"""Texts as the tagger reads them: cut into tokens, each with its place and its shape.
+"""Texts cut into tokens, for the tagger.
 
-A token is a run of letters, a run of digits, an ending such as 's, a run of line breaks and tabs,
-or a run of one other character; blanks separate. Several texts stand one after the other, with
-empty tokens between them that keep them apart.
+A token is a run of letters, a run of figures, one of the endings 's, 't, 're, …, a run of one sign,
+or a line break or tab. Every form (what a token looks like) has a number; 0 is the empty token, of
+which there are some between any two texts, so that nothing that looks at neighbors sees from one
+text into another.
+
+Texts whose characters are all of a small table are cut together, by comparing the classes of
+neighboring characters; others one by one, by a regular expression that says the same.
 """
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
+
+from sfumato.policies.pii.forms import SHAPES, marks_of, shape_numbers, shape_of
 
 APART = 4  # empty tokens between two texts: as many as the widest step of a convolution
 _AROUND = 32  # tokens on either side in which capitals are counted
 _CAPITAL = ("title", "mixed")
 FULL = 127
 
-SHAPES = (
-    *("empty", "small", "title", "shouted", "letter", "mixed", "uncased", "digits", "ending"),
-    *("stop", "comma", "quote", "bracket", "at", "hash", "joint", "line", "other"),
-)
-_SIGNS = {
-    **dict.fromkeys(".!?…", "stop"),
-    **dict.fromkeys(",;:", "comma"),
-    **dict.fromkeys("\"'`´‘’“”„«»‹›", "quote"),
-    **dict.fromkeys("()[]{}<>", "bracket"),
-    **dict.fromkeys("-/_&+", "joint"),
-    "@": "at",
-    "#": "hash",
-    **dict.fromkeys("\n\t\v\f\x85\u2028\u2029", "line"),
-}
+_KNOWN = 0x2070  # characters below are in the table: Latin, Greek, Cyrillic, …, common signs
+_BLANK, _LETTER, _FIGURE, _LINE, _SIGN, _STRANGE = range(6)
+_ENDINGS = frozenset(["s", "t", "d", "m", "S", "T", "D", "M", "re", "ve", "ll", "RE", "VE", "LL"])
+_LONGEST_ENDING = 2
+
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of some texts: where each stands in its text, and the number of its form."""
+    """The tokens of some texts: where each stands in its text, and the number of its form.
+
+    ``shapes`` and ``marks`` are those of the forms, ``shape`` and ``mark`` those of the tokens.
+    """
 
     forms: list[str]
     ids: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    starts: Places
+    ends: Places
     bounds: list[tuple[int, int]]
+    shapes: NDArray[np.uint8]
+    marks: NDArray[np.uint32]
+    shape: NDArray[np.uint8]
+    mark: NDArray[np.uint32]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Tokens:
@@ -56,25 +60,27 @@ class Tokens:
         >>> [tokens.forms[index] for index in tokens.ids if index]
         ['Ann', "'s", '12', 'cats', '...', 'Hm']
         """
-        numbers = {"": 0}
-        ids, starts, ends = array("i"), array("q"), array("q")
-        bounds = []
-        for text in texts:
-            first = len(ids)
-            spans = [match.span() for match in _pattern(text).finditer(text)]
-            ids.extend([numbers.setdefault(text[start:end], len(numbers)) for start, end in spans])
-            starts.extend([start for start, _ in spans])
-            ends.extend([end for _, end in spans])
-            bounds.append((first, len(ids)))
-            for column in (ids, starts, ends):
-                column.extend((0,) * APART)
-        return cls(
-            list(numbers),
-            np.frombuffer(ids, dtype=np.int32) if ids else np.zeros(0, np.int32),
-            np.frombuffer(starts, dtype=np.int64) if ids else np.zeros(0, np.int64),
-            np.frombuffer(ends, dtype=np.int64) if ids else np.zeros(0, np.int64),
-            bounds,
-        )
+        joined = " ".join(texts)
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        offsets = np.cumsum(lengths + 1) - lengths - 1
+        starts, ends = _cut(joined, offsets, lengths)
+        limits = zip(starts.tolist(), ends.tolist(), strict=True)
+        shown = [joined[first:last] for first, last in limits]
+        forms = list(dict.fromkeys(["", *shown]))
+        numbers = {form: number for number, form in enumerate(forms)}
+        counts = np.searchsorted(starts, offsets + lengths) - np.searchsorted(starts, offsets)
+        firsts = np.cumsum(counts + APART) - counts - APART
+        places = np.arange(len(starts)) + np.repeat(APART * np.arange(len(texts)), counts)
+        size = len(starts) + APART * len(texts)
+        ids = np.zeros(size, dtype=np.int32)
+        ids[places] = np.fromiter(map(numbers.__getitem__, shown), np.int32, len(shown))
+        spread = np.repeat(offsets, counts)
+        begin, end = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        begin[places], end[places] = starts - spread, ends - spread
+        shapes = np.fromiter(map(shape_of, forms), np.uint8, len(forms))
+        marks = np.fromiter(map(marks_of, forms), np.uint32, len(forms))
+        bounds = list(zip(firsts.tolist(), (firsts + counts).tolist(), strict=True))
+        return cls(forms, ids, begin, end, bounds, shapes, marks, shapes[ids], marks[ids])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,15 +88,16 @@ class Tokens:
     def __repr__(self) -> str:
         return f"Tokens({len(self)} tokens of {len(self.bounds)} texts)"
 
-    def shapes(self) -> NDArray[np.uint8]:
-        """The shape of each form."""
-        codes = _codes()
-        shapes = (codes[_shape(form)] for form in self.forms)
-        return np.fromiter(shapes, dtype=np.uint8, count=len(self.forms))
+    def among(self, *names: str) -> NDArray[np.bool_]:
+        """Which tokens have one of some shapes."""
+        return _table(names)[self.shape]
 
-    def around(
-        self, shapes: NDArray[np.uint8], begin: int = 0, end: int | None = None
-    ) -> NDArray[np.float32]:
+    def marked(self, bits: int) -> NDArray[np.bool_]:
+        """Which tokens have one of some marks."""
+        found: NDArray[np.bool_] = (self.mark & np.uint32(bits)) != 0
+        return found
+
+    def around(self, begin: int = 0, end: int | None = None) -> NDArray[np.float32]:
         """What is known of some tokens by their neighbors: a blank before each, and case near it.
 
         The share of words with a capital and the share of words in capitals tell whether a
@@ -102,91 +109,122 @@ class Tokens:
         offset = max(0, begin - _AROUND)
         low = np.clip(places - _AROUND, first, last) - offset
         high = np.clip(places + _AROUND + 1, first, last) - offset
-        shape = shapes[self.ids[offset : end + _AROUND]]
+        shape = self.shape[offset : end + _AROUND]
         capital, shouted, words = (
-            _between(np.isin(shape, shape_numbers(*names)), low, high)
+            _between(_table(names)[shape], low, high)
             for names in (_CAPITAL, ("shouted",), ("small", "shouted", *_CAPITAL))
         )
         blank = (self.starts[places] > self.ends[places - 1]) & (places > first)
         shares = [capital * FULL // words.clip(1), shouted * FULL // words.clip(1)]
         return np.stack([blank * FULL, *shares], axis=1).astype(np.float32)
 
-    def _limits(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _limits(self, places: Places) -> tuple[Places, Places]:
         """Where the text of each token begins and ends."""
         bounds = np.array(self.bounds, dtype=np.int64).reshape(-1, 2)
         texts = np.searchsorted(bounds[:, 0], places, side="right") - 1
         return bounds[texts, 0], bounds[texts, 1]
 
 
-def _between(
-    flags: NDArray[np.bool_], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> NDArray[np.int64]:
+@cache
+def _table(names: tuple[str, ...]) -> NDArray[np.bool_]:
+    found = np.zeros(len(SHAPES), dtype=np.bool_)
+    found[list(shape_numbers(*names))] = True
+    return found
+
+
+def _between(flags: NDArray[np.bool_], low: Places, high: Places) -> Places:
     """How many flags are up from one place to another."""
     sums = np.concatenate([[0], np.cumsum(flags)])
-    counts: NDArray[np.int64] = sums[high] - sums[low]
+    counts: Places = sums[high] - sums[low]
     return counts
 
 
-@cache
-def shape_numbers(*names: str) -> tuple[int, ...]:
-    """The numbers of some shapes."""
-    return tuple(SHAPES.index(name) for name in names)
-
-
-@cache
-def _codes() -> dict[str, int]:
-    return {name: number for number, name in enumerate(SHAPES)}
-
-
-def shape_of(form: str) -> int:
-    """The number of a form's shape.
-
-    >>> [SHAPES[shape_of(form)] for form in ("Ann", "ann", "ANN", "A", "McArthur", "42", "…", "愛")]
-    ['title', 'small', 'shouted', 'letter', 'mixed', 'digits', 'stop', 'uncased']
-    """
-    return _codes()[_shape(form)]
-
-
-def _shape(form: str) -> str:
-    first = form[:1]
-    if first.isalpha():
-        return _shape_of_word(form)
-    if first.isnumeric():
-        return "digits"
-    if first == "'" and form[1:2].isalpha():
-        return "ending"
-    return _SIGNS.get(first, "other") if form else "empty"
-
-
-def _shape_of_word(word: str) -> str:
-    first = word[0]
-    if word.islower():
-        shape = "small"
-    elif word.isupper():
-        shape = "letter" if len(word) == 1 else "shouted"
-    elif first.isupper() and word[1:].islower():
-        shape = "title"
-    else:
-        shape = "uncased" if first.lower() == first.upper() else "mixed"
-    return shape
-
-
-def _pattern(text: str) -> re.Pattern[str] | regex.Pattern[str]:
-    return _ascii() if text.isascii() else _unicode()
-
-
-@cache
-def _ascii() -> re.Pattern[str]:
-    return re.compile(
-        r"[A-Za-z]+|[0-9]+|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![A-Za-z])|[\n\t\v\f][\n\r\t\v\f]*"
-        r"|([^\sA-Za-z0-9])\1*"
+def _cut(joined: str, offsets: Places, lengths: Places) -> tuple[Places, Places]:
+    """Where tokens begin and end in texts that were joined, each with a blank after it."""
+    codes = _codes(joined)
+    kinds = np.take(_kinds(), codes, mode="clip")
+    _carry_on(codes, kinds)
+    strange = np.flatnonzero(kinds == _STRANGE)
+    apart = np.unique(np.searchsorted(offsets, strange, side="right") - 1)
+    for number in apart.tolist():
+        kinds[offsets[number] : offsets[number] + lengths[number]] = _BLANK
+    starts, ends = _runs(codes, kinds)
+    starts, ends = _with_endings(joined, codes, starts, ends)
+    if not len(apart):
+        return starts, ends
+    spans = [
+        (match.start(), match.end())
+        for number in apart.tolist()
+        for match in _pattern().finditer(
+            joined, int(offsets[number]), int(offsets[number] + lengths[number])
+        )
+    ]
+    others = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    order = np.argsort(np.concatenate([starts, others[:, 0]]), kind="stable")
+    return (
+        np.concatenate([starts, others[:, 0]])[order],
+        np.concatenate([ends, others[:, 1]])[order],
     )
 
 
+def _codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
 @cache
-def _unicode() -> regex.Pattern[str]:
+def _kinds() -> NDArray[np.uint8]:
+    """The class of each character of the table; the last entry stands for all others."""
+    known = "".join(map(chr, range(_KNOWN)))
+    kinds = np.full(_KNOWN + 1, _SIGN, dtype=np.uint8)
+    patterns = (r"[\s\x1c-\x1f]", r"[\p{L}\p{M}]", r"\p{N}", r"[\n\t\v\f\x85\u2028\u2029]")
+    for kind, pattern in zip((_BLANK, _LETTER, _FIGURE, _LINE), patterns, strict=True):
+        kinds[[match.start() for match in regex.finditer(pattern, known)]] = kind
+    kinds[_KNOWN] = _STRANGE
+    return kinds
+
+
+def _carry_on(codes: NDArray[Any], kinds: NDArray[np.uint8]) -> None:
+    """A carriage return belongs to the line break before it, if there is one."""
+    returns = codes == ord("\r")
+    if returns.any():
+        place = np.where(returns, 0, np.arange(len(codes)))
+        before = np.maximum.accumulate(place)
+        kinds[returns & (kinds[before] == _LINE)] = _LINE
+
+
+def _runs(codes: NDArray[Any], kinds: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Where characters of one class begin and end to stand together; of signs only equal ones."""
+    new = kinds[1:] != kinds[:-1]
+    new |= (kinds[1:] == _SIGN) & (codes[1:] != codes[:-1])
+    full = kinds != _BLANK
+    starts = np.flatnonzero(full & np.append(True, new))
+    ends = np.flatnonzero(full & np.append(new, True)) + 1
+    return starts, ends
+
+
+def _with_endings(
+    joined: str, codes: NDArray[Any], starts: Places, ends: Places
+) -> tuple[Places, Places]:
+    """An apostrophe alone and the letters of an ending after it are one token."""
+    sizes = ends - starts
+    quotes = (codes[starts[:-1]] == ord("'")) & (sizes[:-1] == 1) & (ends[:-1] == starts[1:])
+    maybe = np.flatnonzero(quotes & (sizes[1:] <= _LONGEST_ENDING))
+    found = [
+        place
+        for place in maybe.tolist()
+        if joined[int(starts[place + 1]) : int(ends[place + 1])] in _ENDINGS
+    ]
+    if not found:
+        return starts, ends
+    return np.delete(starts, np.array(found) + 1), np.delete(ends, found)
+
+
+@cache
+def _pattern() -> regex.Pattern[str]:
     return regex.compile(
         r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])"
         r"|[\n\t\v\f\x85\u2028\u2029][\n\r\t\v\f\x85\u2028\u2029]*+"
-        r"|([^\s\p{L}\p{M}\p{N}])\1*+"
+        r"|([^\s\x1c-\x1f\p{L}\p{M}\p{N}])\1*+"
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+
 from sfumato.policies.pii.expressions import Expression
-from sfumato.policies.pii.reading import Reading
-from sfumato.text.span import Span
+from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import LETTERS, among
 
 # Endings that are seldom anything but a domain; py, rs, md, so and the like are file names and
 # words more often, so they count only after a scheme or www.
@@ -20,6 +23,8 @@ _ENDINGS = (
     "pl cz sk hu gr cy si hr ee lt lv ro bg ua ru tr il br mx ar cl jp kr cn tw hk sg io co ai "
     "me tv cc ws int onion local"
 )
+_WEB = frozenset(("*www",))
+_POINT, _COLON, _SLASH = map(ord, ".:/")
 _WORDS = "at be in is it me no us"
 _LONGEST = 253
 _CLOSING = ".,;:!?)]}>'\"”»*_|"
@@ -31,21 +36,29 @@ class Url:
 
     label: ClassVar[str] = "URL"
 
-    def find(self, reading: Reading) -> Iterator[Span]:
+    def where(self, page: Page) -> Iterable[int]:
+        """The documents with a scheme, with www, or with a point right before a letter."""
+        words, codes = page.words, page.runs.codes
+        points, colons = np.flatnonzero(codes == _POINT), np.flatnonzero(codes == _COLON)
+        points = points[among(codes[points + 1], LETTERS)]
+        colons = colons[(codes[colons + 1] == _SLASH) & (codes[colons + 2] == _SLASH)]
+        return page.documents_at(np.concatenate([points, colons, words.starts[words.among(_WEB)]]))
+
+    def find(self, reading: Reading) -> Iterator[Found]:
         """Addresses with a scheme, with www, and bare domains."""
         if "://" in reading.text or "www" in reading.text.lower():
             yield from self._marked(reading)
         if _dotted().search(reading.text):
             yield from self._bare(reading)
 
-    def _marked(self, reading: Reading) -> Iterator[Span]:
+    def _marked(self, reading: Reading) -> Iterator[Found]:
         for match in _mark().finditer(reading.text):
             scheme = _scheme().search(reading.text, max(0, match.start() - 16), match.start())
             start = scheme.start() if scheme else match.start()
             end = _trimmed(reading.text, match.end(), match.start())
-            yield Span(start, end, self.label, "url", "begins like a web address")
+            yield Found(start, end, self.label, "url", "begins like a web address")
 
-    def _bare(self, reading: Reading) -> Iterator[Span]:
+    def _bare(self, reading: Reading) -> Iterator[Found]:
         reached = 0
         for ending in _ending().finditer(reading.text):
             if ending.start() < reached:
@@ -57,7 +70,7 @@ class Url:
             rest = _rest().match(reading.text, ending.end())
             reached = rest.end() if rest else ending.end()
             end = _trimmed(reading.text, reached, ending.end())
-            yield Span(name.start(), end, self.label, "domain", "a name with a domain's ending")
+            yield Found(name.start(), end, self.label, "domain", "a name with a domain's ending")
 
 
 def _is_word(name: str, ending: str, after: str) -> bool:

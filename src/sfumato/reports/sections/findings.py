@@ -17,8 +17,19 @@ from sfumato.charts.audit import NAMES, AuditRow, audit_chart
 from sfumato.charts.chapter import Chapter, Drawing, Folded, Listing, Topic
 from sfumato.charts.numbers import as_number, epsilon_of, interval
 from sfumato.core.errors import SfumatoError
-from sfumato.reports.markup import CellValue, Html, Table, fold_table, tag
-from sfumato.reports.page import Figure, Section, bullets, draw_figure, paragraph
+from sfumato.reports.page import (
+    Block,
+    CellValue,
+    Figure,
+    Fold,
+    Heading,
+    Section,
+    Table,
+    bullets,
+    draw_figure,
+    fold,
+    paragraph,
+)
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.studies.cell import ATTACK, AUDIT, MEASURE
 from sfumato.studies.folder import CellRecord
@@ -62,9 +73,9 @@ def _installed(study: Studied, catalog: str, kind: str) -> Iterator[tuple[str, A
                 continue  # a broken package draws nothing; the tables remain
 
 
-def _part(part: Drawing | Folded) -> Html | Figure:
+def _part(part: Drawing | Folded) -> Fold | Figure:
     if isinstance(part, Folded):
-        return fold_table(part.summary, _table(part.listing).html())
+        return fold(part.summary, _table(part.listing))
     return Figure(
         title=part.title,
         description=part.description,
@@ -96,7 +107,7 @@ def attackers(study: Studied) -> Section | None:
     return Section(name="attackers", title="What the attackers know", parts=[said, *parts])
 
 
-def _attack(name: str, found: list[Attempt], about_the_data: tuple[str, ...]) -> list[Html]:
+def _attack(name: str, found: list[Attempt], about_the_data: tuple[str, ...]) -> list[Block]:
     knowledge = dict.fromkeys(one.scores.knowledge for one in found)
     notes = dict.fromkeys(note for one in found for note in one.scores.notes)
     rows = [
@@ -116,15 +127,13 @@ def _attack(name: str, found: list[Attempt], about_the_data: tuple[str, ...]) ->
     ]
     what = dict.fromkeys(one.scores.control.what for one in found)
     head = ("against", "seed", "figure", "value", "95 % interval", "by chance")
-    parts = [tag("h3", {}, name), *(paragraph(one) for one in knowledge if one)]
+    parts: list[Block] = [Heading(text=name), *(paragraph(one) for one in knowledge if one)]
     if notes:
-        parts.append(fold_table(f"Notes ({len(notes)})", bullets(list(notes)), kind="print"))
+        parts.append(fold(f"Notes ({len(notes)})", bullets(list(notes)), printed=True))
     if rows:
         caption = f"Null control: {'; '.join(one for one in what if one)}"
         caption += "; and what the texts show by themselves"
-        parts.append(
-            fold_table("Null control", Table(caption=caption, head=head, rows=rows).html())
-        )
+        parts.append(fold("Null control", Table(caption=caption, head=head, rows=rows)))
     return parts
 
 
@@ -136,7 +145,7 @@ def claims(study: Studied) -> Section | None:
         return None
     drawable = [row for one in bounds if (row := _drawable(*one)) is not None]
     refuted = [describe_method(cell) for cell, details in found if details.get("refuted") is True]
-    parts: list[Html | Figure] = [
+    parts: list[Block] = [
         paragraph(
             "A guarantee says 'at most' and is proven; an audit says 'at least' and is measured, "
             "by guessing which made-up documents a model was trained on. A bound above the claimed "

@@ -8,8 +8,15 @@ from collections.abc import Sequence
 
 from sfumato.charts.groups import GroupPoint, groups_chart
 from sfumato.charts.numbers import count_things, number
-from sfumato.reports.markup import CellValue, Table
-from sfumato.reports.page import Figure, Section, draw_figure, paragraph
+from sfumato.reports.page import (
+    Block,
+    CellValue,
+    Figure,
+    Section,
+    Table,
+    draw_figure,
+    paragraph,
+)
 from sfumato.reports.series import Quantity, SeriesPoint, points, quantities
 from sfumato.reports.studied import Studied
 from sfumato.results.row import Row
@@ -35,12 +42,12 @@ def groups(study: Studied) -> Section | None:
     unseen = _left_out(study)
     if not figures and unseen is None:
         return None
-    more = []
+    more: list[Block] = []
     if len(figures) > MOST_DRAWN:
         said = f"{len(figures) - MOST_DRAWN:,} further figures by group are among all figures."
         more = [paragraph(said, kind="quiet")]
     if unseen is not None:
-        more.append(unseen.html())
+        more.append(unseen)
     said = (
         "Noise does not affect all groups alike: what a small group writes may be the first text "
         "to be lost, or the last to be hidden. The gap is between the group that fares best and "

@@ -7,14 +7,34 @@ neither the guarantee nor the figures.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
-from sfumato.guarantees.guarantee import Guarantee
-from sfumato.guarantees.summary import strength_of
-from sfumato.guarantees.wording import at_most, for_people, name_types, share_in_words, stays_mostly
-from sfumato.reports.markup import CellValue, Html, Table, properties, tag
-from sfumato.reports.page import Section, bullets, paragraph
+from sfumato.guarantees.guarantee import SEED_LEAK, Guarantee, Part
+from sfumato.guarantees.wording import (
+    at_most,
+    for_people,
+    name_types,
+    says_it_stays,
+    share_in_words,
+    stays_mostly,
+)
+from sfumato.reports.page import (
+    NO,
+    YES,
+    Block,
+    CellValue,
+    Explained,
+    Quote,
+    Section,
+    Table,
+    Verdict,
+    bullets,
+    paragraph,
+    properties,
+)
 from sfumato.reports.studied import Studied
+from sfumato.reports.words import protected_what, proven_in_words
 
 NAME, TITLE = "limits", "What this does not show"
 
@@ -65,7 +85,7 @@ def run_limits(guarantee: Guarantee) -> Section:
 
 
 def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
-    parts: list[Html] = []
+    parts: list[Block] = []
     uncovered = list(dict.fromkeys(item for one in proven for item in one.uncovered))
     leaks = list(dict.fromkeys(item for one in proven for item in one.leaks))
     if uncovered:
@@ -76,24 +96,56 @@ def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
     return Section(name=NAME, title=TITLE, parts=parts)
 
 
-def _by_type(guarantee: Guarantee) -> list[Html]:
-    """What is proven for each type, at a glance."""
-    rows = [
-        (
-            name_types(part.types),
-            strength_of(part.guarantee),
-            ", ".join(stays_mostly(part.guarantee)),
-        )
-        for part in guarantee.parts
+def three_sentences(guarantee: Guarantee, found: str) -> list[tuple[str, str]]:
+    """What is protected and what is not, what was found by attack, what to decide."""
+    protected, left, follows = guarantee.summary()
+    return [
+        ("Protected:", f"{_PROTECTED.sub('', protected)} {left}"),
+        ("Found by attack:", found),
+        ("To decide:", follows.removeprefix("Next: ")),
     ]
-    if not rows:
-        return []
-    head = ("found as", "what is proven", "mostly stays as it is")
-    return [Table(caption="What is proven, by type", head=head, rows=rows).html()]
+
+
+_PROTECTED = re.compile(r"^Protected(: | by type\. )")
+
+
+def at_a_glance(guarantee: Guarantee) -> Table:
+    """A row for all, or one for each type: protected what, proven, what stays, fit or not."""
+    parts = guarantee.parts or (Part((), guarantee),)
+    rows: list[tuple[CellValue, ...]] = [
+        (
+            name_types(part.types) if guarantee.parts else "all of it",
+            protected_what(part.guarantee),
+            Explained(proven_in_words(part.guarantee), part.guarantee.sentence()),
+            ", ".join(stays_mostly(part.guarantee)) or _stays(part.guarantee),
+            _fit(guarantee, part.guarantee),
+        )
+        for part in parts
+    ]
+    head = ("found as", "protects", "proven", "mostly stays as it is", "fit for release?")
+    return Table(caption="What is proven, by type", head=head, rows=rows, cards=True)
+
+
+def _stays(guarantee: Guarantee) -> str:
+    return (
+        "not known to" if guarantee.stays is None else f"{share_in_words(guarantee)} of the words"
+    )
+
+
+def _fit(whole: Guarantee, part: Guarantee) -> Verdict:
+    if math.isinf(part.epsilon):
+        return Verdict(NO, "nothing is proven.")
+    if SEED_LEAK in whole.leaks:
+        return Verdict(NO, "it was made with a seed.")
+    if not whole.for_release:
+        return Verdict(NO, "the top of this page says why.")
+    if says_it_stays(part):
+        return Verdict(NO, f"{share_in_words(part)} of the words stay as they are.")
+    return Verdict(YES, "as far as the proof goes; what was not found is not protected.")
 
 
 def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellValue]]) -> Section:
-    """Three lines, the sentence, then a table; ``further`` are lines of its own."""
+    """The exact sentence, then a table; ``further`` are lines of its own."""
     level = guarantee.epsilon
     epsilon = "∞ (nothing is proven)" if math.isinf(level) else f"≤ {for_people(level)}"
     # One number over types is in no distance: the table by type has each with its own.
@@ -111,10 +163,8 @@ def guarantee_section(guarantee: Guarantee, further: Sequence[tuple[str, CellVal
     ]
     if guarantee.stays is not None:
         lines.append(("words expected to stay as they are", share_in_words(guarantee)))
-    parts: list[Html] = [
-        *(paragraph(line) for line in guarantee.summary()),
-        *_by_type(guarantee),
-        tag("blockquote", {}, tag("p", {}, guarantee.sentence())),
+    parts: list[Block] = [
+        Quote(words=(guarantee.sentence(),)),
         properties("The guarantee in its parts", lines),
     ]
     return Section(name="guarantee", title="What is guaranteed", parts=parts)

@@ -16,8 +16,19 @@ from statistics import fmean
 from typing import Any
 
 from sfumato.charts.numbers import count_things, interval, level_of, memory, plain
-from sfumato.reports.markup import CellValue, Html, Table, fold_table, properties, tag
-from sfumato.reports.page import Notice, Section, paragraph
+from sfumato.reports.page import (
+    Block,
+    CellValue,
+    Code,
+    Notice,
+    Paragraph,
+    Section,
+    Table,
+    Verbatim,
+    fold,
+    paragraph,
+    properties,
+)
 from sfumato.reports.studied import Studied, describe_method
 from sfumato.results.row import COST, Row
 from sfumato.studies.folder import CellRecord
@@ -48,7 +59,7 @@ def all_figures(study: Studied) -> Section | None:
     return Section(
         name="figures",
         title="All figures",
-        parts=[paragraph(said), fold_table("Show all figures", table.html())],
+        parts=[paragraph(said), fold("Show all figures", table)],
     )
 
 
@@ -100,7 +111,7 @@ def cost(study: Studied) -> Section | None:
         "peak memory",
     )
     table = Table(caption="Cost of a computation, on average", head=head, rows=rows)
-    return Section(name="cost", title="Cost", parts=[paragraph(said), table.html()])
+    return Section(name="cost", title="Cost", parts=[paragraph(said), table])
 
 
 def _cost_row(name: str, method: str, cells: list[CellRecord]) -> list[CellValue]:
@@ -120,15 +131,14 @@ def _cost_row(name: str, method: str, cells: list[CellRecord]) -> list[CellValue
 def provenance(study: Studied) -> Section:
     """Everything that is needed to repeat the study."""
     command, file = study.said("command"), study.said("file")
-    parts: list[Html] = []
+    parts: list[Block] = []
     if command:
-        parts += [paragraph("The command:"), tag("pre", {}, tag("code", {}, command))]
+        parts += [paragraph("The command:"), Verbatim(text=command)]
     methods = [one for one in study.about.get("methods") or () if isinstance(one, dict)]
     if methods:
         parts.append(_methods(methods))
     if file:
-        text = tag("pre", {}, tag("code", {}, file))
-        parts.append(fold_table("The study's file", text, kind="print"))
+        parts.append(fold("The study's file", Verbatim(text=file), printed=True))
     versions = {**study.listed("versions"), **study.listed("machine")}
     if versions:
         parts.append(
@@ -141,7 +151,7 @@ def provenance(study: Studied) -> Section:
     )
 
 
-def _methods(methods: list[dict[str, Any]]) -> Html:
+def _methods(methods: list[dict[str, Any]]) -> Table:
     rows = [
         (
             str(one.get("name", "")),
@@ -153,7 +163,7 @@ def _methods(methods: list[dict[str, Any]]) -> Html:
         for one in methods
     ]
     head = ("method", "kind", "parameter", "levels", "settings")
-    return Table(caption="Methods", head=head, rows=rows).html()
+    return Table(caption="Methods", head=head, rows=rows)
 
 
 def _level(level: object) -> str:
@@ -175,11 +185,11 @@ def spell_command(settings: object) -> str:
     return ", ".join(said) or "–"
 
 
-def _citation(study: Studied) -> Html:
+def _citation(study: Studied) -> Paragraph:
     digest = sha256(study.folder.description.read_bytes()).hexdigest()
     version = study.listed("versions").get("sfumato", "of unknown version")
     said = f"“{study.title}”, a study computed with sfumato {version}; study.json has the SHA-256 "
-    return paragraph("To cite: ", said, tag("code", {}, digest), ".")
+    return paragraph("To cite: ", said, Code(digest), ".")
 
 
 # An error may be long, and the same one may stop a hundred cells.
@@ -205,7 +215,7 @@ def missing(study: Studied) -> Section | None:
     """The computations that failed, with their errors, and those that are missing."""
     if not study.failed and not study.missing:
         return None
-    parts: list[Html] = []
+    parts: list[Block] = []
     if study.failed:
         rows = [
             (
@@ -221,7 +231,7 @@ def missing(study: Studied) -> Section | None:
         if len(study.failed) > MOST_LISTED:
             caption += f", of which the first {MOST_LISTED} are listed"
         columns = ("method", "computation", "seed", "error", "message")
-        parts.append(Table(caption=caption, head=columns, rows=rows).html())
+        parts.append(Table(caption=caption, head=columns, rows=rows))
     if study.missing:
         waiting = Counter(
             (describe_method(cell) or cell.corpus or "corpus", _done(cell.kind, cell.name))
@@ -230,10 +240,10 @@ def missing(study: Studied) -> Section | None:
         counts = [(method, what, count) for (method, what), count in waiting.items()]
         caption = f"Not computed, or waiting for what failed: {len(study.missing):,}"
         head = ("method", "computation", "missing")
-        parts.append(Table(caption=caption, head=head, rows=counts).html())
+        parts.append(Table(caption=caption, head=head, rows=counts))
     again = paragraph(
         "To compute what is missing, run the study again and resume it: ",
-        tag("code", {}, study.said("command") or "sfumato study run FILE.toml"),
+        Code(study.said("command") or "sfumato study run FILE.toml"),
     )
     return Section(name="missing", title="What is missing", parts=[*parts, again])
 

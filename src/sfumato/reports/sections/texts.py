@@ -17,8 +17,7 @@ from types import MappingProxyType
 import regex
 
 from sfumato.charts.numbers import level_of
-from sfumato.reports.markup import Html, join, tag
-from sfumato.reports.page import Section, paragraph
+from sfumato.reports.page import Block, Heading, Inline, Marked, Sample, Section, paragraph
 from sfumato.reports.samples import TextSample
 
 # Only the beginning of a long document is shown.
@@ -29,15 +28,9 @@ _TOKEN = regex.compile(r"\w+|\s+|[^\w\s]")
 MarkedPiece = tuple[str, str, str]
 
 
-def side_by_side(sample: TextSample) -> Html:
+def side_by_side(sample: TextSample) -> Sample:
     """Before on the left, after on the right."""
-    before, after = mark_before(sample), mark_after(sample)
-    return tag(
-        "div",
-        {"class": "sample"},
-        tag("div", {}, tag("h4", {}, "before"), _text(before)),
-        tag("div", {}, tag("h4", {}, "after"), _text(after)),
-    )
+    return Sample(before=_pieces(mark_before(sample)), after=_pieces(mark_after(sample)))
 
 
 def mark_before(sample: TextSample) -> list[MarkedPiece]:
@@ -117,15 +110,8 @@ def _merge(pieces: Sequence[MarkedPiece]) -> Iterator[MarkedPiece]:
         yield waiting
 
 
-def _text(pieces: Sequence[MarkedPiece]) -> Html:
-    return tag("p", {"dir": "auto"}, join(_piece(*piece) for piece in pieces))
-
-
-def _piece(text: str, kind: str, label: str) -> str:
-    if not kind:
-        return text
-    said = tag("small", {}, label) if label else Html("")
-    return tag("mark", {"class": kind}, text, said)
+def _pieces(pieces: Sequence[MarkedPiece]) -> tuple[Inline, ...]:
+    return tuple(Marked(text, kind, label) if kind else text for text, kind, label in pieces)
 
 
 NO_PARAMETERS: Mapping[str, str | None] = MappingProxyType({})
@@ -147,19 +133,15 @@ def texts(
     """Side by side, by method and level."""
     if not samples:
         return Section(name="texts", title="Samples of text", parts=[paragraph(why_none)])
-    legend = [
-        part
-        for (kind, word), said in _LEGEND
-        for part in (tag("mark", {"class": kind}, word), said)
-    ]
-    parts: list[Html] = [paragraph(*legend, kind="quiet")]
+    legend = [part for (kind, word), said in _LEGEND for part in (Marked(word, kind), said)]
+    parts: list[Block] = [paragraph(*legend, kind="quiet")]
     heading = ""
     for sample in samples:
         said = ", ".join(
             filter(None, (sample.method, level_of(parameters.get(sample.method), sample.level)))
         )
         if said and said != heading:
-            parts.append(tag("h3", {}, said))
+            parts.append(Heading(text=said))
             heading = said
         parts.append(side_by_side(sample))
     return Section(name="texts", title="Samples of text", parts=parts)

@@ -10,8 +10,16 @@ from sfumato.calibration.permission import basis
 from sfumato.calibration.select import select_rows
 from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
 from sfumato.charts.numbers import interval
-from sfumato.reports.markup import CellValue, Html, Table
-from sfumato.reports.page import Figure, Section, bullets, draw_figure, paragraph
+from sfumato.reports.page import (
+    Block,
+    CellValue,
+    Figure,
+    Section,
+    Table,
+    bullets,
+    draw_figure,
+    paragraph,
+)
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
 from sfumato.reports.studied import Studied
 from sfumato.results.row import ANCHORS, LEAKAGE, UTILITY, Row
@@ -24,11 +32,8 @@ QuantityPlace = tuple[str, str | None, float | None]
 
 def tradeoff(study: Studied) -> Section | None:
     """For each attack its first figure, against the utility that was measured on the same."""
-    rows = [row for row in whole(study.rows) if row.value is not None and math.isfinite(row.value)]
-    # Audits have a section of their own, with the claims.
-    leaking = [row for row in rows if row.role == LEAKAGE and row.by != "audit"]
-    using = [row for row in rows if row.role == UTILITY]
-    parts: list[Html | Figure] = []
+    leaking, using = leaking_and_using(study)
+    parts: list[Block] = []
     attacked = sorted(telling(leaking), key=lambda one: one.by not in study.on_models)
     for leakage in attacked[:MOST_DRAWN]:
         parts += _figure(study, leaking, leakage, using)
@@ -49,17 +54,30 @@ def tradeoff(study: Studied) -> Section | None:
     )
 
 
-def _places(rows: Sequence[Row], quantity: Quantity) -> dict[QuantityPlace, SeriesPoint]:
+def leaking_and_using(study: Studied) -> tuple[list[Row], list[Row]]:
+    """The figures of leakage and of utility over all documents.
+
+    Those of audits are not among them: they have a section of their own, with the claims.
+    """
+    rows = [row for row in whole(study.rows) if row.value is not None and math.isfinite(row.value)]
+    leaking = [row for row in rows if row.role == LEAKAGE and row.by != "audit"]
+    return leaking, [row for row in rows if row.role == UTILITY]
+
+
+def places(rows: Sequence[Row], quantity: Quantity) -> dict[QuantityPlace, SeriesPoint]:
+    """The points of a quantity by method, parameter and level."""
     return {(point.method, point.parameter, point.level): point for point in points(rows, quantity)}
 
 
-def _figure(
-    study: Studied, leaking: Sequence[Row], leakage: Quantity, using: Sequence[Row]
-) -> list[Html | Figure]:
-    found = _places(leaking, leakage)
-    candidates = [(one, _places(using, one)) for one in telling(using)]
+def matching_utility(
+    study: Studied,
+    leakage: Quantity,
+    found: dict[QuantityPlace, SeriesPoint],
+    using: Sequence[Row],
+) -> tuple[Quantity | None, dict[QuantityPlace, SeriesPoint]]:
+    """The utility that was measured on most of the texts or models that were attacked."""
+    candidates = [(one, places(using, one)) for one in telling(using)]
     on_model = leakage.by in study.on_models
-    # The utility that was measured on most of the texts or models that were attacked.
     utility, kept = max(
         candidates,
         key=lambda one: (
@@ -69,7 +87,15 @@ def _figure(
         default=(None, {}),
     )
     if utility is None or not found.keys() & kept.keys():
-        utility, kept = None, {}
+        return None, {}
+    return utility, kept
+
+
+def _figure(
+    study: Studied, leaking: Sequence[Row], leakage: Quantity, using: Sequence[Row]
+) -> list[Block]:
+    found = places(leaking, leakage)
+    utility, kept = matching_utility(study, leakage, found, using)
     curves, verdicts = _curves([*leaking, *using], leakage, utility) if study.public else ({}, [])
     sweeps, anchors = _drawable(found, kept, curves, _axes(study))
     if not sweeps:
@@ -137,7 +163,7 @@ def _drawable(
     sweeps, anchors = [], []
     for place in dict.fromkeys([*found, *(one for one in kept if one[0] in _methods(found))]):
         method, parameter, level = place
-        leakage, utility = _spot(found.get(place)), _spot(kept.get(place))
+        leakage, utility = spot_of(found.get(place)), spot_of(kept.get(place))
         if level is None:
             anchors.append(Anchor(name=method, leakage=leakage, utility=utility))
         else:
@@ -159,7 +185,8 @@ def _methods(found: dict[QuantityPlace, SeriesPoint]) -> set[str]:
     return {place[0] for place in found} | set(ANCHORS)
 
 
-def _spot(point: SeriesPoint | None) -> Spot | None:
+def spot_of(point: SeriesPoint | None) -> Spot | None:
+    """A point as charts draw it; an end that is not finite is not drawn."""
     if point is None:
         return None
     return Spot(value=point.value, low=_finite(point.low), high=_finite(point.high))

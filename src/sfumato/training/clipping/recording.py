@@ -222,6 +222,17 @@ class Recording:
         parts = [slot.inner_products(one.to(slot.parameter), records) for one, slot in used]
         return torch.stack(parts).sum(0)
 
+    def gram(self, records: Records) -> Tensor:
+        """The inner products of the records' gradients with each other, in double precision.
+
+        Gradients are formed in pieces, so this takes the time of forming them and little memory.
+        """
+        total = torch.zeros(records.count, records.count, dtype=torch.float64)
+        for slot in self.slots.values():
+            if slot.used:
+                total += slot.gram(records).to(total.device)
+        return total
+
     def gradients(self, records: Records) -> dict[str, Tensor]:
         """The gradients themselves, by parameter: (records, …), then the shape of the parameter.
 

@@ -25,6 +25,9 @@ from torch import Tensor
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.rounding import MeasuredNorms, bound_formed, weigh
 
+# The largest number of numbers that are formed at a time to compute inner products of records.
+PIECE = 1 << 22
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -122,12 +125,29 @@ class Slot(ABC):
         """The gradient of each record, formed: (records, …), then the shape of the parameter."""
 
     @abstractmethod
+    def pieces(self, records: Records) -> Iterator[Tensor]:
+        """The same in pieces of bounded size, (records, numbers) each, leaving out common zeros."""
+
+    def gram(self, records: Records) -> Tensor:
+        """The inner products of the records' gradients with each other, in double precision."""
+        total = self.parameter.new_zeros(records.count, records.count, dtype=torch.float64)
+        for piece in self.pieces(records):
+            numbers = piece.double()
+            total.addmm_(numbers, numbers.t())
+        return total
+
+    @abstractmethod
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
 
     @abstractmethod
     def clear(self) -> None:
         """Discard the batch."""
+
+
+def piece_width(rows: int, each: int) -> int:
+    """How many columns of ``each`` numbers a piece may have for so many rows."""
+    return max(1, PIECE // max(1, rows * each))
 
 
 class VectorSlot(Slot):
@@ -164,6 +184,10 @@ class VectorSlot(Slot):
     def gradients(self, records: Records) -> Tensor:
         """The gradient of each record."""
         return self._of_records(records)
+
+    def pieces(self, records: Records) -> Iterator[Tensor]:
+        """All of it: the parameter is small."""
+        yield self._of_records(records).flatten(1)
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""

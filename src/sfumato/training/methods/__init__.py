@@ -4,6 +4,8 @@
 method           private steps                                public steps
 ===============  ===========================================  ================================
 ``private``      DP-SGD on all documents                      none
+``directional``  draws around the gradients' directions       none
+``per-record``   directions, each with Gaussian noise         none
 ``plain``        ordinary steps on all documents              none
 ``redacted``     ordinary steps on text with masks            none (all of it counts as public)
 ``selective``    DP-SGD where a policy finds something        on text with masks, in between

@@ -133,6 +133,11 @@ class TrainingMethod(ABC):
     adds_noise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier")
 
+    @property
+    def needs_level(self) -> bool:
+        """Whether a level must be given, which decides the noise."""
+        return self.adds_noise
+
     @abstractmethod
     def prepare(self, task: Task) -> Prepared:
         """Plan, material and how to train; errors are raised here, before training."""

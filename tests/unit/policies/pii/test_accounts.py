@@ -10,7 +10,7 @@ from sfumato.policies.pii.reading import Reading
 
 
 def found(text: str) -> list[str]:
-    return [text[start:end] for start, end in find_accounts(text, text.lower())]
+    return [text[start:end] for start, end in find_accounts(Reading.of(text))]
 
 
 @pytest.mark.parametrize(

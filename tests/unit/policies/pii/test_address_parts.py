@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.address import before_code, heading, unit_first
+from sfumato.policies.pii.address_parts import before_code, heading, unit_first
 
 
 def test_parts_after_a_house_number_reach_to_the_code() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sfumato.policies.pii.around import find_cued_around
 from sfumato.policies.pii.capitals import chains
-from sfumato.policies.pii.person import find_cued_around
 
 
 def found(text: str) -> list[tuple[str, str]]:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import UnknownName
 from sfumato.policies.pii import Pii
-from sfumato.policies.pii.detector import DEFAULT, TYPES, _outermost, _recognizers, list_regions
+from sfumato.policies.pii.detector import (
+    DEFAULT,
+    TYPES,
+    _outermost,
+    _ranked,
+    _recognizers,
+    list_regions,
+)
 from sfumato.policies.pii.reading import Reading
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
@@ -146,11 +153,12 @@ def test_any_text_can_be_read(text: str) -> None:
         )
     )
 )
-def test_dropping_inner_spans_uncovers_nothing(ranked: list[tuple[Span, int]]) -> None:
+def test_dropping_inner_spans_uncovers_nothing(found: list[tuple[Span, int]]) -> None:
     def covered(spans: list[Span]) -> set[int]:
         return {place for span in spans for place in range(span.start, span.end)}
 
-    assert covered(list(_outermost(ranked))) == covered([span for span, _ in ranked])
+    ranked = [_ranked(span, kind) for span, kind in found]
+    assert covered(list(_outermost(ranked))) == covered([span for span, _ in found])
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -219,7 +227,7 @@ def test_twin_that_judges_every_stretch_again_is_caught() -> None:
     class Slow(Pii):
         def find(self, document: Document) -> Spans:
             for start in range(len(document.text)):
-                Reading.of(document.text[start : start + 200])
+                super().find(Document(document.text[start : start + 200]))
             return super().find(document)
 
-    assert steps_each(Slow(), "1 12-", 500) > MOST_STEPS
+    assert steps_each(Slow(types=("card", "phone")), "1 12-", 300) > MOST_STEPS

@@ -12,7 +12,7 @@ def found(text: str) -> list[str]:
     return [
         text[chain.words[first].start : chain.end_of(last)]
         for chain in chains(text, frozenset())
-        for first, last in names_in(chain)
+        for first, last in names_in(chain.words)
     ]
 
 

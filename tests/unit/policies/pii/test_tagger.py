@@ -122,13 +122,12 @@ def test_twin_with_shuffled_weights_is_caught() -> None:
 def naive(weights: Network, text: str) -> list[list[float]]:
     """The network by its definition: one token and one output at a time, in whole numbers."""
     tokens = Tokens.of([text])
-    shapes = tokens.shapes()
-    around = tokens.around(shapes)
+    around = tokens.around()
     rows: list[list[int]] = []
     for place, form in enumerate(tokens.ids):
         if not form:
             continue
-        look = Look.at([tokens.forms[form]], shapes[[form]], weights.rare)
+        look = Look.at([tokens.forms[form]], tokens.shapes[[form]], weights.rare)
         sums = sum(weights.grams[row].astype(int) for letter in look.letters for row in letter)
         letters = np.clip(np.rint(np.asarray(sums) / 4), -FULL, FULL)
         seen = [int(one) for one in (*look.vectors[0], *look.flags[0], *letters)]

@@ -16,8 +16,10 @@ from transformers.pytorch_utils import Conv1D
 
 from naive_gradients import TOLERANCE, worst_difference
 from sfumato.models.lstm_layer import LSTM
+from sfumato.training.clipping import slots
 from sfumato.training.clipping.layers import linear, tied
 from sfumato.training.clipping.layers.linear import keep_gradient
+from sfumato.training.clipping.layers.tied import TiedSlot
 from sfumato.training.clipping.rounding import bound_formed
 
 VOCABULARY = 11
@@ -215,6 +217,22 @@ def test_norms_and_sums_of_tables_are_those_of_a_loop(
     tokens[tokens == 3] = VOCABULARY - 1
     errors = compared(in_precision(model, shape), tokens, owners(shape, draw, shared))
     assert max(errors) <= shape.tolerance
+
+
+def test_a_gram_matrix_without_the_cross_terms_of_tied_tables_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A twin that adds up the matrices of both uses; and one that takes small pieces is right."""
+    torch.manual_seed(3)
+    model, tokens = Tied(5).double(), torch.tensor([[1, 2, 1], [2, 2, 0], [4, 1, 2]])
+    monkeypatch.setattr(slots, "PIECE", 16)  # several pieces of every table
+    assert max(compared(model, tokens, None)) <= 1e-9
+
+    def apart(slot: TiedSlot, records: slots.Records) -> Tensor:
+        return slot.matrix.gram(records) + slot.table.gram(records)
+
+    monkeypatch.setattr(TiedSlot, "gram", apart)
+    assert compared(model, tokens, None)[-1] > 1e-3
 
 
 @settings(max_examples=40)

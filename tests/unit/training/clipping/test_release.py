@@ -80,7 +80,7 @@ class DirectionalPlan(Plan):
 class Directional(TrainingMethod):
     """DP-SGD on directions."""
 
-    name: ClassVar[str] = "directional"
+    name: ClassVar[str] = "clipped-directions"
 
     def prepare(self, task: Task) -> Prepared:
         material = TokenMaterial(task.records())
@@ -154,7 +154,7 @@ def test_a_method_with_another_release_is_one_file(tmp_path: Path) -> None:
     )
     run = train_model(request, some_documents(), RunFolder(tmp_path / "run"))
     assert 7 < run.guarantee.epsilon <= 8
-    assert run.files.settings()["method"] == "directional"
+    assert run.files.settings()["method"] == "clipped-directions"
 
 
 CLIPPERS: list[tuple[Clipping, Clipper]] = [

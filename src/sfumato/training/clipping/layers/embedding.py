@@ -15,7 +15,7 @@ Positions
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from torch.nn import functional
 from sfumato.core.errors import UnsupportedLayer
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role, through
 from sfumato.training.clipping.rounding import MeasuredNorms, add_up, bound_formed, pieces
-from sfumato.training.clipping.slots import Records, Slot
+from sfumato.training.clipping.slots import Records, Slot, piece_width
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,19 @@ class TableSlot(Slot):
         tables = lines.gradients.new_zeros(records.count, *self.parameter.shape)
         tables[lines.records, lines.lines] = lines.gradients
         return tables
+
+    def pieces(self, records: Records) -> Iterator[Tensor]:
+        """Some of the lines that any record looked up at a time."""
+        lines = self.of_records(records)
+        numbers, place = torch.unique(lines.lines, return_inverse=True)
+        width = lines.gradients.shape[1]
+        step = piece_width(records.count, width)
+        for first in range(0, len(numbers), step):
+            last = min(first + step, len(numbers))
+            some = (place >= first) & (place < last)
+            piece = lines.gradients.new_zeros(records.count, last - first, width)
+            piece[lines.records[some], place[some] - first] = lines.gradients[some]
+            yield piece.flatten(1)
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""

@@ -27,7 +27,7 @@ within a few times what is recorded anyway, T(m+n).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ from sfumato.training.clipping.rounding import (
     one_after_another,
     weigh,
 )
-from sfumato.training.clipping.slots import Records, Slot
+from sfumato.training.clipping.slots import Records, Slot, piece_width
 
 # Writing a number once and reading it twice takes as long as so many multiplications in a product;
 # more if there are so many numbers that new memory is needed each time. Measured on x86-64 with
@@ -187,6 +187,24 @@ class MatrixSlot(Slot):
             return torch.bmm(left.transpose(1, 2), right)
         joined = ((as_one(left[rows]), as_one(right[rows])) for rows in records.groups())
         return torch.cat([torch.bmm(one.transpose(1, 2), other) for one, other in joined])
+
+    def pieces(self, records: Records) -> Iterator[Tensor]:
+        """Some lines of the gradients at a time."""
+        yield from (piece.flatten(1) for _, piece in self.lines(records))
+
+    def lines(self, records: Records) -> Iterator[tuple[int, Tensor]]:
+        """Some lines of the gradients at a time, with the number of the first one."""
+        if self.kept is not None:
+            rows, _, width = self.kept.shape
+            step = piece_width(rows, width)
+            for number, some in enumerate(torch.split(self.kept, step, dim=1)):
+                yield number * step, some
+            return
+        left, right = self.pair()
+        step = piece_width(len(left), right.shape[2])
+        for first in range(0, left.shape[2], step):
+            some = left[:, :, first : first + step]
+            yield first, records.sum(torch.bmm(some.transpose(1, 2), right))
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""

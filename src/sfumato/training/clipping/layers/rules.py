@@ -204,11 +204,12 @@ class Differences:
     sums: float
     inner_products: float
     gradients: float
+    gram: float
 
     @property
     def worst(self) -> float:
         """The largest of all."""
-        return max(self.norms, self.sums, self.inner_products, self.gradients)
+        return max(self.norms, self.sums, self.inner_products, self.gradients, self.gram)
 
 
 def gradients_of_records(
@@ -263,9 +264,9 @@ def compare_with_loop(
     recording = Recording(model)
     try:
         records = recording.backward(losses(model, everything), owner)
-        before = recording.inner_products(direction, records)
+        before, first = recording.inner_products(direction, records), recording.gram(records)
         norms = recording.measure(records).norms()
-        after = recording.inner_products(direction, records)
+        after, second = recording.inner_products(direction, records), recording.gram(records)
         gradients = {name: one.clone() for name, one in recording.gradients(records).items()}
         sums = dict(recording.weighted_sums(scales, records))
     finally:
@@ -282,6 +283,8 @@ def compare_with_loop(
         dtype=torch.float64,
     )
     apart = max(float((products - found).abs().max()) for found in (before, after))
+    each = torch.stack([torch.cat([one[name].flatten() for name in one]) for one in naive]).double()
+    among = max(float((each @ each.t() - found).abs().max()) for found in (first, second))
     formed = [
         norm({name: gradients[name][place] - one[name] for name in one})
         for place, one in enumerate(naive)
@@ -291,6 +294,7 @@ def compare_with_loop(
         sums=norm(wrong) / longest,
         inner_products=apart / (longest * norm(direction)),
         gradients=max(formed) / longest,
+        gram=among / longest**2,
     )
 
 

@@ -23,6 +23,8 @@ Care
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -102,6 +104,20 @@ class TiedSlot(Slot):
         """The gradient of each record, E + H."""
         every = [slot.gradients(records) for slot in (self.matrix, self.table) if slot.used]
         return every[0] if len(every) == 1 else every[0] + every[1]
+
+    def pieces(self, records: Records) -> Iterator[Tensor]:
+        """Some lines of E + H at a time: their inner products have all cross terms."""
+        if not self.table.used or not self.matrix.used:
+            yield from (self.matrix if self.matrix.used else self.table).pieces(records)
+            return
+        looked_up = self.table.of_records(records)
+        for first, lines in self.matrix.lines(records):
+            some = (looked_up.lines >= first) & (looked_up.lines < first + lines.shape[1])
+            piece = lines.clone()
+            piece[looked_up.records[some], looked_up.lines[some] - first] += looked_up.gradients[
+                some
+            ]
+            yield piece.flatten(1)
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
