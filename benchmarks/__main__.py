@@ -27,6 +27,7 @@ NAMES = (
     "main_job",
     "memory",
     "training_step",
+    "sliced_losses",
     "directional",
     "interleaved",
     "exposure",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
-from sfumato.results.measured import ANYTHING, CONFIDENCE, Range
+from sfumato.results.measured import ANYTHING, CONFIDENCE, Ends, Range
 from sfumato.results.row import Row
+from sfumato.statistics.clusters import over_clusters
 from sfumato.statistics.seeds import SeedFigure, over_seeds, own_sides
 
 
@@ -195,9 +196,19 @@ def _estimate(rows: Sequence[Row], within: Range, confidence: float) -> LevelEst
     if not seeds:
         return None
     figures = [_figure(some) for some in seeds.values()]
-    low, high = over_seeds(figures, within, confidence)
+    low, high = _over_units(seeds, within, confidence) or over_seeds(figures, within, confidence)
     value = float(np.mean([one.value for one in figures]))
     return LevelEstimate(value=value, low=low, high=high, n=len(figures))
+
+
+def _over_units(
+    seeds: Mapping[int, Sequence[Row]], within: Range, confidence: float
+) -> Ends | None:
+    """The interval over seeds and units together; None unless all seeds looked at the same."""
+    units = [rows[0].units for rows in seeds.values() if len(rows) == 1 and rows[0].units]
+    if len(units) < len(seeds) or len({len(one) for one in units}) != 1 or len(units[0]) < 2:
+        return None
+    return over_clusters(np.array(units), within, confidence)
 
 
 def usable(row: Row) -> bool:

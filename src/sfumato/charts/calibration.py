@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.charts.chart import FAINT_INK, HEIGHT, INK, WIDTH, Chart
+from sfumato.charts.chart import FAINT_INK, HEIGHT, INK, WIDTH, Chart, Parts
 from sfumato.charts.sweeps import (
     NO_PRIVACY,
     RANDOM_OUTPUT,
@@ -73,7 +73,7 @@ def frontier(
     ).mark_rule(color=FAINT_INK, strokeWidth=0.75)
     layers = [targets.encode(x=x)] if labels.targets else []
     layers += [*paths, points, *_anchor_points(ends, x, y, labels)]
-    return altair.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return altair.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
 
 
 def _anchor_points(
@@ -135,18 +135,22 @@ def calibration_chart(sweeps: Sequence[Sweep], anchors: Sequence[Anchor], labels
     if not sweeps:
         raise InvalidArgument("a chart of a calibration needs at least one level of one method")
     methods = list(dict.fromkeys(one.method for one in sweeps))
+    # Altair copies all parts of a chart for every part of which it is made into a larger one: the
+    # panels are written out one by one, and put together here.
+    parts = Parts()
     rows: list[Any] = []
     for parameter in dict.fromkeys(one.parameter for one in sweeps):
         some = [one for one in sweeps if one.parameter == parameter]
         panels = [_Panel(some, anchors, labels, methods, name) for name in _names(labels)]
-        rows.append(altair.hconcat(*(panel.drawn() for panel in panels), spacing=BESIDE))
+        beside = [parts.written(panel.drawn()) for panel in panels]
+        rows.append({"hconcat": beside, "spacing": BESIDE})
     paths = frontier(sweeps, anchors, labels, methods) if labels.utility is not None else None
     if paths is not None:
-        rows.append(paths)
+        rows.append(parts.written(paths))
     title = altair.TitleParams(
         text="Leakage and utility between no privacy and random output", subtitle=labels.subtitle
     )
-    return Chart.of(altair.vconcat(*rows, spacing=40).properties(title=title))
+    return parts.chart({"vconcat": rows, "spacing": 40, "title": title.to_dict()})
 
 
 def _names(labels: Labels) -> tuple[str, ...]:
@@ -191,7 +195,7 @@ class _Panel:
         import altair
 
         layers = [*self._lines(), *self._curves()]
-        return altair.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+        return altair.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
 
     def _scale(self) -> altair.Scale:
         known = [getattr(one, self.name) for one in (*self.sweeps, *self.anchors)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,27 @@ class Chart:
     def content(self, name: str) -> bytes:
         """The chart in a format, as the bytes of a file."""
         return _DRAWN[name](self.spec)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of one chart, each written out by itself, with the data of all of them."""
+
+    datasets: dict[str, Any] = field(default_factory=dict)
+
+    def written(self, drawing: altair.TopLevelMixin) -> dict[str, Any]:
+        """One part; its data is kept with that of the others."""
+        part: dict[str, Any] = drawing.to_dict(
+            context={"top_level": False, "datasets": self.datasets}
+        )
+        return part
+
+    def chart(self, together: dict[str, Any]) -> Chart:
+        """The chart that is made of what was written."""
+        import altair
+
+        whole = {"$schema": altair.SCHEMA_URL, **together, "datasets": self.datasets}
+        return Chart({**whole, "config": dict(LOOK), "usermeta": _MENU})
 
 
 def ready_for(path: Path, *, overwrite: bool) -> None:

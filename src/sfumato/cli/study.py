@@ -16,6 +16,7 @@ from sfumato.cli.output import in_options, note, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.studies.compare import StudyComparison
+    from sfumato.studies.study import Study
     from sfumato.studies.worker import Work
 
 app = typer.Typer(
@@ -79,10 +80,10 @@ def run(
 
     from sfumato.studies.study import Study
 
+    asked = Study.read(file)
+    _say_what_is_weak(asked)
     with _watching(workers) as watch:
-        study = Study.read(file).run(
-            output, workers=workers, resume=resume, allow_path=allow, watch=watch
-        )
+        study = asked.run(output, workers=workers, resume=resume, allow_path=allow, watch=watch)
     found, folder = study.outcome, study.folder
     missing = found.cells - found.done - found.failed
     if json:
@@ -118,7 +119,9 @@ def check(
     from sfumato.studies.doors import CODE, OUTSIDE
     from sfumato.studies.study import Study
 
-    found = Study.read(file).check(allow_path=allow)
+    asked = Study.read(file)
+    found = asked.check(allow_path=allow)
+    _say_what_is_weak(asked)
     if json:
         print_json([one.as_dict() for one in found], indent=2)
     else:
@@ -179,6 +182,12 @@ def compare(
         print_json([one.as_dict() for one in found], indent=2)
     else:
         _print(found)
+
+
+def _say_what_is_weak(study: Study) -> None:
+    """Before anything is computed: figures that will say little."""
+    for sentence in study.weaknesses():
+        note(visible(sentence))
 
 
 def _visible(status: dict[str, Any]) -> dict[str, Any]:

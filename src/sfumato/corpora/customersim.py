@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
@@ -48,31 +49,59 @@ _BLOCK = 4096
 T = TypeVar("T")
 
 
-def generate_customersim(count: int, randomness: Randomness) -> Iterator[Labeled]:
-    """``count`` dialogues, one at a time; the first ones do not depend on ``count``."""
+def generate_customersim(
+    count: int, randomness: Randomness, script: DialogueScript | None = None
+) -> Iterator[Labeled]:
+    """``count`` dialogues, one at a time; the first ones do not depend on ``count``.
+
+    Without a ``script`` they are those of the package.
+    """
     at_least("count", count, 0, MOST_DOCUMENTS)
-    return _dialogues(count, _Draws(randomness))
+    return _dialogues(count, _Draws(randomness), script or _own_script())
 
 
-def _dialogues(count: int, draws: _Draws) -> Iterator[Labeled]:
+@dataclass(frozen=True)
+class DialogueScript:
+    """What is said and whom it invents: a file in the form of ``data/customersim.toml``."""
+
+    sentences: Mapping[str, Any]
+    countries: Sequence[tuple[int, Mapping[str, list[str]]]]
+
+    @classmethod
+    def read(cls, text: str) -> DialogueScript:
+        """From TOML: the lists of each country come with the common ones and a running weight."""
+        script = tomllib.loads(text)
+        countries = script.pop("countries")
+        totals = accumulate(country["weight"] for country in countries.values())
+        common = script.pop("values")
+        return cls(
+            script,
+            [
+                (total, common | country | {"country": [name]})
+                for total, (name, country) in zip(totals, countries.items(), strict=True)
+            ],
+        )
+
+
+def _dialogues(count: int, draws: _Draws, script: DialogueScript) -> Iterator[Labeled]:
     for number in range(count):
-        yield _dialogue(f"dialogue-{number}", draws)
+        yield _dialogue(f"dialogue-{number}", draws, script)
 
 
-def _dialogue(identity: str, draws: _Draws) -> Labeled:
-    script = _script()
+def _dialogue(identity: str, draws: _Draws, written: DialogueScript) -> Labeled:
+    script = written.sentences
     sentences = script["sentences"]
     intent = draws.pick(script["intents"])
-    talk = _Transcript(_Customer(draws))
+    talk = _Transcript(_Customer(draws, written))
     talk.turn("SYS", draws.pick(sentences["greeting"]))
     if draws.chance(25):
         talk.turn("USR", draws.pick(sentences["introduction"]), draws.pick(intent["opening"]))
     else:
         talk.turn("USR", draws.pick(sentences["hello"]), draws.pick(intent["opening"]))
-        _verify(talk, "name", draws)
+        _verify(talk, "name", draws, script)
     asked = draws.some(intent["verify"], 1 + draws.below(2))
     for datum in asked:
-        _verify(talk, datum, draws)
+        _verify(talk, datum, draws, script)
     for questions, answers in intent["steps"]:
         talk.turn("SYS", draws.pick(sentences["thanks"]), draws.pick(questions))
         talk.turn("USR", draws.pick(answers))
@@ -84,9 +113,8 @@ def _dialogue(identity: str, draws: _Draws) -> Labeled:
     return talk.labeled(identity)
 
 
-def _verify(talk: _Transcript, datum: str, draws: _Draws) -> None:
+def _verify(talk: _Transcript, datum: str, draws: _Draws, script: Mapping[str, Any]) -> None:
     """Ask for one item, get it, and sometimes read it back."""
-    script = _script()
     thanks = "" if datum == "name" else draws.pick(script["sentences"]["thanks"])
     talk.turn("SYS", thanks, draws.pick(script["ask"][datum]))
     talk.turn("USR", draws.pick(script["give"][datum]))
@@ -132,9 +160,9 @@ class _Transcript:
 class _Customer:
     """An invented person; each value is made up when first mentioned and then kept."""
 
-    def __init__(self, draws: _Draws) -> None:
+    def __init__(self, draws: _Draws, script: DialogueScript) -> None:
         self._draws = draws
-        self._lists = draws.weighted(_countries())
+        self._lists = draws.weighted(script.countries)
         woman = draws.chance(50)
         self._values = {
             "title": "Ms." if woman else "Mr.",
@@ -218,22 +246,9 @@ class _Draws:
 
 
 @cache
-def _script() -> dict[str, Any]:
-    return tomllib.loads(
-        files("sfumato.corpora").joinpath("data", "customersim.toml").read_text("utf-8")
-    )
-
-
-@cache
-def _countries() -> list[tuple[int, dict[str, list[str]]]]:
-    """The lists of each country, merged with the common ones, and running totals of weights."""
-    script = _script()
-    countries = script["countries"]
-    totals = accumulate(country["weight"] for country in countries.values())
-    return [
-        (total, script["values"] | country | {"country": [name]})
-        for total, (name, country) in zip(totals, countries.items(), strict=True)
-    ]
+def _own_script() -> DialogueScript:
+    data = files("sfumato.corpora").joinpath("data", "customersim.toml")
+    return DialogueScript.read(data.read_text("utf-8"))
 
 
 @cache

@@ -126,7 +126,10 @@ def _not_protected(guarantee: Guarantee) -> str:
         f"{count} more {'point' if count == 1 else 'points'} {said}"
         for count, said in (
             (others, "that the statement names"),
-            (len(guarantee.leaks), "that still show"),
+            (
+                len(guarantee.leaks),
+                "that still shows" if len(guarantee.leaks) == 1 else "that still show",
+            ),
         )
         if count
     ]

@@ -133,6 +133,7 @@ def _build(
         _require_classes(classes)
     tokenizer = tokenizer or default_tokenizer()
     network = architecture.build(tokenizer, len(classes) if kind == "classifier" else None)
+    slice_losses(network)
     _name_classes(network, classes)
     return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
 
@@ -151,6 +152,7 @@ def _from_folder(
         tokenizer = load_tokenizer(folder)
     if kind == "causal":
         network = _causal(folder)
+        slice_losses(network)
     else:
         network, classes = _classifier(folder, config, classes)
         network.config.pad_token_id = tokenizer.padding
@@ -161,6 +163,24 @@ def _from_folder(
             f"embeddings for {rows}"
         )
     return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
+
+
+def slice_losses(network: PreTrainedModel) -> None:
+    """Let a GPT-2 compute losses in slices; it returns what its output layer does, unchanged."""
+    from torch import nn
+    from transformers import GPT2LMHeadModel
+
+    from sfumato.models.output_layer import OutputLayer
+
+    # Other networks may do something with the scores afterwards, such as capping them.
+    if type(network) is GPT2LMHeadModel and type(network.lm_head) is nn.Linear:
+        sliced = OutputLayer(1, 1, bias=False)
+        sliced.in_features, sliced.out_features = (
+            network.lm_head.in_features,
+            network.lm_head.out_features,
+        )
+        sliced.weight = network.lm_head.weight  # the same tensor: it stays tied to the embedding
+        network.lm_head = sliced
 
 
 def register_own() -> None:

@@ -26,6 +26,7 @@ from transformers.modeling_outputs import CausalLMOutput
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.lstm_layer import LSTM, State
+from sfumato.models.output_layer import OutputLayer
 
 
 class LstmConfig(PreTrainedConfig):
@@ -61,7 +62,7 @@ class LstmForCausalLM(PreTrainedModel):
         self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
         self.dropout = nn.Dropout(config.dropout)
         self.lstm = LSTM(config.embedding_size, config.hidden_size)
-        self.decoder = nn.Linear(config.hidden_size, config.vocab_size)
+        self.decoder = OutputLayer(config.hidden_size, config.vocab_size)
         self.post_init()  # type: ignore[no-untyped-call]
 
     def forward(

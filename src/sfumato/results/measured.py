@@ -46,7 +46,8 @@ class Predicted:
 class Measured:
     """A figure with its interval, if there is one, and the number of cases behind it.
 
-    ``within`` is the range in which it lies by definition.
+    ``within`` is the range in which it lies by definition. If it is a mean over a few units that
+    other seeds look at too, such as secrets, ``units`` are their values in a fixed order.
 
     >>> Measured("found", 0.1, -0.02, 0.22, 24, SHARE)
     Traceback (most recent call last):
@@ -60,6 +61,7 @@ class Measured:
     high: float | None
     n: int
     within: Range = ANYTHING
+    units: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if any(end is not None and leaves(end, self.within) for end in (self.low, self.high)):

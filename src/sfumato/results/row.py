@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import BadInput
@@ -39,6 +39,8 @@ class Row:
     anchors; ``parameter`` and ``level`` are what was varied, and are None for anchors. ``by`` is
     the attack or the measure that gave the figure, ``chance`` what it would be if nothing leaked.
     ``least`` and ``most`` are the range in which it lies by definition, None where there is no end.
+    ``units`` are the values that the figure is the mean of, if other seeds looked at the same few
+    things (secrets) in the same order.
     With ``group_field`` the figure is about documents with that field equal to ``group`` only.
     ``corpus`` names the corpus where a study has several. ``guarantee`` is the sentence about what
     was measured; ``cell`` names the computation.
@@ -69,6 +71,7 @@ class Row:
     group: str | None = None
     least: float | None = None
     most: float | None = None
+    units: tuple[float, ...] | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
     peak_memory: int | None = None
@@ -107,15 +110,23 @@ def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
     """Whether a value has one of the types; a 64-bit integer also counts as a float."""
     if isinstance(value, bool):
         return False
+    if isinstance(value, tuple):
+        return tuple in [get_origin(kind) for kind in kinds] and all(
+            _fits(one, (float,)) for one in value
+        )
     if isinstance(value, int):
         return abs(value) < 2**63 and (int in kinds or float in kinds)
-    return isinstance(value, kinds)
+    return isinstance(value, tuple(kind for kind in kinds if get_origin(kind) is None))
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
     return write_number(value) if isinstance(value, float) else value
 
 
 def _read(key: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read("value", one) for one in value)
     found = read_number(value) if key in _NUMBERS and isinstance(value, str) else None
     return value if found is None else found

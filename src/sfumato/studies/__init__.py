@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sfumato.studies.measures.measure import Specimen as Specimen
     from sfumato.studies.parsing import parse_spec as parse_spec
     from sfumato.studies.parsing import read_spec as read_spec
+    from sfumato.studies.power import half_width as half_width
+    from sfumato.studies.power import secrets_for as secrets_for
+    from sfumato.studies.power import secrets_to_tell as secrets_to_tell
     from sfumato.studies.spec import StudySpec as StudySpec
     from sfumato.studies.study import Study as Study
 else:
@@ -25,6 +28,7 @@ else:
             "sfumato.studies.folder": "CellRecord StudyFolder",
             "sfumato.studies.measures.measure": "Measure MeasureReading Specimen",
             "sfumato.studies.parsing": "parse_spec read_spec",
+            "sfumato.studies.power": "half_width secrets_for secrets_to_tell",
             "sfumato.studies.spec": "StudySpec",
             "sfumato.studies.study": "Study",
         },
@@ -39,6 +43,9 @@ __all__ = [
     "Study",
     "StudyFolder",
     "StudySpec",
+    "half_width",
     "parse_spec",
     "read_spec",
+    "secrets_for",
+    "secrets_to_tell",
 ]

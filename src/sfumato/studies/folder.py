@@ -230,6 +230,7 @@ def _parquet(rows: list[Row]) -> bytes:
     hints = get_type_hints(Row)
     # The types are fixed, so that an empty column does not get another type.
     kinds = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
+    kinds |= {tuple[float, ...]: pyarrow.list_(pyarrow.float64())}
     schema = pyarrow.schema(
         [(field.name, kinds[_type(hints[field.name])]) for field in fields(Row)]
     )

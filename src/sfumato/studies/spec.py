@@ -30,6 +30,8 @@ CORPORA = (GENERATED, WIKITEXT, FILE)
 GENERATED_GROUPS = "label"
 # Seeds are written to a column of signed 64-bit integers, whose largest value this is.
 LARGEST_SEED = 2**63 - 1
+# More would take longer to rank than any model to train.
+MOST_SECRETS = 10_000
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -37,14 +39,15 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class CorpusSettings:
     """The source of documents; ``count`` is how many, the first ones of a file.
 
-    ``public`` declares that the text may be copied into the study's folder and shown in its report,
-    and that settings may be chosen by figures measured on it. Generated text and WikiText are
-    public.
+    ``lines`` keeps the first lines of each generated dialogue only. ``public`` declares that the
+    text may be copied into the study's folder and shown in its report, and that settings may be
+    chosen by figures measured on it. Generated text and WikiText are public.
     """
 
     kind: str = FILE
     path: str | None = None
     count: int | None = None
+    lines: int | None = None
     seed: int = 0
     record: str = "paragraph"
     field: str = "text"
@@ -59,6 +62,10 @@ class CorpusSettings:
         check_seeds("seed", (self.seed,))
         if self.count is not None:
             at_least("count", self.count, 1, MOST_DOCUMENTS)
+        if self.lines is not None:
+            at_least("lines", self.lines, 1)
+            if self.kind != GENERATED:
+                raise InvalidArgument("lines shortens generated dialogues, not text of your own")
         if self.kind == GENERATED and (self.path is not None or self.count is None):
             raise InvalidArgument("a corpus of kind customersim needs a count, and has no path")
         if self.kind != GENERATED and self.path is None:
@@ -77,10 +84,13 @@ class CorpusSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CanarySettings:
-    """Made-up secrets to plant, or the ``manifest`` of those that are planted already."""
+    """Made-up secrets to plant, or the ``manifest`` of those that are planted already.
+
+    ``secrets`` is how many are drawn for each number of ``repetitions``, or lists them.
+    """
 
     template: str = "My ID is {}."
-    secrets: tuple[str, ...] = ()
+    secrets: int | tuple[str, ...] = ()
     digits: int = 6
     repetitions: tuple[int, ...] = (10,)
     seed: int = 0
@@ -94,14 +104,37 @@ class CanarySettings:
             raise InvalidArgument("repetitions is an empty list: say how often to plant")
         if self.manifest is None:
             at_least("digits", self.digits, 1, MOST_DIGITS)
-            for secret in self.secrets or ("0",):
+            for secret in self.listed or ("0",):
                 Canary(self.template, secret)  # an error if it is wrong
-        counts = {len(self.secrets), len(self.repetitions)} - {0, 1}
-        if self.secrets and (len(counts) > 1 or len(self.secrets) < len(self.repetitions)):
+        if isinstance(self.secrets, int):
+            at_least("secrets", self.secrets, 1, MOST_SECRETS)
+            if self.manifest is None and self.secrets * len(self.repetitions) > 10**self.digits:
+                raise InvalidArgument(
+                    f"{self.secrets} secrets for each of {len(self.repetitions)} repetitions are "
+                    f"more than there are numbers of {self.digits} digits"
+                )
+        if self.manifest is not None and self.secrets:
+            raise InvalidArgument("the secrets are in the manifest: leave secrets out")
+        counts = {len(self.listed), len(self.repetitions)} - {0, 1}
+        if self.listed and (len(counts) > 1 or len(self.listed) < len(self.repetitions)):
             raise InvalidArgument(
-                f"there are {len(self.secrets)} secrets and {len(self.repetitions)} repetitions: "
+                f"there are {len(self.listed)} secrets and {len(self.repetitions)} repetitions: "
                 "give one number for all secrets, or one for each"
             )
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The secrets, if the file lists them."""
+        return () if isinstance(self.secrets, int) else self.secrets
+
+    @property
+    def each_repetitions(self) -> tuple[int, ...]:
+        """How often each secret is planted."""
+        if isinstance(self.secrets, int):
+            return tuple(one for one in self.repetitions for _ in range(self.secrets))
+        if len(self.repetitions) == 1:
+            return self.repetitions * max(1, len(self.secrets))
+        return self.repetitions
 
 
 @dataclass(frozen=True, kw_only=True)

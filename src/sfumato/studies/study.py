@@ -33,6 +33,7 @@ from sfumato.studies.doors import Doors, Passage
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import list_cells
 from sfumato.studies.parsing import parse_spec, read_spec, write_template
+from sfumato.studies.power import weaknesses
 from sfumato.studies.runner import StudyOutcome, WatchWork, passages, run_study
 from sfumato.studies.spec import StudySpec
 from sfumato.studies.watch import Board, StudyStatus, look_at
@@ -154,6 +155,10 @@ class Study:
     def rows(self) -> list[Row]:
         """The figures of all finished cells, in the order of the grid."""
         return StudyFolder(self.folder).rows()
+
+    def weaknesses(self) -> list[str]:
+        """Why figures of this study will say little, and what helps; nothing is computed."""
+        return [one.sentence() for one in weaknesses(self._asked)]
 
     def frame(self) -> Any:
         """The rows as a pandas data frame, with one column for each field."""

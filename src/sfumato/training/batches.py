@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, positive
-from sfumato.training.clipping.losses import IGNORED
+from sfumato.models.output_layer import IGNORED
 from sfumato.training.records import TokenRecords
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class PhysicalBatch:
     labels: Tensor = field(repr=False)
     owner: Tensor = field(repr=False)
     weights: Tensor = field(repr=False)
+
+    def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
+        """What a network is called with, for all rows or for some."""
+        return {"input_ids": self.input_ids[some], "attention_mask": self.attention_mask[some]}
 
 
 def physical_batches(

@@ -14,14 +14,15 @@ from sfumato.core.display import as_html
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
+from sfumato.models.output_layer import IGNORED
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
 from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
-from sfumato.training.clipping.losses import IGNORED
 from sfumato.training.methods.streams import inside
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
+from sfumato.training.row_losses import row_scores
 
 TOKENS_AT_ONCE = 4096
 
@@ -168,10 +169,8 @@ def each_row(
             records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
         ):
             for rows in group:
-                logits = model.network(
-                    input_ids=rows.input_ids, attention_mask=rows.attention_mask
-                ).logits
-                yield from zip(rows.owner.tolist(), logits, rows.labels, strict=True)
+                scores = row_scores(model.network, rows.inputs())
+                yield from zip(rows.owner.tolist(), scores, rows.labels, strict=True)
 
 
 def _of_row(logits: torch.Tensor, labels: torch.Tensor) -> Predicted:

@@ -41,11 +41,11 @@ from sfumato.training.checkpoints import (
     paid_if_undefined,
     saving,
 )
-from sfumato.training.clipping.losses import record_losses
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.records import TokenRecords
+from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
 from sfumato.training.steps import PlainStep, PrivateStep, hide_members, refuse_diverged
 
@@ -202,10 +202,10 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
 
 def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
     def losses_of(some: torch.Tensor) -> torch.Tensor:
-        mask = rows.attention_mask[some]
-        logits = run.model.network(input_ids=rows.input_ids[some], attention_mask=mask).logits
         # A row's weight depends on its own record alone, not on the batch it is in.
-        return record_losses(logits, rows.labels[some], divisor=1.0) * rows.weights[some]
+        return row_losses(
+            run.model.network, rows.inputs(some), rows.labels[some], rows.weights[some]
+        )
 
     everything = torch.arange(len(rows.owner))
     run.step.check_rows(losses_of, len(everything))

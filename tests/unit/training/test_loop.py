@@ -30,6 +30,7 @@ from sfumato.training.loop import Progress, fit
 from sfumato.training.optimizers import AdamBC
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut, TokenRecords, make_language_records
+from sfumato.training.row_losses import row_losses
 from sfumato.training.sampling import Shuffled
 from sfumato.training.settings import Course
 from sfumato.training.stages import Stage
@@ -458,10 +459,12 @@ def test_memory_that_runs_out_does_not_tell_how_much_a_batch_needed(
 # --- rows that influence each other -----------------------------------------------------------
 
 
-def by_tokens_of_the_batch(logits: torch.Tensor, labels: torch.Tensor, **_: Any) -> torch.Tensor:
+def by_tokens_of_the_batch(
+    network: Any, inputs: dict[str, Any], labels: torch.Tensor, weights: torch.Tensor
+) -> torch.Tensor:
     """What is left to the rows to share: the number of all tokens in the batch."""
-    each = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-    return each.view(labels.shape).sum(1) / (labels >= 0).sum()
+    losses = row_losses(network, inputs, labels, torch.ones_like(weights))
+    return losses / (labels >= 0).sum()
 
 
 def many_records() -> TokenRecords:
@@ -476,7 +479,7 @@ def many_plan() -> Plan:
 def test_a_loss_divided_by_the_tokens_of_the_batch_stops_the_run(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "record_losses", by_tokens_of_the_batch)
+    monkeypatch.setattr(loop, "row_losses", by_tokens_of_the_batch)
     with pytest.raises(CoupledRows, match="never by a number of the batch"):
         fit(small_model(name), many_records(), many_plan(), SGD, randomness=seeded())
 
@@ -497,7 +500,7 @@ def test_twin_of_the_loop_that_compares_nothing_lets_both_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(PrivateStep, "check_rows", lambda *_: None)
-    monkeypatch.setattr(loop, "record_losses", by_tokens_of_the_batch)
+    monkeypatch.setattr(loop, "row_losses", by_tokens_of_the_batch)
     fit(small_model(), many_records(), many_plan(), SGD, randomness=seeded())
 
 

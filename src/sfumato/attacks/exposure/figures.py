@@ -76,7 +76,9 @@ def means(found: Sequence[ExposedCanary]) -> list[Measured]:
         if len(some) == 1 and some[0].low is not None and some[0].high is not None:
             ends = some[0].low, some[0].high
         name = mean_name(repetitions, method)
-        figures.append(Measured(name, float(values.mean()), ends[0], ends[1], len(some), within))
+        low, high = ends
+        units: tuple[float, ...] = tuple(values.tolist())
+        figures.append(Measured(name, float(values.mean()), low, high, len(some), within, units))
     return figures
 
 

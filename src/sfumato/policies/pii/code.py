@@ -1,7 +1,11 @@
-"""Identifiers without a kind of their own: order, tracking, customer, account, licence numbers."""
+"""Identifiers without a kind of their own: order, tracking, customer, account, licence numbers.
+
+Addresses of devices and codes of banks count among them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -20,12 +24,14 @@ _JOINTS = frozenset("-_/\u200b")
 _BACK = 40  # characters in which an identifier is announced
 _LONG = 7
 _FEWEST_CAPITALS = 6
+_COLON, _PAIR = ord(":"), 3
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
 _FEWEST_IN_GROUPS = 6  # digits of "4711-0815", which is a range or a score unless announced
 
 # Words before an identifier that need no more, words that need "number" or the like after them,
 # and those words; then what may stand between.
 _ANNOUNCING = """
+bic swift userid customerid clientid accountid orderid memberid
 order tracking ref reference booking confirmation reservation ticket invoice acct account
 passport mrn nhs vin pin passcode password id commande facture pedido ordine license licence
 iban bestellung auftrag vertrag rechnung factura contrat contrato expediente dossier albaran
@@ -51,7 +57,8 @@ class Code:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one, or with many capitals in a row."""
-        return sorted({*page.choose(_may_be_code), *page.documents_at(_shouts(page))})
+        shouts, colons = page.spots(_shouts), page.spots(_colons)
+        return sorted({*page.choose(_may_be_code), *shouts, *colons})
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
@@ -75,7 +82,12 @@ class Code:
             if found:
                 reached = right
                 yield Found(left, right, self.label, *found)
-        for match in _capitals().finditer(text):
+        for colon in reading.spots(_colons):
+            device = _hardware().match(text, max(0, colon - 2))
+            if device:
+                reason = "pairs of hexadecimal digits: the address of a device"
+                yield Found(*device.span(), self.label, "code-device", reason)
+        for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
             if is_announced(reading.before(match.start(), 40)):
                 reason = "capitals, announced as an identifier"
                 yield Found(match.start(), match.end(), self.label, "code-context", reason)
@@ -102,6 +114,18 @@ def _shouts(page: Page) -> NDArray[np.int64]:
     """Where words in capitals stand that are long enough for a code."""
     words = page.words
     return words.starts[words.titled & (words.ends - words.starts >= _FEWEST_CAPITALS)]
+
+
+def _colons(page: Page) -> NDArray[np.int64]:
+    """The first of five colons with two characters between each and the next."""
+    colons = np.flatnonzero(page.runs.codes == _COLON)
+    spots: NDArray[np.int64] = colons[:-4][colons[4:] - colons[:-4] == 4 * _PAIR]
+    return spots
+
+
+@cache
+def _hardware() -> re.Pattern[str]:
+    return re.compile(r"(?<![A-Za-z0-9:])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![A-Za-z0-9:])")
 
 
 @cache
@@ -211,6 +235,10 @@ def is_announced(before: str) -> bool:
     if last.endswith("."):
         # A full stop ends a sentence, unless it ends an abbreviation.
         last = last[:-1] if last in ("no.", "nr.", "num.", "ref.", "acct.") else ""
+    if "_" in last:
+        # The name of a field: user_id, order_no.
+        earlier, _, last = last.rpartition("_")
+        earlier = earlier.rpartition("_")[2]
     if last in _words(_MARKS):
         return last == "id" or earlier in _words(_ANNOUNCING) or earlier in _words(_NUMBERED)
     return last in _words(_ANNOUNCING) or last.endswith("nummer")

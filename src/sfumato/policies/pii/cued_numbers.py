@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from sfumato.policies.pii.card import passes_luhn
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
@@ -114,11 +115,16 @@ class Cvv:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one."""
-        return page.choose(_CVV.may_announce)
+        return sorted({*page.choose(_CVV.may_announce), *page.choose(_may_follow_card)})
 
     def find(self, reading: Reading) -> Iterator[Found]:
-        """After their cue, and nothing else."""
-        return _CVV.find(reading, self.label)
+        """After their cue, or after the number of a card and its date."""
+        yield from _CVV.find(reading, self.label)
+        for _, end in card_ends(reading):
+            match = _three_digits().match(reading.text, end)
+            if match:
+                reason = "follows the number of a card and its date"
+                yield Found(*match.span("digits"), self.label, "cvv-card", reason)
 
 
 @dataclass(frozen=True)
@@ -214,6 +220,22 @@ def _word_begin(text: str, start: int) -> int:
         if begin and text[begin - 1].isalpha():
             return start
     return start if text[begin:start].strip("- /").lower() in _NO_PREFIXES else begin
+
+
+def card_ends(reading: Reading) -> Iterator[tuple[int, int]]:
+    """Where the date stands that follows a number with the check digit of a card."""
+    if not reading.chosen(_may_follow_card):
+        return
+    for match in _after_card().finditer(reading.text):
+        start, end = match.span("expiry")
+        digits = "".join(filter(str.isdigit, reading.text[match.start() : start]))
+        if passes_luhn(digits):
+            yield start, end
+
+
+@cache
+def _three_digits() -> Expression:
+    return Expression(r"[ ,;|/]{1,3}(?P<digits>[0-9]{3,4})(?![\p{L}\p{N}]|[.,:\-/][0-9])")
 
 
 @cache

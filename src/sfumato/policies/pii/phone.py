@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from sfumato.policies.pii.code import is_announced
+from sfumato.policies.pii.cued_numbers import card_ends
 from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
@@ -43,8 +44,10 @@ class Phone:
     def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
         reached, announced = -1, frozenset(reading.chosen(_may_be_announced))
+        dated = {start for start, _ in card_ends(reading)}
         for first in reading.chosen(_may_be_number):
-            if first <= reached:
+            # The date on a card and the digits behind it look like a number, too.
+            if first <= reached or reading.starts[first] in dated:
                 continue
             found = self._number(reading, first, first in announced)
             if found:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count as count_from
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,13 @@ from sfumato.studies.kinds.context import (
     Context,
     layout_of,
 )
-from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
+from sfumato.studies.spec import (
+    GENERATED,
+    WIKITEXT,
+    CanarySettings,
+    CorpusSettings,
+    StudySpec,
+)
 from sfumato.text.document import Document
 from sfumato.vectors.load import public_words
 
@@ -69,7 +77,7 @@ def _source(study: StudySpec, here: Path) -> Source:
 def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     if corpus.kind == GENERATED:
         made = generate_customersim(corpus.count or 0, Randomness.reproducible(corpus.seed))
-        return [one.document for one in made]
+        return [_shortened(one.document, corpus.lines) for one in made]
     path = study.path(str(corpus.path))
     if corpus.kind == WIKITEXT:
         return list(islice(read_wikitext(path, record=corpus.record), corpus.count))
@@ -90,17 +98,31 @@ def _plant(study: StudySpec, here: Path) -> list[Document]:
     if wanted is None or wanted.manifest is not None:
         return documents
     randomness = Randomness.reproducible(wanted.seed)
-    count = max(len(wanted.secrets), len(wanted.repetitions))
-    secrets = wanted.secrets or tuple(
-        draw_secret(wanted.digits, randomness.stream(1 + place)) for place in range(count)
-    )
-    repetitions = wanted.repetitions * (count if len(wanted.repetitions) == 1 else 1)
+    repetitions = wanted.each_repetitions
+    secrets = wanted.listed or _drawn(len(repetitions), wanted, randomness)
     canaries = tuple(Canary(wanted.template, secret) for secret in secrets)
     schedule = plan_insertions(len(documents), repetitions, randomness.stream(0))
     planted = list(insert_canaries(documents, schedule, canaries))
     places = tuple(place for one in planted for place in one.places)
     _json(here / CANARIES, Manifest(canaries, schedule, places).as_dict())
     return [one.document for one in planted]
+
+
+def _shortened(document: Document, lines: int | None) -> Document:
+    if lines is None:
+        return document
+    return replace(document, text="\n".join(document.text.split("\n")[:lines]))
+
+
+def _drawn(count: int, wanted: CanarySettings, randomness: Randomness) -> tuple[str, ...]:
+    drawn = (draw_secret(wanted.digits, randomness.stream(place)) for place in count_from(1))
+    if wanted.secrets == ():
+        return tuple(islice(drawn, count))
+    # Many may coincide, and two that are equal would be one that is planted more often.
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[next(drawn)] = None
+    return tuple(found)
 
 
 def _with_coins(study: StudySpec, here: Path, documents: list[Document]) -> list[Document]:

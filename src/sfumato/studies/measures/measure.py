@@ -172,6 +172,7 @@ def rows(
             group=value,
             least=one.within[0],
             most=one.within[1],
+            units=one.units,
         )
         for one in figures
     ]

@@ -40,6 +40,7 @@ from torch import Tensor
 
 from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.models.output_layer import ask_for_scores
 from sfumato.training.clipping.replays import (
     ModelInputs,
     draw_once,
@@ -153,6 +154,8 @@ def check_call(recording: Recording, inputs: ModelInputs, split: RowSplit) -> bo
 
     def look(places: RowPlaces) -> tuple[list[Tensor], Tensor]:
         args, kwargs = inputs.taken(places.rows, places.flipped)
+        # Expected labels are those of the whole batch, so scores are compared; ``unseen`` restores.
+        ask_for_scores(recording.model)
         results = recording.model(*args, **kwargs)
         if is_dataclass(results) and not isinstance(results, Mapping):
             results = list(vars(results).values())

@@ -43,6 +43,7 @@ from sfumato.core.checks import at_least, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.guarantees.wording import at_most
 from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.methods.base import (
     Prepared,
@@ -127,7 +128,7 @@ class DirectionalPlan(Plan):
             "proven for one epoch, a record replaced by another"
             if uses == 1
             else f"not proven: {uses} epochs use every record {uses} times, and the levels add up "
-            f"to {write_number(pure)}"
+            f"to {at_most(pure, 4)}"
         )
         return {
             "epsilon": write_number(claim),
@@ -175,7 +176,7 @@ class Directional(TrainingMethod):
             if getattr(self, setting) is not None:
                 positive(setting, getattr(self, setting))
         if self.kappa is not None and self.sigma is not None:
-            raise InvalidArgument("`kappa` and `sigma` both say how much noise there is; give one")
+            raise InvalidArgument("kappa and sigma both say how much noise there is; give one")
 
     @property
     def needs_level(self) -> bool:
@@ -188,7 +189,7 @@ class Directional(TrainingMethod):
         privacy = request.privacy
         if not self.needs_level and privacy.epsilon != math.inf:
             raise InvalidArgument(
-                "`kappa` or `sigma` decides the noise and `epsilon` does, too; give one of them"
+                "kappa or sigma decides the noise, and so does `epsilon=...`; give one of them"
             )
         if privacy.choose_sampling(Shuffled.name) != Shuffled():
             raise InvalidArgument(
@@ -199,7 +200,7 @@ class Directional(TrainingMethod):
         if privacy.clipping != Clipping():
             raise InvalidArgument(
                 f"the method {self.name} takes directions only, so there is nothing to clip; leave "
-                "`clipping` and `clip_norm` out"
+                "`clipping=...` and `clip_norm=...` out"
             )
 
     def prepare(self, task: Task) -> Prepared:

@@ -61,7 +61,6 @@ from sfumato.training.checkpoints import (
     saving,
 )
 from sfumato.training.clipping.clippers import Flat
-from sfumato.training.clipping.losses import record_losses
 from sfumato.training.clipping.release import GaussianRelease, add_noise
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import DROPOUT, NOISE, ORDER, Progress, WatchSteps
@@ -77,6 +76,7 @@ from sfumato.training.methods.stretch_records import (
     states_behind,
 )
 from sfumato.training.optimizers import make_optimizer, put_back, rate_factor, set_rate, tell_noise
+from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
 from sfumato.training.steps import PrivateStep, hide_members, refuse_diverged
 
@@ -212,7 +212,7 @@ class InterleavedRun:
             for turn in range(max(map(len, pieces.values()))):
                 now = {place: some[turn] for place, some in pieces.items() if turn < len(some)}
                 for rows in row_batches(self.records, now, self._most_places):
-                    losses = self._losses(rows, states)
+                    losses = self._losses(rows, states, torch.ones(len(rows.members)))
                     (losses.sum() / tokens).backward()  # type: ignore[no-untyped-call]
                     members = rows.members.tolist()
                     if any(turn + 1 < len(pieces[one]) or one in needed for one in members):
@@ -250,22 +250,22 @@ class InterleavedRun:
         return total
 
     def _clip(self, rows: Rows, states: Tensor, lengths: Tensor, owner: Tensor | None) -> float:
-        def divided(losses: Tensor, lengths: Tensor) -> Tensor:
-            # By its own length or by a constant, never by what other rows contain.
-            return losses / (lengths if self.course.divisor is None else self.course.divisor)
+        divisor = self.course.divisor
+        # By its own length or by a constant, never by what other rows contain.
+        weights = 1 / (lengths.float() if divisor is None else torch.full(lengths.shape, divisor))
 
         def losses_of(some: Tensor) -> Tensor:
-            return divided(self._losses(rows.of(some), states), lengths[some])
+            return self._losses(rows.of(some), states, weights[some])
 
         self.step.check_rows(losses_of, len(rows.members))
-        losses = self._losses(rows, states)
-        self.step.backward(divided(losses, lengths), owner)
-        return float(losses.detach().sum())
+        losses = self._losses(rows, states, weights)
+        self.step.backward(losses, owner)
+        return float((losses.detach() / weights).sum())
 
-    def _losses(self, rows: Rows, states: Tensor) -> Tensor:
+    def _losses(self, rows: Rows, states: Tensor, weights: Tensor) -> Tensor:
         before = states[:, rows.members]
-        logits = self.network(input_ids=rows.input_ids, state=(before[:1], before[1:])).logits
-        losses = record_losses(logits, rows.labels, divisor=1.0)
+        inputs = {"input_ids": rows.input_ids, "state": (before[:1], before[1:])}
+        losses = row_losses(self.network, inputs, rows.labels, weights)
         if not math.isfinite(float(losses.detach().sum())):
             raise UndefinedGradient("the loss of a batch is not a finite number")
         return losses

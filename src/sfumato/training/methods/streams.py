@@ -46,10 +46,10 @@ from sfumato.text.document import Document
 from sfumato.text.span import Spans, stretches
 from sfumato.text.words import Words
 from sfumato.training.batches import physical_batches
-from sfumato.training.clipping.losses import record_losses
 from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.optimizers import make_optimizer, put_back
 from sfumato.training.records import Cut, TokenRecords, make_language_records
+from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
 
 Extent = tuple[int, int]
@@ -276,10 +276,9 @@ class PublicSteps:
         with draw_weights_from(self._randomness.stream(1).stream(self.taken)):
             for group in groups:
                 for rows in group:
-                    logits = self.model.network(
-                        input_ids=rows.input_ids, attention_mask=rows.attention_mask
-                    ).logits
-                    losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+                    losses = row_losses(
+                        self.model.network, rows.inputs(), rows.labels, rows.weights
+                    )
                     (losses.sum() / len(members)).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stdnum import luhn
 
-from sfumato.policies.pii.card import Card
+from sfumato.policies.pii.card import Card, passes_luhn
 from sfumato.policies.pii.reading import Reading
 
 
@@ -38,3 +41,8 @@ def test_numbers_are_found_with_their_rule(text: str, expected: str, rule: str) 
 )
 def test_what_is_no_card_is_left_alone(text: str) -> None:
     assert found(text) == []
+
+
+@given(st.text("0123456789", min_size=1, max_size=19))
+def test_the_check_is_that_of_python_stdnum(digits: str) -> None:
+    assert passes_luhn(digits) == luhn.is_valid(digits)

@@ -58,3 +58,25 @@ def test_identifiers_are_found_with_their_rule(text: str, expected: str, rule: s
 )
 def test_what_is_no_identifier_is_left_alone(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("at 00:1A:2B:3C:4D:5E now", ("00:1A:2B:3C:4D:5E", "code-device")),
+        ("BIC COBADEFFXXX", ("COBADEFFXXX", "code-context")),
+        ("swift code: NEDSZAJJ", ("NEDSZAJJ", "code-context")),
+        ("user_id=88213 ok", ("88213", "code-context")),
+        ('{"customer_id": 88213}', ("88213", "code-context")),
+        ("order_no: 4711", ("4711", "code-context")),
+    ],
+)
+def test_devices_banks_and_fields_are_found(text: str, expected: tuple[str, str]) -> None:
+    assert expected in found(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["00:1A:2B:3C:4D", "00:1A:2B:3C:4D:5E:77", "g0:1A:2B:3C:4D:5E", "paid_up=88213"]
+)
+def test_what_only_nearly_is_one_is_left(text: str) -> None:
+    assert [rule for _, rule in found(text) if rule in ("code-device", "code-context")] == []

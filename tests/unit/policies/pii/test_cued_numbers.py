@@ -11,8 +11,9 @@ from sfumato.policies.pii.cued_numbers import (
     MedicalRecord,
     Passport,
 )
-from sfumato.policies.pii.detector import Recognizer
+from sfumato.policies.pii.detector import Pii, Recognizer
 from sfumato.policies.pii.reading import Reading
+from sfumato.text.document import Document
 
 
 def found(recognizer: Recognizer, text: str) -> list[str]:
@@ -80,3 +81,16 @@ def test_announced_numbers_are_found(recognizer: Recognizer, text: str, expected
 )
 def test_other_numbers_are_left_alone(recognizer: Recognizer, text: str) -> None:
     assert found(recognizer, text) == []
+
+
+@pytest.mark.parametrize("text", ["4111111111111111 04/27 123", "4111 1111 1111 1111, 04/27, 123."])
+def test_a_card_with_its_date_and_the_digits_behind_it(text: str) -> None:
+    found = Pii(types=("card", "card_expiry", "cvv", "phone")).find(Document(text))
+    labels = [(text[span.start : span.end], span.label) for span in found]
+    assert labels[1:] == [("04/27", "DATE_TIME"), ("123", "CVV")]
+    assert labels[0][1] == "CREDIT_CARD"
+
+
+def test_digits_after_a_number_without_the_check_of_cards_are_no_code_of_one() -> None:
+    text = "4111111111111112 04/27 123"
+    assert [span.label for span in Pii(types=("cvv",)).find(Document(text))] == []

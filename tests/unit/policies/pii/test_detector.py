@@ -179,7 +179,7 @@ def calls(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("piece", HARD)
 def test_steps_grow_no_faster_than_the_text(piece: str) -> None:
-    short, long = (Document((piece * size)[:size]) for size in (1_000, 2_000))
+    short, long = (Document((piece * size)[:size]) for size in (500, 1_000))
     policy = Pii()
     policy.find(long)  # patterns are compiled and checks loaded once, before anything is counted
     steps = calls(lambda: policy.find(short))
@@ -199,7 +199,7 @@ def test_twin_that_looks_back_without_bound_is_caught() -> None:
 @pytest.mark.parametrize("piece", HARD)
 def test_a_long_hard_text_comes_to_an_end(piece: str) -> None:
     # A pattern that backtracks without bound would not finish in a lifetime.
-    Pii().find(Document((piece * 4_000)[:4_000]))
+    Pii().find(Document((piece * 2_000)[:2_000]))
 
 
 def test_a_hundred_thousand_digits_are_selected_whole() -> None:
@@ -211,7 +211,7 @@ def test_a_hundred_thousand_digits_are_selected_whole() -> None:
 MOST_STEPS = 300
 
 
-def steps_each(policy: Policy, piece: str, size: int = 3_000) -> float:
+def steps_each(policy: Policy, piece: str, size: int = 1_000) -> float:
     """Steps per character of a text that repeats a piece."""
     document = Document((piece * size)[:size])
     policy.find(document)
@@ -230,4 +230,4 @@ def test_twin_that_judges_every_stretch_again_is_caught() -> None:
                 super().find(Document(document.text[start : start + 200]))
             return super().find(document)
 
-    assert steps_each(Slow(types=("card", "phone")), "1 12-", 300) > MOST_STEPS
+    assert steps_each(Slow(types=("card", "phone")), "1 12-", 100) > MOST_STEPS

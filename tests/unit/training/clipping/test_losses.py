@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.core.errors import InvalidArgument
+from sfumato.models.output_layer import IGNORED
 from sfumato.training.clipping import losses
-from sfumato.training.clipping.losses import IGNORED, next_tokens, record_losses
+from sfumato.training.clipping.losses import next_tokens, record_losses
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 

@@ -24,7 +24,6 @@ from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping import row_checks
 from sfumato.training.clipping.clippers import Clipping, Flat
-from sfumato.training.clipping.losses import record_losses
 from sfumato.training.loop import NOISE
 from sfumato.training.methods.interleaved import Interleaved, InterleavedPlan
 from sfumato.training.methods.interleaved_steps import InterleavedRun, StateRelease
@@ -35,6 +34,7 @@ from sfumato.training.methods.stretch_records import (
     stretch_records,
 )
 from sfumato.training.records import Cut, make_language_records
+from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course, Privacy
 from sfumato.training.steps import PrivateStep, make_private
 from unit.training.runs import same, small_model, tokenizer, weights
@@ -106,9 +106,9 @@ def test_a_public_update_is_bitwise_the_plain_update(optimizer: str) -> None:
     tokens, labels = padded(records, list(stretches.values()))
     kind = torch.optim.SGD if optimizer == "sgd" else torch.optim.Adam
     plain = kind(twin.network.parameters(), lr=RATE)
-    logits = twin.network(input_ids=tokens).logits
     count = sum(end - begin for begin, end in stretches.values())
-    (record_losses(logits, labels, divisor=1.0).sum() / count).backward()  # type: ignore[no-untyped-call]
+    losses = row_losses(twin.network, {"input_ids": tokens}, labels, torch.ones(len(tokens)))
+    (losses.sum() / count).backward()  # type: ignore[no-untyped-call]
     plain.step()
     assert same(weights(ours), weights(twin))
     assert not same(weights(ours), weights(small_model(settings={"context": 64})))
@@ -184,8 +184,8 @@ def test_a_private_update_is_bitwise_the_dp_update_noise_included() -> None:
         randomness=Randomness.reproducible(3).stream(NOISE),
     )
     tokens, labels = padded(records, [records.turn(place, 0).private for place in range(BATCH)])
-    losses = record_losses(twin.network(input_ids=tokens).logits, labels, divisor=1.0)
-    step.backward(losses / (labels != -100).sum(1))
+    own = 1 / (labels != -100).sum(1).float()
+    step.backward(row_losses(twin.network, {"input_ids": tokens}, labels, own))
     step.steps = 6
     step.step()
     assert same(weights(ours), weights(twin))
@@ -210,8 +210,8 @@ def test_with_everything_private_it_is_dp_sgd() -> None:
         randomness=Randomness.reproducible(8),
     )
     for (rows,) in physical_batches(whole, range(4), most_tokens=4096):
-        logits = twin.network(input_ids=rows.input_ids).logits
-        step.backward(record_losses(logits, rows.labels, divisor=1.0) * rows.weights, rows.owner)
+        losses = row_losses(twin.network, rows.inputs(), rows.labels, rows.weights)
+        step.backward(losses, rows.owner)
     step.step()
     for name, one in weights(twin).items():
         torch.testing.assert_close(weights(ours)[name], one, atol=1e-6, rtol=1e-5)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from properties.texts import texts
 from sfumato.core.errors import BadInput
 from sfumato.models.bpe import default_tokenizer
+from sfumato.models.output_layer import IGNORED
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 from sfumato.training.batches import physical_batches
-from sfumato.training.clipping.losses import IGNORED
 from sfumato.training.methods.streams import (
     inside,
     make_redacted_records,

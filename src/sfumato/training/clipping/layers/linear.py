@@ -27,6 +27,7 @@ within a few times what is recorded anyway, T(m+n).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -212,8 +213,10 @@ class MatrixSlot(Slot):
             return self.kept.flatten(1).abs().amax(1)
         left, right = self.pair()
         # A position counts if neither factor of its outer product is zero.
-        places = left.abs().amax(2).double() * right.abs().amax(2).double()
-        return places.amax(1)
+        largest: list[Tensor] = [
+            torch.linalg.vector_norm(one, math.inf, dim=2).double() for one in (left, right)
+        ]
+        return (largest[0] * largest[1]).amax(1)
 
     def clear(self) -> None:
         """Discard the batch."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.models.lstm_layer import LSTM
+from sfumato.models.output_layer import OutputLayer
 from sfumato.training.clipping.layers.embedding import RecordedEmbedding, TableSlot
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role
 from sfumato.training.clipping.layers.linear import MatrixSlot, RecordedConv1D, RecordedLinear
@@ -23,6 +24,7 @@ from sfumato.training.clipping.layers.norms import (
     RecordedVectors,
     is_elementwise,
 )
+from sfumato.training.clipping.layers.output import RecordedOutput
 from sfumato.training.clipping.layers.tied import TiedSlot
 from sfumato.training.clipping.slots import Slot, VectorSlot
 
@@ -181,6 +183,7 @@ def unsupported(parameters: Iterable[str]) -> UnsupportedLayer:
 
 
 def _rules() -> Iterable[tuple[type[nn.Module], type[Layer]]]:
+    yield OutputLayer, RecordedOutput
     yield nn.Linear, RecordedLinear
     yield nn.Embedding, RecordedEmbedding
     yield nn.LayerNorm, RecordedLayerNorm

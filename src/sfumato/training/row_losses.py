@@ -1,0 +1,35 @@
+"""The loss of each row of a batch, without a whole batch of scores where the network allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor
+
+from sfumato.models.output_layer import OutputLayer
+from sfumato.training.clipping.losses import record_losses
+
+
+def row_losses(network: Any, inputs: dict[str, Any], labels: Tensor, weights: Tensor) -> Tensor:
+    """The sum of −ln p over each row's labels, times the row's weight.
+
+    A weight must depend on its own row alone, or on public numbers.
+    """
+    output = network.get_output_embeddings()
+    if isinstance(output, OutputLayer):
+        with output.expecting(labels, weights):
+            losses: Tensor = network(**inputs).logits
+        return losses.flatten(1).sum(1)
+    return record_losses(network(**inputs).logits, labels, divisor=1.0) * weights
+
+
+def row_scores(network: Any, inputs: dict[str, Any]) -> Iterator[Tensor]:
+    """The scores of each row in turn; without gradients."""
+    output = network.get_output_embeddings()
+    if isinstance(output, OutputLayer):
+        with output.withheld():
+            states = network(**inputs).logits
+        yield from (output.scores(one) for one in states)
+    else:
+        yield from network(**inputs).logits

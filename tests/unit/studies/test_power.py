@@ -1,0 +1,95 @@
+"""Many secrets for each count, and what a study says about its power before it computes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sfumato.core.errors import InvalidArgument
+from sfumato.corpora.canaries import read_manifest
+from sfumato.studies.power import half_width
+from sfumato.studies.spec import CanarySettings
+from sfumato.studies.study import Study
+
+FILE = """
+[corpus]
+kind = "customersim"
+count = 12
+lines = 3
+
+[canaries]
+digits = 3
+{secrets}
+repetitions = [2, 1, 0]
+
+[[methods]]
+name = "masks"
+mechanism = "redact"
+policy = "digits"
+
+[attacks.exposure]
+"""
+
+
+def written(tmp_path: Path, secrets: str) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(FILE.format(secrets=secrets))
+    return path
+
+
+def test_secrets_are_drawn_for_each_count_and_differ(tmp_path: Path) -> None:
+    study = Study.read(written(tmp_path, "secrets = 25")).run()
+    manifest = next(study.folder.rglob("canaries.json"))
+    planted = read_manifest(manifest)
+    assert Counter(one.repetitions for one in planted) == {2: 25, 1: 25, 0: 25}
+    assert len({one.canary.secret for one in planted}) == 75
+    (train,) = study.folder.rglob("train.jsonl")
+    texts = [json.loads(line)["text"] for line in train.read_text().splitlines()]
+    # Canaries are planted between lines, and some of them on lines of their own.
+    assert sum(text.count("My ID is") for text in texts) == 75
+    assert all(
+        sum(line.startswith(("SYS", "USR")) for line in one.split("\n")) <= 3 for one in texts
+    )
+
+
+def test_a_list_of_secrets_is_still_a_list() -> None:
+    listed = CanarySettings(secrets=("123456", "654321"), repetitions=(3, 1))
+    assert listed.listed == ("123456", "654321")
+    assert listed.each_repetitions == (3, 1)
+    assert CanarySettings(secrets=("123456", "654321")).each_repetitions == (10, 10)
+    assert CanarySettings(secrets=3, repetitions=(4, 1)).each_repetitions == (4, 4, 4, 1, 1, 1)
+    assert CanarySettings(repetitions=(4, 1)).each_repetitions == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"secrets": 0}, "secrets=0"),
+        ({"secrets": 60, "digits": 2, "repetitions": (2, 1)}, "more than there are numbers"),
+        ({"secrets": 5, "manifest": "some.json"}, "leave secrets out"),
+    ],
+)
+def test_impossible_numbers_of_secrets_are_refused(settings: dict[str, object], why: str) -> None:
+    with pytest.raises(InvalidArgument, match=why):
+        CanarySettings(**settings)  # type: ignore[arg-type]
+
+
+def test_a_study_warns_where_it_can_tell_little(tmp_path: Path) -> None:
+    few = Study.read(written(tmp_path, "secrets = 3"))
+    assert few.weaknesses() == [
+        "with 3 secrets at 2 repetitions an exposure has an interval of ± 7.5 bits: plant 18",
+        "with 3 secrets at 1 repetition an exposure has an interval of ± 7.5 bits: plant 18",
+    ]
+    (one, _) = Study.read(written(tmp_path, "")).weaknesses()
+    assert one == "with 1 secret at 2 repetitions an exposure has no interval: plant 18"
+    assert Study.read(written(tmp_path, "secrets = 18")).weaknesses() == []
+
+
+def test_more_secrets_are_never_worse() -> None:
+    widths = [half_width(count) for count in range(1, 60)]
+    assert widths[0] == math.inf
+    assert widths == sorted(widths, reverse=True)
