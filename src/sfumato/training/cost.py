@@ -12,15 +12,12 @@ Care
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from sfumato.core.errors import SfumatoError
 from sfumato.core.progress import duration
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
@@ -58,6 +55,14 @@ class Cost:
         return f"{said}; fewer epochs, shorter rows or a smaller model take less"
 
 
+def with_cost(model: LoadedModel, plan: Any, material: Material) -> Material:
+    """The same material, whose summary also says what training on it will cost, if known."""
+    found = estimate_cost(model, plan, material)
+    if found is None or not isinstance(material, TokenMaterial):
+        return material
+    return replace(material, cost=found.line())
+
+
 def estimate_cost(model: LoadedModel, plan: Any, material: Material) -> Cost | None:
     """The cost of a plan; None where a method has other steps than those over its records."""
     if not isinstance(plan, Plan) or not isinstance(material, TokenMaterial):
@@ -82,10 +87,11 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
     words = torch.Generator().manual_seed(0)
     tokens = torch.randint(0, model.tokenizer.size, (ROWS, length), generator=words)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # training itself will say them
             return _time(network.train(), plan, tokens) / tokens.numel()
-    except (SfumatoError, RuntimeError):
-        return None  # training itself will say what is wrong
+    except Exception:  # an estimate stops nobody; training will say what is wrong
+        return None
     finally:
         network.train(was_training)
         for parameter, gradient in zip(network.parameters(), kept, strict=True):
@@ -119,19 +125,3 @@ def _time(network: Any, plan: Plan, tokens: torch.Tensor) -> float:
         if step is not None:
             step.close()
     return taken
-
-
-@dataclass(frozen=True, eq=False)
-class CostedMaterial:
-    """Material, and what training on it will cost."""
-
-    material: Material
-    cost: Cost
-
-    def lines(self) -> tuple[str, ...]:
-        """The summary of the material, and the cost."""
-        return (*self.material.lines(), self.cost.line())
-
-    def public_bits(self) -> Sequence[NDArray[np.generic]]:
-        """Those of the material."""
-        return self.material.public_bits()

@@ -29,15 +29,13 @@ from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.text.document import Document
-from sfumato.training.cost import CostedMaterial, estimate_cost
+from sfumato.training.cost import with_cost
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import (
     ADAPTER,
     ANNOUNCED_TO,
     INITIAL,
     Announce,
-    Material,
-    Prepared,
     Task,
     TrainingMethod,
     method_code,
@@ -177,7 +175,7 @@ def train_model(
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
-    watch = announce(plan, _costed(model, prepared)) if announce else None
+    watch = announce(plan, with_cost(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
     guarantee = request.promised(proven)
     if not folder.model.is_dir():
@@ -192,12 +190,6 @@ def train_model(
     )
     folder.clear()
     return Run(folder, guarantee, plan, loaded=model)
-
-
-def _costed(model: LoadedModel, prepared: Prepared) -> Material:
-    """What a method trains on, with what that will cost if it is known."""
-    cost = estimate_cost(model, prepared.plan, prepared.material)
-    return prepared.material if cost is None else CostedMaterial(prepared.material, cost)
 
 
 def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import torch
 
 from sfumato.core.randomness import Randomness
 from sfumato.training import cost
-from sfumato.training.cost import Cost, CostedMaterial, estimate_cost, seconds_per_token
+from sfumato.training.cost import Cost, estimate_cost, seconds_per_token, with_cost
 from sfumato.training.loop import fit
 from sfumato.training.methods.base import TokenMaterial
 from unit.training.runs import small_model, small_plan, some_records
@@ -22,7 +22,7 @@ def test_steps_and_tokens_are_those_of_the_plan(noise: float) -> None:
     # Six of six records in each of seven steps.
     assert found.tokens == 7 * records.counts.tokens
     assert found.seconds > 0
-    said = CostedMaterial(TokenMaterial(records), found).lines()
+    said = with_cost(small_model(), plan, TokenMaterial(records)).lines()
     assert said[0] == records.counts.summary()
     assert said[1].startswith(f"7 steps over {found.tokens:,} tokens: about ")
 
