@@ -47,7 +47,7 @@ def main() -> None:
     FOLDER.mkdir()
     workers = str(os.cpu_count() or 1)
     run("study", "run", Path("studies") / "demo.toml", "-o", STUDY, "--workers", workers)
-    run("calibrate", STUDY, "--attack", "deniability", "--target", "0.25,0.5")
+    run("calibrate", STUDY, "--attack", "deniability", "--target", "0.5")
     run("report", STUDY, "-o", PAGE)
     print("\n" + "\n".join(summary(StudyFolder(STUDY), time.perf_counter() - began)))
 

@@ -53,6 +53,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.exposure.attack:Exposure",
             "rank planted canaries among all secrets that could have been planted",
         ),
+        "gradient-candidates": (
+            "sfumato.attacks.gradients.candidates:GradientCandidates",
+            "which of some texts a noisy gradient belongs to, by its likelihood",
+        ),
         "matching": (
             "sfumato.attacks.stretches.matching:Matching",
             "which original a released document was made from, by what stayed (any mechanism)",

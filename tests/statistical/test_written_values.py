@@ -23,9 +23,11 @@ from sfumato.mechanisms.place import Place
 from sfumato.text.span import Span, Stretch
 from sfumato.vectors.space import Space
 from statistical import budget
+from unit.mechanisms.test_number import HalfTheNoise
 
 NOISE, ROWS, CLAIMS = "values: noise", "values: drawn from rows", "values: true claims"
 DRAWS = 20_000
+EFFORT = Effort(draws=1500)
 RATES = {
     "rate 1/10": Fraction(1, 10),
     "rate 7/3": Fraction(7, 3),
@@ -145,7 +147,18 @@ def test_no_true_claim_is_refuted(case: str) -> None:
     verdict = refute(
         honest()[case],
         confidence=1 - budget.level(CLAIMS, case),
-        effort=Effort(draws=1500),
+        effort=EFFORT,
         randomness=Randomness.reproducible(15),
     )
     assert not verdict.refuted
+
+
+def test_half_the_noise_is_refuted_at_the_same_level_with_as_many_draws() -> None:
+    (points,) = HalfTheNoise(epsilon=0.3, step=0.5).points()
+    verdict = refute(
+        points,
+        confidence=1 - budget.level(CLAIMS, "number"),
+        effort=EFFORT,
+        randomness=Randomness.reproducible(15),
+    )
+    assert verdict.refuted

@@ -27,6 +27,9 @@ from sfumato.verbs.measure import measure
 from small_study import SMALL, small_study
 from unit.models.folders import gpt2, with_our_tokenizer
 
+# What is measured on few words is computed as it is on many.
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 BEFORE = ["The cat sat on the mat.", "A dog ran home. It was late."]
 AFTER = ["The quark sat under the mat.", "A dog ran house. It was late."]
 

@@ -28,6 +28,9 @@ from sfumato.studies.runner import run_study
 from sfumato.studies.spec import StudySpec
 from small_study import SMALL, small_study
 
+# What is measured on few words is computed as it is on many.
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 PRIVATE = """
 seeds = [1]
 groups = "who"

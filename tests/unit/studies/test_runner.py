@@ -19,6 +19,9 @@ from sfumato.studies.watch import Board
 from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
+# What is measured on few words is computed as it is on many.
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 CELLS = 1 + 2 * (2 * 2 + 3 * 2)
 
 

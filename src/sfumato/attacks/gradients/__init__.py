@@ -1,0 +1,1 @@
+"""Attacks on what a step of training releases: which text a noisy gradient was computed from."""
