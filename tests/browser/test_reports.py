@@ -115,9 +115,9 @@ def phone(browser: Browser, study_report: Path) -> Iterator[Visit]:
 
 
 def test_every_chart_is_drawn_and_nothing_is_asked_for(light: Visit, study_report: Path) -> None:
-    assert light.charts() >= 9
+    assert light.charts() >= 8
     assert light.shown() == light.charts()
-    assert light.page.locator(".picture svg:visible").count() == 1
+    assert light.page.locator(".picture svg.wide:visible").count() >= 5
     light.assert_silent(study_report)
 
 
@@ -146,7 +146,7 @@ def test_a_chart_can_be_saved_and_goes_nowhere(light: Visit) -> None:
     assert menu.locator("a").all_inner_texts() == ["Save as SVG", "Save as PNG"]
     with light.page.expect_download() as saved:
         menu.locator("a").first.click()
-    assert saved.value.suggested_filename == "figure-2.svg"
+    assert saved.value.suggested_filename == "figure-6.svg"
     assert Path(saved.value.path()).read_text().startswith("<svg")
 
 
@@ -212,8 +212,8 @@ CUT = """[...document.querySelectorAll('main table, main svg.marks')].filter(one
 
 def test_a_phone_gets_cards_and_its_own_chart(phone: Visit) -> None:
     page = phone.page
-    assert page.locator(".picture svg.narrow").is_visible()
-    assert not page.locator(".picture svg.wide").is_visible()
+    assert page.locator(".picture svg.narrow").first.is_visible()
+    assert not page.locator(".picture svg.wide").first.is_visible()
     cell = page.locator("table.cards td").first
     label = cell.evaluate("one => getComputedStyle(one, '::before').content")
     assert label == '"protects"'
@@ -289,7 +289,7 @@ def test_hostile_text_does_not_run(browser: Browser, hostile_report: Path) -> No
     visit = Visit(context, hostile_report)
     page = visit.page
     visit.open_all()
-    assert visit.charts() >= 5
+    assert visit.charts() >= 3
     assert visit.shown() == visit.charts()
     page.locator("#groups svg.marks .mark-symbol.role-mark path").first.hover()
     page.locator("#vg-tooltip-element.visible").wait_for()

@@ -7,13 +7,13 @@ to and fro. A figure without an interval is drawn hollow.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sfumato.charts.numbers import rounded
+from sfumato.charts.scale import Scale, spread
 from sfumato.charts.shapes import LETTER, Box, Mark, Picture, Shape, Sheet, Stroke, Writing, wrap
-from sfumato.charts.sweeps import FAR, Spot
+from sfumato.charts.sweeps import Spot
 
 SHAPES = ("circle", "square", "triangle", "diamond", "turned")
 LOWER = "lower"
@@ -73,58 +73,6 @@ def overview_picture(shown: Overview) -> Picture | None:
     return Picture(wide=wide.sheet(), narrow=narrow.sheet())
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """From values to places, logarithmic where figures differ by a large factor."""
-
-    low: float
-    high: float
-    start: float
-    stop: float
-    logarithmic: bool
-
-    @classmethod
-    def over(
-        cls, values: Sequence[float], ends: tuple[float, float], *, may_be_log: bool
-    ) -> _Scale:
-        low, high = min(values), max(values)
-        logarithmic = may_be_log and low >= 1 and high >= FAR * low
-        if logarithmic:
-            room = (high / low) ** 0.07
-            return cls(low / room, high * room, *ends, logarithmic)
-        room = 0.09 * ((high - low) or abs(high) or 1.0)
-        return cls(low - room, high + room, *ends, logarithmic)
-
-    def at(self, value: float) -> float:
-        low, high = self.low, self.high
-        value = min(max(value, low), high)
-        if self.logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return self.start + (self.stop - self.start) * (value - low) / (high - low)
-
-    def ticks(self, most: int) -> list[float]:
-        return _powers(self.low, self.high, most) if self.logarithmic else _steps(self, most)
-
-
-def _powers(low: float, high: float, most: int) -> list[float]:
-    found: list[float] = []
-    for parts in ((1, 2, 5), (1, 3), (1,)):
-        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        found = [part * 10.0**exponent for exponent in exponents for part in parts]
-        found = [one for one in found if low <= one <= high]
-        if len(found) <= most:
-            break
-    return found
-
-
-def _steps(scale: _Scale, most: int) -> list[float]:
-    raw = (scale.high - scale.low) / most
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(part * power for part in (1, 2, 2.5, 5, 10) if part * power >= raw)
-    first = math.ceil(scale.low / step)
-    return [round(place * step, 12) for place in range(first, math.floor(scale.high / step) + 1)]
-
-
 @dataclass
 class _Plot:
     """A sheet in the making; ``taken`` are the places where words cannot stand."""
@@ -145,12 +93,12 @@ class _Plot:
         across = (self.left, self.width - self.right)
         upright = (self.bottom, self.top)
         chance = [] if self.shown.chance is None else [self.shown.chance]
-        self.x = _Scale.over(
-            [*_values(x), *chance], across if self.shown.leakage.better == LOWER else across[::-1],
+        self.x = Scale.over(
+            [*spread(x), *chance], across if self.shown.leakage.better == LOWER else across[::-1],
             may_be_log=False,
         )  # fmt: skip
-        self.y = _Scale.over(
-            _values(y), upright if self.shown.utility.better != LOWER else upright[::-1],
+        self.y = Scale.over(
+            spread(y), upright if self.shown.utility.better != LOWER else upright[::-1],
             may_be_log=True,
         )  # fmt: skip
 
@@ -358,15 +306,6 @@ class _Plot:
                     self.taken.append(said.box)
                     yield said
                     break
-
-
-def _values(spots: Sequence[Spot]) -> list[float]:
-    values = [one.value for one in spots]
-    low, high = min(values), max(values)
-    room = max(high - low, abs(high) * 0.1)
-    # An interval that is wider than everything else together is cut at the edge.
-    ends = [end for one in spots for end in (one.low, one.high) if end is not None]
-    return [*values, *(min(max(end, low - room), high + room) for end in ends)]
 
 
 def _between(spot: Spot) -> str:

@@ -38,6 +38,7 @@ from sfumato.results.scores import Scores
 from sfumato.training.folder import SCHEMA, RunFolder, open_run
 
 _ACCOUNTED = ("epsilon", "delta")
+_OF_TRAINING = (*_ACCOUNTED, "steps")
 
 
 def run_page(path: Path, showing: Showing) -> Page:
@@ -108,7 +109,7 @@ def _metadata(
     results = [
         _result(task, short_path(str(row.get("corpus") or "not named")), str(row["metric"]), value)
         for row in measured
-        if row.get("metric") not in (*_ACCOUNTED, None)
+        if row.get("metric") not in (*_OF_TRAINING, None)
         and (value := as_number(row.get("value"))) is not None
         and math.isfinite(value)
     ]
@@ -197,7 +198,7 @@ def _useful(measured: Sequence[Mapping[str, Any]]) -> str:
     said = [
         f"{row.get('metric')} {rounded(as_number(row.get('value')))}"
         for row in measured
-        if row.get("metric") not in _ACCOUNTED
+        if row.get("metric") not in _OF_TRAINING
     ]
     return "; ".join(said) or "Nothing was measured on new text yet."
 
@@ -256,6 +257,9 @@ def _made(
     versions = config.get("versions")
     plan = content.get("plan")
     others = {key: one for key, one in settings.items() if key != "plan"}
+    if isinstance(others.get("corpus"), dict):
+        # Which file it was is for going on with a run, not for people.
+        others["corpus"] = {key: one for key, one in others["corpus"].items() if key != "input"}
     parts: list[Block] = [properties("Settings", lines_of(others))]
     if isinstance(plan, dict):
         parts.insert(0, properties("The plan", lines_of(plan)))

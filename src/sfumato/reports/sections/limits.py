@@ -112,18 +112,26 @@ _PROTECTED = re.compile(r"^Protected(: | by type\. )")
 def at_a_glance(guarantee: Guarantee) -> Table:
     """A row for all, or one for each type: protected what, proven, what stays, fit or not."""
     parts = guarantee.parts or (Part((), guarantee),)
+    of_words = bool(guarantee.parts) or bool(guarantee.metric) or guarantee.stays is not None
     rows: list[tuple[CellValue, ...]] = [
         (
             name_types(part.types) if guarantee.parts else "all of it",
             protected_what(part.guarantee),
             Explained(proven_in_words(part.guarantee), part.guarantee.sentence()),
-            ", ".join(stays_mostly(part.guarantee)) or _stays(part.guarantee),
+            *(
+                [", ".join(stays_mostly(part.guarantee)) or _stays(part.guarantee)]
+                if of_words
+                else []
+            ),
             _fit(guarantee, part.guarantee),
         )
         for part in parts
     ]
-    head = ("found as", "protects", "proven", "mostly stays as it is", "fit for release?")
-    return Table(caption="What is proven, by type", head=head, rows=rows, cards=True)
+    stays = ["mostly stays as it is"] if of_words else []
+    named = "found as" if guarantee.parts else "of"
+    head = [named, "protects", "proven", *stays, "fit for release?"]
+    by_type = ", by type" if guarantee.parts else ""
+    return Table(caption=f"What is proven{by_type}", head=head, rows=rows, cards=True)
 
 
 def _stays(guarantee: Guarantee) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from sfumato.calibration.equal_leakage import calibrate_methods
 from sfumato.calibration.permission import basis
 from sfumato.calibration.select import select_rows
-from sfumato.charts.calibration import Anchor, Labels, Spot, Sweep, calibration_chart
+from sfumato.charts.multiples import NO_LEVEL, Multiples, multiples_picture
 from sfumato.charts.numbers import interval
+from sfumato.charts.overview import Axis
+from sfumato.charts.sweeps import Anchor, Spot, Sweep
 from sfumato.reports.page import (
     Block,
     CellValue,
@@ -17,7 +19,6 @@ from sfumato.reports.page import (
     Section,
     Table,
     bullets,
-    draw_figure,
     paragraph,
 )
 from sfumato.reports.series import Quantity, SeriesPoint, points, telling, whole
@@ -42,8 +43,8 @@ def tradeoff(study: Studied) -> Section | None:
     said = paragraph(
         "Privacy is a trade-off: a method that protects more keeps less. Every method lies between "
         "two anchors, 'no privacy' and 'random output'. Equal levels of different methods are not "
-        "equal privacy. What can be compared is their utility at equal leakage, in the last "
-        "panel. Leakage is what one attack found; a stronger one may find more. For each attack "
+        "equal privacy. What can be compared is their utility at equal leakage, as in the first "
+        "figure. Leakage is what one attack found; a stronger one may find more. For each attack "
         "the figure that best separates the two anchors is shown. It was chosen after it was "
         "measured, and the intervals do not account for that. All figures are below."
     )
@@ -97,20 +98,29 @@ def _figure(
     found = places(leaking, leakage)
     utility, kept = matching_utility(study, leakage, found, using)
     curves, verdicts = _curves([*leaking, *using], leakage, utility) if study.public else ({}, [])
-    sweeps, anchors = _drawable(found, kept, curves, _axes(study))
+    sweeps, anchors = _drawable(found, kept, curves)
     if not sweeps:
         return []
-    labels = Labels(
-        leakage=f"{leakage.said}; {leakage.better} is better",
-        utility=None if utility is None else f"{utility.said}; {utility.better} is better",
+    shown = Multiples(
+        leakage=Axis(title=f"leaks more: {leakage.said}", better=leakage.better),
+        utility=None
+        if utility is None
+        else Axis(
+            title=f"more useful: {utility.said}; {utility.better} is better", better=utility.better
+        ),
+        sweeps=sweeps,
+        ends=anchors,
+        notes=_notions(study),
     )
     against = "" if utility is None else f" Utility is {utility.said}; {utility.better} is better."
+    curve = " Lines of leakage are monotone curves through the figures." if curves else ""
     figure = Figure(
         title=f"Every method by {leakage.said}.",
-        description=f"Leakage is {leakage.said}; {leakage.better} is better.{against} With the two "
-        "anchors between which every method lies.",
+        description=f"Leakage is {leakage.said}; {leakage.better} is better.{against} All panels "
+        "of a row have the same scale; dashed lines are the two anchors between which every method "
+        f"lies. Each method has levels of its own.{curve}",
         table=_table(leakage, utility, found, kept),
-        chart=draw_figure(lambda: calibration_chart(sweeps, anchors, labels)),
+        picture=multiples_picture(shown),
     )
     if not verdicts:
         return [figure]
@@ -143,39 +153,39 @@ def _curves(
     ]
 
 
-def _axes(study: Studied) -> dict[str, str]:
-    """A suffix of each method's parameter: levels of different notions share no axis."""
+def _notions(study: Studied) -> dict[str, str]:
+    """Which notion the levels of each method are of, where they differ."""
     notions = {
         method: next((one.notion.value for one in study.guarantees(method).values()), "")
         for method in study.methods
     }
     if len(set(notions.values())) < 2:
         return {}
-    return {method: f" ({notion})" for method, notion in notions.items() if notion}
+    return {method: notion.replace("differential privacy", "DP") for method, notion in
+            notions.items()}  # fmt: skip
 
 
 def _drawable(
     found: dict[QuantityPlace, SeriesPoint],
     kept: dict[QuantityPlace, SeriesPoint],
     curves: dict[QuantityPlace, float],
-    axes: dict[str, str],
 ) -> tuple[list[Sweep], list[Anchor]]:
     sweeps, anchors = [], []
     for place in dict.fromkeys([*found, *(one for one in kept if one[0] in _methods(found))]):
         method, parameter, level = place
         leakage, utility = spot_of(found.get(place)), spot_of(kept.get(place))
-        if level is None:
+        if level is None and method in ANCHORS:
             anchors.append(Anchor(name=method, leakage=leakage, utility=utility))
         else:
-            named = parameter or "level"
+            named = NO_LEVEL if level is None else parameter or "level"
             sweeps.append(
                 Sweep(
                     method=method,
-                    parameter=named + axes.get(method, ""),
-                    level=level,
+                    parameter=named,
+                    level=0.0 if level is None else level,
                     leakage=leakage,
                     utility=utility,
-                    fitted=curves.get((method, named, level)),
+                    fitted=None if level is None else curves.get((method, named, level)),
                 )
             )
     return sweeps, anchors
