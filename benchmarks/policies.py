@@ -1,7 +1,7 @@
 """How fast policies read, in MB/s of UTF-8, and as a ratio to cutting the same text into words.
 
-``pii`` is also measured without its tagger, as it would be with rules alone, and the tagger alone
-in tokens per second.
+``pii`` is also measured without its tagger, as it would be with rules alone, and the tagger alone.
+Ratios are of processor time, which other people's work disturbs less.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def _scanned(text: str, documents: Sequence[Document], quick: bool) -> list[Row]
         {
             "text": f"{text}, {megabytes:.2f} MB",
             "what": name,
+            "MB per second of processor time": timing.cpu_rate(megabytes),
+            "tokens likewise": timing.cpu_rate(tokens),
             "MB/s": timing.rate(megabytes),
-            "tokens/s": timing.rate(tokens),
-            "times as fast as Words.of": timing.ratio(timings["Words.of"]),
-            "times as fast as the rules": timing.ratio(timings[WITHOUT]),
+            "times as fast as Words.of": timing.cpu_ratio(timings["Words.of"]),
+            "times as fast as the rules": timing.cpu_ratio(timings[WITHOUT]),
         }
         for name, timing in timings.items()
     ]

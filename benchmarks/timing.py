@@ -23,6 +23,10 @@ class Timing:
         """Amount per second of wall time."""
         return spread([amount / seconds for seconds in self.wall])
 
+    def cpu_rate(self, amount: float) -> str:
+        """Amount per second of processor time."""
+        return spread([amount / seconds for seconds in self.cpu])
+
     def ratio(self, other: Timing) -> str:
         """How many times as fast as the other, repetition by repetition."""
         return spread([b / a for a, b in zip(self.wall, other.wall, strict=True)])

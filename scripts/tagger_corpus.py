@@ -8,9 +8,11 @@ btc-a, -e, -f, -g    tweets, labeled by people                   CC BY 4.0 (Derc
 wnut17-dev, btc-b    the same, only ever scored
 teacher              WikiText-2 train, labeled by spaCy          CC BY-SA
 teacher, test        WikiText-2 test, only ever scored           CC BY-SA
-treebanks            UD EWT (English) and GSD (German, Spanish,  CC BY-SA 4.0
-                     French), dev and test: which words are
-                     names, not of what
+treebanks            UD GSD (German, Spanish, French), dev and   CC BY-SA 4.0
+                     test: which words are names, not of what
+named treebanks      Universal NER: EWT dev (English web text),  CC BY-SA 4.0
+                     PUD (English and German), names labeled     and 3.0
+                     by people; EWT test is only ever scored
 tickets              invented, four languages                    our own; names Faker (MIT),
                                                                  places GeoNames (CC BY 4.0)
 dialogues            invented by sfumato.corpora.customersim     our own
@@ -129,39 +131,46 @@ def read_labeled_lines(path: Path) -> list[Text]:
     return found
 
 
-def read_treebank(path: Path, pipeline: object | None) -> Iterator[Text]:
-    """Sentences whose proper nouns are marked; a pipeline, if given, says what some of them are."""
-    blocks = path.read_text(encoding="utf-8").split("\n\n")
-    for block in blocks:
+def read_treebank(path: Path) -> Iterator[Text]:
+    """Sentences whose proper nouns are marked."""
+    for text, words in _sentences_of(path):
+        spans: list[Marked] = []
+        for start, end, fields in words:
+            if fields[3] == "PROPN":
+                joined = spans and text[spans[-1][1] : start] in ("", " ", "-")
+                spans.append((spans.pop()[0] if joined else start, end, SOME))
+        yield Text(text, spans)
+
+
+def read_named(path: Path) -> Iterator[Text]:
+    """Sentences of a treebank in which people labeled the names."""
+    for text, words in _sentences_of(path):
+        spans: list[Marked] = []
+        for start, end, fields in words:
+            label = LABELS.get(fields[2][2:])
+            if label is not None:
+                goes_on = spans and fields[2][0] == "I" and spans[-1][2] == label
+                spans.append((spans.pop()[0] if goes_on else start, end, label))
+        yield Text(text, spans)
+
+
+def _sentences_of(path: Path) -> Iterator[tuple[str, list[tuple[int, int, list[str]]]]]:
+    """The text of each sentence, and where its words stand with their columns."""
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
         match = re.search(r"(?m)^# text = (.+)$", block)
         if not match:
             continue
-        text, place, spans = match[1], 0, list[Marked]()
+        text, place, words = match[1], 0, list[tuple[int, int, list[str]]]()
         for line in block.splitlines():
             fields = line.split("\t")
-            if len(fields) != 10 or not re.fullmatch(r"[0-9]+(?:-[0-9]+)?", fields[0]):
+            if not re.fullmatch(r"[0-9]+(?:-[0-9]+)?", fields[0]):
                 continue
             start = text.find(fields[1], place)
             if start < 0 or start > place + 3:
                 continue  # part of a contraction that was read whole
             place = start + len(fields[1])
-            if fields[3] == "PROPN":
-                if spans and text[spans[-1][1] : start] in ("", " ", "-"):
-                    start = spans.pop()[0]
-                spans.append((start, place, SOME))
-        yield Text(text, _named_by(pipeline, text, spans) if pipeline else spans)
-
-
-def _named_by(pipeline: object, text: str, spans: list[Marked]) -> list[Marked]:
-    """Proper nouns with the pipeline's label where it has one; the others are unsure."""
-    from label_with_teacher import label
-
-    found = label(pipeline, [text])[0]
-    named = []
-    for start, end, _ in spans:
-        touching = [kind for first, last, kind in found if first < end and start < last]
-        named.append((start, end, touching[0] if touching else UNSURE))
-    return named
+            words.append((start, place, fields))
+        yield text, words
 
 
 def read_messages(folder: Path) -> Iterator[Text]:

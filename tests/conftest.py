@@ -17,12 +17,15 @@ from hypothesis import settings
 
 from few_words import few_words
 from low_costs import lower_costs
+from sfumato.core import progress
 from sfumato.vectors.space import Space
 
 # Speed is measured in benchmarks, never asserted in a test: no example has a deadline.
 settings.register_profile("sfumato", deadline=None, max_examples=60)
 settings.load_profile("sfumato")
 lower_costs()
+# A line of progress after twenty seconds would make what a test reads depend on the machine's load.
+progress.PATIENCE = float("inf")
 
 
 # Files whose tests take long on their own: they go first, so that at the end no worker is left with

@@ -29,7 +29,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
             "[default: STUDY/report.html, else OUT.report.html]",
         ),
     ] = None,
-    form: Annotated[
+    file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
@@ -77,7 +77,7 @@ def report(  # noqa: PLR0913  # a command's options are its parameters
     written = write(
         path,
         output,
-        format=form,
+        format=file_format,
         samples=samples,
         originals=originals,
         scores=scores,

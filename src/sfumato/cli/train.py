@@ -251,12 +251,13 @@ def note_warnings() -> Iterator[None]:
 
 @contextmanager
 def training_bar() -> Iterator[Callable[[TrainingPlan, Material], Any]]:
-    """A bar with loss, speed and the level so far, when a person is watching.
+    """A bar with loss, speed and the level so far, when a person is watching; else lines.
 
-    The loss is private: it is drawn on a terminal, and the bar is wiped out at the end.
+    The loss is private: it is drawn on a terminal, and the bar is wiped out at the end. Lines may
+    be kept in a file, so they have steps and the time left only.
     """
     if not sys.stderr.isatty():
-        yield announce_run
+        yield _announce_in_lines
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -284,6 +285,16 @@ def training_bar() -> Iterator[Callable[[TrainingPlan, Material], Any]]:
         yield announce
 
 
+def _announce_in_lines(plan: TrainingPlan, material: Material) -> Callable[[Progress], None] | None:
+    from sfumato.core.progress import QUIET, Lines
+
+    announce_run(plan, material)
+    if QUIET.get():
+        return None
+    lines = Lines("training", plan.steps, "steps")
+    return lambda now: lines.reach(now.step)
+
+
 def announce_run(plan: TrainingPlan, material: Material) -> None:
     """What is about to be done, for the owner of the text."""
     for line in (*material.lines(), plan.summary()):
@@ -305,8 +316,6 @@ def describe_run(now: Progress, level: float) -> str:
 
 def report(run: Run, *, as_json: bool) -> None:
     """What came of a run of this process."""
-    from dataclasses import asdict
-
     from sfumato.guarantees.guarantee import SEED_LEAK
 
     if run.already_finished:
@@ -321,7 +330,7 @@ def report(run: Run, *, as_json: bool) -> None:
                 "noise_multiplier": plan.noise_multiplier,
                 "guarantee": guarantee.as_dict(),
                 "sentence": guarantee.sentence(),
-                "results": [asdict(one) for one in run.measured],
+                "results": [one.as_dict() for one in run.measured],
             }
             | ({"as_in_the_paper": beside} if beside else {}),
             indent=2,

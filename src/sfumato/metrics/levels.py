@@ -14,7 +14,9 @@ What it does not say
 
 How it searches
     The probability to stay grows with epsilon. So two levels with the target between them are found
-    by steps, and the interval is halved on a logarithmic scale. All levels are tried with the same
+    by steps. Between them the next level is where a straight line meets the target, on the
+    scales of the logarithm of epsilon and of the odds; an end that stays loses weight, so that the
+    line comes near from both sides (the Illinois method). All levels are tried with the same
     words and, where the mechanism has no rows, with the same random numbers: Laplace noise then
     only shrinks as epsilon grows, and a draw that stays inside a word's cell keeps doing so. The
     result is measured again with random numbers that were not used in the search.
@@ -50,6 +52,11 @@ ROUGH_STEP, ROUGH_RATIO = 4.0, 1.15
 FINE_STEP, FINE_RATIO = 1.12, 1.03
 EXACT_RATIO = 1.002
 SHORTEST_STEP = 1e-3
+# A level is found if the median there is this near to the target; draws move it by more.
+EXACT_CLOSE, ROUGH_CLOSE, FINE_CLOSE = 5e-4, 0.02, 0.003
+# No level is tried nearer to an end than this share of the interval.
+INNER = 0.05
+TINY = 1e-6
 # How far the median may be from the target; sampling noise moves it by about 0.01.
 EXACT_MISS, DRAWN_MISS = 1e-3, 0.03
 # The fewest expected draws on each side, so that a probability can be estimated.
@@ -220,10 +227,11 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The step between levels, and the ratio at which two levels are close enough."""
+    """The step between levels, the ratio at which two are close, and when a median is close."""
 
     step: float
     ratio: float
+    close: float
 
 
 def find_level(
@@ -253,12 +261,14 @@ def find_level(
     enough = DrawEffort(eta=effort.eta, draws=max(effort.draws, math.ceil(FINE_SHOWN / rarer)))
     start = _first_level(level)
     if isinstance(level(start), RowMechanism):
-        epsilon = _crossing(median_with(1), keep, start, _Steps(ROUGH_STEP, EXACT_RATIO))
+        epsilon = _crossing(
+            median_with(1), keep, start, _Steps(ROUGH_STEP, EXACT_RATIO, EXACT_CLOSE)
+        )
     else:
         rough = median_with(max(effort.draws // 6, math.ceil(ROUGH_SHOWN / rarer)))
-        near = _crossing(rough, keep, start, _Steps(ROUGH_STEP, ROUGH_RATIO))
+        near = _crossing(rough, keep, start, _Steps(ROUGH_STEP, ROUGH_RATIO, ROUGH_CLOSE))
         fine = median_with(enough.draws)
-        epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO))
+        epsilon = _crossing(fine, keep, near, _Steps(FINE_STEP, FINE_RATIO, FINE_CLOSE))
     there = level(epsilon)
     found = measure_protection(there, watched, enough, randomness.stream(1), done)
     return Suggestion(keep=keep, epsilon=epsilon, protection=found, vectors=there.space.name)
@@ -279,12 +289,31 @@ def _crossing(median: Median, target: float, start: float, steps: _Steps) -> flo
     else:
         while low[1] >= target:
             low, high = _step(at, low, 1 / steps.step) or _give_up(at, target, seen), low
+    weights = [1.0, 1.0]  # of the ends; an end that stays too long loses weight
     while high[0] / low[0] > steps.ratio:
-        middle = at(math.sqrt(low[0] * high[0]))
-        low, high = (middle, high) if middle[1] < target else (low, middle)
+        aim = _odds(target)
+        gaps = weights[0] * (aim - _odds(low[1])), weights[1] * (_odds(high[1]) - aim)
+        share = min(max(gaps[0] / max(sum(gaps), TINY), INNER), 1 - INNER)
+        middle = at(_between(low[0], high[0], share))
+        if abs(middle[1] - target) <= steps.close:
+            return middle[0]
+        if middle[1] < target:
+            low, weights = middle, [1.0, weights[1] / 2]
+        else:
+            high, weights = middle, [weights[0] / 2, 1.0]
     # Between two close levels the median is nearly linear in log epsilon.
-    share = (target - low[1]) / (high[1] - low[1])
-    return math.exp((1 - share) * math.log(low[0]) + share * math.log(high[0]))
+    return _between(low[0], high[0], (target - low[1]) / (high[1] - low[1]))
+
+
+def _odds(median: float) -> float:
+    """The logarithm of the odds, in which a median grows nearly straight with log epsilon."""
+    inside = min(max(median, TINY), 1 - TINY)
+    return math.log(inside / (1 - inside))
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """A level between two, on a logarithmic scale."""
+    return math.exp((1 - share) * math.log(low) + share * math.log(high))
 
 
 def _step(at: _At, last: _Tried, factor: float) -> _Tried | None:

@@ -8,6 +8,7 @@ name, and so that no interval can leave it: one that does is refused here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,16 @@ class Measured:
             raise InvalidArgument(
                 f"the interval of {self.metric!r} leaves its range ({least} to {most})"
             )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the figure, its interval and the number of cases."""
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+        }
 
 
 def leaves(end: float, within: Range) -> bool:

@@ -38,7 +38,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending, replacing_one
+from sfumato.accounting.accountants import ACCOUNTANTS, Spent, compute_spending, replacing_one
 from sfumato.accounting.delta import caution, privacy_units, resolve_delta
 from sfumato.accounting.events import SampledGaussian
 from sfumato.accounting.reconstruction import most_rebuilt
@@ -260,7 +260,10 @@ class Plan:
         events = self.events()
 
         def level_at(delta: float) -> float:
-            return self.level(events, delta, "add-or-remove") if delta else math.inf
+            try:
+                return self.level(events, delta, "add-or-remove") if delta else math.inf
+            except InvalidArgument:  # this accountant has no answer for so small a delta
+                return math.inf
 
         return most_rebuilt(level_at, prior) if self.private else 1.0
 
@@ -417,9 +420,15 @@ def _epsilon(
     events: tuple[SampledGaussian, ...], delta: float, neighbors: str, accountant: str
 ) -> float:
     if neighbors == "add-or-remove":
-        return compute_spending(events, accountant).epsilon(delta)
+        return _spent(events, accountant).epsilon(delta)
     if all(event.rate == 1.0 for event in events):
         # A replaced unit moves each sum by at most 2C, as if the noise were half as large.
         halved = [replace(event, noise_multiplier=event.noise_multiplier / 2) for event in events]
         return compute_spending(halved, accountant).epsilon(delta)
-    return replacing_one(compute_spending(events, accountant), delta)
+    return replacing_one(_spent(events, accountant), delta)
+
+
+@lru_cache(maxsize=4)
+def _spent(events: tuple[SampledGaussian, ...], accountant: str) -> Spent:
+    """Composing takes most of the time, and the same releases are asked for at several deltas."""
+    return compute_spending(events, accountant)

@@ -29,6 +29,7 @@ from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.text.document import Document
+from sfumato.training.cost import with_cost
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import (
     ADAPTER,
@@ -174,7 +175,7 @@ def train_model(
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
-    watch = announce(plan, prepared.material) if announce else None
+    watch = announce(plan, with_cost(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
     guarantee = request.promised(proven)
     if not folder.model.is_dir():

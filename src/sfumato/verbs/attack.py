@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.randomness import Randomness
     from sfumato.results.scores import Scores, ScoresOfAll
 
-# A bar counts in thousandths: an attack's phases have totals of their own.
-_STEPS = 1000
+# A bar counts in hundredths: an attack's phases have totals of their own.
+_STEPS = 100
 
 
 def attack(
@@ -111,15 +111,16 @@ def attack_all(
     )
     randomness = draws_from(seed)
     found: list[Scores] = []
-    skipped: dict[str, str] = {}
-    for place, name in enumerate(entries("attacks")):
-        chosen = choose_attack(name)
-        lacking = chosen.missing(given)
-        if lacking is not None:
-            skipped[name] = lacking
+    every = {name: choose_attack(name) for name in entries("attacks")}
+    why = {name: chosen.missing(given) for name, chosen in every.items()}
+    skipped = {name: lacking for name, lacking in why.items() if lacking is not None}
+    ready = [name for name in every if name not in skipped]
+    for place, (name, chosen) in enumerate(every.items()):
+        if name in skipped:
             continue
         try:
-            found.append(_score(chosen, given, randomness.stream(place)))
+            which = f" ({ready.index(name) + 1} of {len(ready)})"
+            found.append(_score(chosen, given, randomness.stream(place), which))
         except MissingInput as error:
             skipped[name] = str(error).removeprefix(f"{name}: ")
         except SfumatoError as error:
@@ -208,10 +209,12 @@ def _cache(target: Path, chosen: Path | None) -> Path | None:
     return given_away.with_name(given_away.name + ".attacks")
 
 
-def _score(chosen: Attack[Any, Any], given: Inputs, randomness: Randomness) -> Scores:
+def _score(
+    chosen: Attack[Any, Any], given: Inputs, randomness: Randomness, which: str = ""
+) -> Scores:
     from sfumato.attacks.attack import run_attack
 
-    with _bar(chosen.name) as done:
+    with _bar(chosen.name + which) as done:
         return run_attack(chosen, given, randomness, done)
 
 

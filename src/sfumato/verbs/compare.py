@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.vectors.space import Space
 
 # Words on which a level is looked for when ``keep`` is given; all are public.
-SEARCHED_WORDS = 100
+SEARCHED_WORDS = 60
 
 
 def compare(

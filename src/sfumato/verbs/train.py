@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -242,5 +242,5 @@ def _measure(run: Run, documents: list[Document]) -> Run:
     from sfumato.training.evaluation import measure_predictions
 
     found = measure_predictions(run.model, documents, Randomness.secure())
-    run.files.add_results([asdict(one) | {"corpus": "valid"} for one in found])
+    run.files.add_results([one.as_dict() | {"corpus": "valid"} for one in found])
     return replace(run, measured=tuple(found))

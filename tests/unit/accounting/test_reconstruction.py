@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from sfumato.accounting.gaussian import gaussian_epsilon
 from sfumato.accounting.reconstruction import most_rebuilt
 from sfumato.core.errors import InvalidArgument
-from sfumato.training.plan import Plan
+from sfumato.training.plan import Plan, silently
 from unit.training.runs import small_plan
 
 
@@ -57,6 +57,12 @@ def test_a_plan_bounds_what_can_be_rebuilt() -> None:
     assert exchanged.most_rebuilt(1e-2) == bounds[-1]
     with pytest.raises(InvalidArgument, match="strictly between"):
         plan.most_rebuilt(0.0)
+
+
+def test_an_accountant_without_an_answer_for_a_small_delta_is_asked_for_others() -> None:
+    usual = small_plan(units=1000, batch_size=10, steps=20_000, noise=40.0)
+    many = silently(usual, accountant="pld")
+    assert 1e-2 < many.most_rebuilt(1e-2) < 1
 
 
 def test_without_noise_everything_can_be_rebuilt() -> None:

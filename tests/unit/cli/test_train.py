@@ -10,6 +10,7 @@ import warnings
 import pytest
 
 from sfumato.cli.train import interval, note_warnings, training_bar
+from sfumato.core import progress
 from sfumato.results.measured import Measured
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.base import TokenMaterial
@@ -55,6 +56,16 @@ def test_a_log_gets_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
         some_records().counts.summary(),
         "7 steps with noise multiplier 1",
     ]
+
+
+def test_a_log_gets_steps_and_the_time_left_and_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the run took long: a line whenever one is due."""
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "LONGEST", 0.0)
+    seen = watched(monkeypatch, io.StringIO()).splitlines()[2:]
+    assert seen[0].startswith("training: 1 of 7 steps (14 %), ")
+    assert re.fullmatch(r"training: 6 of 7 steps \(85 %\), about \d+ \w+ left", seen[-1])
+    assert not any("loss" in line or "tokens" in line for line in seen)
 
 
 def test_a_bar_that_meets_an_instant_does_not_divide_by_zero() -> None:

@@ -67,8 +67,9 @@ ATTACKERS = ("bayes", "masked", "nearest")
 UNKNOWN = "unknown words"
 # Only the attempts where most words are found are drawn; a chart for each would fill pages.
 MOST_DRAWN = 3
-# The default number of candidates where probabilities are counted from draws.
-DRAWN_FOR = 3000
+# The default number of candidates: with rows, and where probabilities are counted from draws. Rarer
+# words are seldom the likeliest, and all of them take minutes for each hundred documents.
+EXACT_FOR, DRAWN_FOR = 10_000, 3000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +79,11 @@ class TokenInference:
     ``attacker`` is bayes (prior × mechanism), nearest (the replacement and its neighbors) or masked
     (a masked language model from the folder ``model``). ``prior`` is uniform, unigram or bigram,
     from the public file ``corpus`` if given. ``candidates`` limits them to the most frequent words
-    and those that were output (0: all; where the mechanism has no rows, 3000). ``top`` is k.
-    ``draws`` is the number of draws for each candidate where there are no rows. ``selectable`` says
-    whether only words are expected that the policy selects when they stand alone: yes, no, or auto
-    (yes if the policy is digits, which ignores context). ``policy`` and ``vectors`` give what the
-    side file does not show.
+    and those that were output (0: 10,000, or 3,000 where the mechanism has no rows; a number as
+    large as the vocabulary takes all). ``top`` is k. ``draws`` is the number of draws for each
+    candidate where there are no rows. ``selectable`` says whether only words are expected that the
+    policy selects when they stand alone: yes, no, or auto (yes if the policy is digits, which
+    ignores context). ``policy`` and ``vectors`` give what the side file does not show.
     """
 
     attacker: str = "bayes"
@@ -188,7 +189,7 @@ class TokenInference:
 
             return Masked(MaskedModel.load(Path(self.model)))
         exact = all(isinstance(one, RowMechanism) for one in seen.mechanisms)
-        limit = self.candidates or (0 if exact else DRAWN_FOR)
+        limit = self.candidates or (EXACT_FOR if exact else DRAWN_FOR)
         return Bayes(prior.among(limit, seen.outputs) if limit else prior, self.draws)
 
     def _first_and_any(

@@ -15,15 +15,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from operator import itemgetter
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from sfumato.core.checks import one_of
 from sfumato.policies.identity import Identity
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Page, Reading
 from sfumato.text.document import Document
 from sfumato.text.language import guess_language
 from sfumato.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from sfumato.policies.pii.reading import Page, Reading
 
 
 class Recognizer(Protocol):
@@ -158,6 +160,8 @@ class Pii:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents, which the tagger reads faster together."""
+        from sfumato.policies.pii.reading import Page  # it loads numpy
+
         page = Page([document.text for document in documents])
         readings = page.readings
         found = [[_ranked(span, len(TYPES)) for span in spans] for spans in self._tag(readings)]

@@ -25,11 +25,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.forms import SHAPES
+from sfumato.policies.pii.forms import SHAPES, vocabulary
 from sfumato.policies.pii.names import list_names, plain
-from sfumato.policies.pii.tokens import FULL
 from sfumato.vectors.load import default_space
 
+FULL = 127  # the largest number there is
 FINE = 32.0  # steps of a vector's coordinate per unit
 BITS = 26
 GRAM_BITS = 15
@@ -40,6 +40,8 @@ _ON = 64
 _SPREAD = 2654435761
 _FIRST_LETTERS, _LAST_LETTERS = 14, 8
 _LONG = 10
+_MOST_FIGURES = 6
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,25 +108,28 @@ class Look:
 
 
 def _cut(word: str) -> str:
-    """A word of bounded length: nothing is so long that its middle would tell more."""
+    """A word of bounded length: nothing is so long that its middle would tell more.
+
+    Of a number only how many figures it has is seen.
+    """
+    if word and word[0] not in _LETTERS and word[0].isnumeric():
+        return "0" * min(len(word), _MOST_FIGURES)
     if len(word) <= _FIRST_LETTERS + _LAST_LETTERS:
         return word
     return word[:_FIRST_LETTERS] + word[-_LAST_LETTERS:]
 
 
 def _points(words: Sequence[str]) -> NDArray[np.int64]:
-    known = _known()
+    known = vocabulary()
     return np.fromiter(
-        (known.get(word) if word in known else known.get(plain(word), -1) for word in words),
+        (known[word] if word in known else _point(word) for word in words),
         dtype=np.int64,
         count=len(words),
     )
 
 
-@cache
-def _known() -> dict[str, int]:
-    space = default_space()
-    return {word: number for number, word in reversed(list(enumerate(space.words)))}
+def _point(word: str) -> int:
+    return -1 if word.isascii() else vocabulary().get(plain(word), -1)
 
 
 @cache
@@ -135,13 +140,22 @@ def _frequent() -> NDArray[np.int8]:
 
 
 def _flag_names(words: Sequence[str], flags: NDArray[np.float32]) -> None:
+    named = _named()
+    found = (named.get(word if word.isascii() else plain(word), 0) for word in words)
+    bits = np.fromiter(found, dtype=np.uint8, count=len(words))
+    for column in range(4):
+        flags[:, column] = (bits >> column) & 1
+
+
+@cache
+def _named() -> dict[str, int]:
+    """Which of the lists of names and ordinary words hold a word, one bit each."""
     names = list_names()
-    lists = (names.alone, names.paired, names.surnames, names.words)
-    for row, word in enumerate(words):
-        simple = plain(word)
-        for column, listed in enumerate(lists):
-            if simple in listed:
-                flags[row, column] = 1
+    bits: dict[str, int] = {}
+    for column, listed in enumerate((names.alone, names.paired, names.surnames, names.words)):
+        for word in listed:
+            bits[word] = bits.get(word, 0) | 1 << column
+    return bits
 
 
 def _letters(

@@ -6,13 +6,18 @@ once for each form of some texts, so that what is asked of every token is a matt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.policies.pii.capitals import JOINING, PARTICLES
 from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.listed import leads_to_name
 from sfumato.policies.pii.names import list_names, plain
+from sfumato.vectors.load import default_space
 
 SHAPES = (
     *("empty", "small", "title", "shouted", "letter", "mixed", "uncased", "digits", "ending"),
@@ -86,6 +91,9 @@ _ARTICLES = ("la", "le", "las", "los", "el", "den")  # with which names of place
 _LEGAL = "GmbH OHG AG KG SARL SAS Ltd LLC PLC plc Inc Corp SL SLU SA S"
 _BARS = '"“”„«»‹›/+|'
 _LONGEST_TAG = 4
+_SHAPE_BITS = 5
+_MOST_KEPT = 60_000
+_KEPT: dict[str, int] = {}
 
 
 @cache
@@ -97,6 +105,39 @@ def shape_numbers(*names: str) -> tuple[int, ...]:
 @cache
 def _codes() -> dict[str, int]:
     return {name: number for number, name in enumerate(SHAPES)}
+
+
+def describe(forms: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """The shape and the marks of each form; those of public words are kept."""
+    codes = np.fromiter(map(_KEPT.get, forms, repeat(-1)), dtype=np.int64, count=len(forms))
+    for number in np.flatnonzero(codes < 0).tolist():
+        form = forms[number]
+        codes[number] = code = marks_of(form) << _SHAPE_BITS | shape_of(form)
+        if len(_KEPT) < _MOST_KEPT and is_public(form):
+            _KEPT[form] = code
+    return (codes & ((1 << _SHAPE_BITS) - 1)).astype(np.uint8), (codes >> _SHAPE_BITS).astype(
+        np.uint32
+    )
+
+
+def is_public(form: str) -> bool:
+    """Whether a form is a sign, or a word of the embedded vocabulary in one of its usual forms.
+
+    What is worked out for these may be kept; any other word may be private.
+    """
+    if len(form) == 1 and not form.isalnum():
+        return True
+    small = form.lower()
+    if small not in vocabulary():
+        return False
+    return form in (small, form.upper(), small.capitalize())
+
+
+@cache
+def vocabulary() -> dict[str, int]:
+    """The words that have embedded vectors, and which vector each has."""
+    space = default_space()
+    return {word: number for number, word in reversed(list(enumerate(space.words)))}
 
 
 def shape_of(form: str) -> int:

@@ -1,4 +1,9 @@
-"""The network of the tagger: three convolutions over what is seen of each word, in whole numbers.
+"""The network of the tagger: a small one that sees each word in its surroundings, in whole numbers.
+
+What is seen of a form (``features``) goes through two layers: that is done once for each form. A
+token is scored by what so came of it and its two neighbors, by a part of what came of the ten
+words beyond, and by its surroundings, through two more layers. A screen on a form alone says which
+tokens need not be scored.
 
 Weights are whole numbers from −127 to 127 and so is all that flows between the layers. No sum of
 products reaches 2^24, where float32 would begin to round, so a matrix product is exact in whatever
@@ -21,15 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.features import Look, Rare
-from sfumato.policies.pii.tokens import FULL, Tokens
+from sfumato.policies.pii.features import FULL, Look, Rare
+from sfumato.policies.pii.surroundings import NUMBERS
 
-STEPS = (1, 2, 4)  # how far apart the three words are that a convolution looks at
-REACH = sum(STEPS)
+NEAR = (-1, 0, 1)  # where words are seen as a whole
+FAR = (-6, -5, -4, -3, -2, 2, 3, 4, 5, 6)  # and where in part
+PART = 16  # so many numbers of what is seen of a word count farther away
 KINDS = ("PERSON", "LOCATION", "ORG")
 SUMMED = 4  # sums of letter vectors are divided by it
-_BLOCK = 4096
-_MOST_FORMS = 100_000  # of which what is seen is kept
+LAYERS = ("first", "second", "window", "middle", "last", "screen")
 
 Numbers = NDArray[np.float32]
 
@@ -44,8 +49,10 @@ class Layer:
 
     def active(self, sums: Numbers) -> Numbers:
         """A sum as the next layer sees it: a whole number from 0 to 127."""
-        scaled = sums * self.scale + self.bias
-        return np.clip(np.rint(scaled, out=scaled), 0, FULL, out=scaled)
+        sums *= self.scale
+        sums += self.bias
+        np.rint(sums, out=sums)
+        return np.clip(sums, 0, FULL, out=sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +62,11 @@ class Network:
     rare: Rare
     grams: NDArray[np.int8]
     first: Layer
-    convolutions: tuple[Layer, ...]
+    second: Layer
+    window: Layer
+    middle: Layer
     last: Layer
+    screen: Layer
     thresholds: Numbers
 
     @classmethod
@@ -68,12 +78,15 @@ class Network:
             return Layer(weights, arrays[f"{name}_scale"], arrays[f"{name}_bias"])
 
         return cls(
-            cls.rare_of(arrays),
-            arrays["grams"],
-            layer("first"),
-            tuple(layer(f"step{step}") for step in STEPS),
-            layer("last"),
-            arrays["thresholds"],
+            rare=cls.rare_of(arrays),
+            grams=arrays["grams"],
+            first=layer("first"),
+            second=layer("second"),
+            window=layer("window"),
+            middle=layer("middle"),
+            last=layer("last"),
+            screen=layer("screen"),
+            thresholds=arrays["thresholds"],
         )
 
     @staticmethod
@@ -86,108 +99,45 @@ class Network:
             arrays["typical"],
         )
 
-    def score(self, tokens: Tokens, wanted: NDArray[np.bool_] | None = None) -> Numbers:
-        """For each token, how much rather each kind than none of them it is."""
-        every = np.ones(len(tokens), dtype=np.bool_) if wanted is None else wanted
-        return Scorer(self, tokens).score(every)
+    @property
+    def width(self) -> int:
+        """How many numbers are seen of a form."""
+        return int(self.second.weights.shape[1])
 
     def see(self, look: Look) -> Numbers:
-        """What the first layer makes of each form."""
+        """What the first layers make of each form."""
         letters = self.grams[look.letters].astype(np.int32).sum(axis=1)
         summed = np.add.reduceat(letters, look.first_letters, axis=0).astype(np.float32)
         summed = np.clip(np.rint(summed / SUMMED), -FULL, FULL)
         row = np.concatenate([look.vectors, look.flags, summed], axis=1)
-        return self.first.active(row @ self.first.weights)
+        inner = self.first.active(row @ self.first.weights)
+        return self.second.active(inner @ self.second.weights)
 
-    def read_on(
-        self, seen: Numbers, around: Numbers, inside: Numbers, needed: list[NDArray[np.bool_]]
-    ) -> Numbers:
-        """The scores of some of a run of tokens.
+    def can_lead(self, seen: Numbers) -> NDArray[np.bool_]:
+        """Which forms can be what makes a name one; beside others all of them can be in it."""
+        sums = (seen @ self.screen.weights)[:, 0]
+        passed: NDArray[np.bool_] = sums * self.screen.scale[0] + self.screen.bias[0] > 0
+        return passed
 
-        ``inside`` is zero for the empty tokens between texts; ``needed`` says for each level which
-        tokens are worked out there.
+    def margins(self, near: Numbers, far: Numbers, around: Numbers) -> Numbers:
+        """How much rather each kind than none some tokens are.
+
+        ``near`` are the words that are seen as a whole, ``far`` the parts of the others.
         """
-        level = np.concatenate([seen, around], axis=1) * inside
-        rows = np.flatnonzero(needed[-1])
-        sums = level[rows] @ self.last.weights[: level.shape[1]]
-        first = level.shape[1]
-        for step, layer, flags in zip(STEPS, self.convolutions, needed[1:], strict=True):
-            places = np.flatnonzero(flags)
-            found = layer.active(_convolve(level, layer.weights, step, places))
-            level = np.zeros((len(seen), found.shape[1]), dtype=np.float32)
-            level[places] = found * inside[places]
-            sums += level[rows] @ self.last.weights[first : first + level.shape[1]]
-            first += level.shape[1]
-        scores = sums * self.last.scale + self.last.bias
-        margins: Numbers = scores[:, 1:] - scores[:, :1]
-        return margins
-
-
-class Scorer:
-    """Scores some tokens after others; what is seen of a form is worked out once."""
-
-    def __init__(self, network: Network, tokens: Tokens) -> None:
-        self._network, self._tokens = network, tokens
-        kept = len(tokens.forms) if len(tokens.forms) <= _MOST_FORMS else 0
-        self._known = np.zeros(kept, dtype=np.bool_)
-        self._seen = np.zeros((kept, network.first.weights.shape[1]), dtype=np.uint8)
-
-    def score(self, wanted: NDArray[np.bool_]) -> Numbers:
-        """The scores of the tokens that are wanted; the others count as no name at all."""
-        tokens = self._tokens
-        margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
-        for begin in range(0, len(tokens), _BLOCK):
-            end = min(begin + _BLOCK, len(tokens))
-            if not wanted[begin:end].any():
-                continue
-            first, last = max(0, begin - REACH), min(len(tokens), end + REACH)
-            asked = np.zeros(last - first, dtype=np.bool_)
-            asked[begin - first : end - first] = wanted[begin:end]
-            needed = _needed(asked)
-            ids = np.where(needed[0], tokens.ids[first:last], 0)
-            inside = (ids != 0).astype(np.float32)[:, None]
-            around = tokens.around(first, last)
-            scores = self._network.read_on(self._see(ids), around, inside, needed)
-            margins[first + np.flatnonzero(asked)] = scores
-        return margins
-
-    def _see(self, ids: NDArray[np.int32]) -> Numbers:
-        numbers, places = np.unique(ids, return_inverse=True)
-        if not len(self._known):
-            return self._look(numbers)[places]
-        new = numbers[~self._known[numbers]]
-        if len(new):
-            self._seen[new] = self._look(new)
-            self._known[new] = True
-        return self._seen[ids].astype(np.float32)
-
-    def _look(self, numbers: NDArray[np.int32]) -> Numbers:
-        forms = [self._tokens.forms[number] for number in numbers]
-        look = Look.at(forms, self._tokens.shapes[numbers], self._network.rare)
-        return self._network.see(look)
-
-
-def _needed(asked: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Which tokens each level needs, the first level first, for some to be scored in the end."""
-    levels = [asked]
-    for step in reversed(STEPS):
-        wider = levels[-1].copy()
-        wider[step:] |= levels[-1][:-step]
-        wider[:-step] |= levels[-1][step:]
-        levels.append(wider)
-    return levels[::-1]
-
-
-def _convolve(level: Numbers, weights: Numbers, step: int, places: NDArray[np.intp]) -> Numbers:
-    """Some rows with those a step before and after them, zeros beyond the ends."""
-    width = level.shape[1]
-    padded = np.zeros((len(level) + 2 * step, width), dtype=np.float32)
-    padded[step : step + len(level)] = level
-    wide = np.empty((len(places), 3 * width), dtype=np.float32)
-    for number in range(3):
-        wide[:, number * width : (number + 1) * width] = padded[places + number * step]
-    sums: Numbers = wide @ weights.reshape(3 * width, -1)
-    return sums
+        weights = self.window.weights
+        rows, width = near.shape[1], self.width
+        sums = near @ weights[:rows]
+        sums += far @ weights[rows:-NUMBERS]
+        sums += around @ weights[-NUMBERS:]
+        inner = self.window.active(sums)
+        outer = self.middle.active(inner @ self.middle.weights)
+        begin = NEAR.index(0) * width
+        last = near[:, begin : begin + width] @ self.last.weights[:width]
+        last += inner @ self.last.weights[width : width + inner.shape[1]]
+        last += outer @ self.last.weights[width + inner.shape[1] :]
+        scores = last * self.last.scale + self.last.bias
+        found: Numbers = scores[:, 1:] - scores[:, :1]
+        return found
 
 
 def _content() -> bytes:

@@ -28,10 +28,10 @@ class Pieces:
 
     places: Places
     firsts: Places
-    kinds: NDArray[np.int64]  # of each piece
+    kinds: NDArray[np.int8]  # of each piece
 
     @classmethod
-    def of(cls, tokens: Tokens, kinds: NDArray[np.intp], begins: Places, ends: Places) -> Pieces:
+    def of(cls, tokens: Tokens, kinds: NDArray[np.int8], begins: Places, ends: Places) -> Pieces:
         """Runs of tokens, parted where the kind changes."""
         sizes = ends - begins
         firsts = np.cumsum(sizes) - sizes
@@ -78,8 +78,8 @@ class Pieces:
 
 
 def _settled(
-    kinds: NDArray[np.intp], strong: Flags, firsts: Places, sizes: Places
-) -> NDArray[np.int64]:
+    kinds: NDArray[np.int8], strong: Flags, firsts: Places, sizes: Places
+) -> NDArray[np.int8]:
     """The kind of each token: of the last strong one up to it, else the first one of its run."""
     index = np.arange(len(kinds))
     origin = np.repeat(firsts, sizes)
@@ -87,7 +87,10 @@ def _settled(
     following = np.minimum.reduceat(np.where(strong, index, len(kinds)), firsts)
     opening = np.repeat(following, sizes)
     found = np.where(latest >= origin, latest, opening)
-    return kinds[np.where(found < origin + np.repeat(sizes, sizes), found, index)]
+    chosen: NDArray[np.int8] = kinds[
+        np.where(found < origin + np.repeat(sizes, sizes), found, index)
+    ]
+    return chosen
 
 
 def _is_initial(tokens: Tokens, places: Places) -> Flags:

@@ -89,7 +89,7 @@ class Postcode:
             return ""
         if start and (text[start - 1].isalnum() or text[start - 1] in "$€£¥.,#"):
             return ""
-        if first in reading.chosen(_may_be_announced) and _cue().search(
+        if reading.is_chosen(_may_be_announced, first) and _cue().search(
             reading.before(start, _BACK)
         ):
             return "a number, announced as a postcode"

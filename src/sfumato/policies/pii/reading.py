@@ -127,6 +127,10 @@ class Reading:
         """The numbers of the runs of digits that matter."""
         return self.page.choose(trigger).get(self.number, [])
 
+    def is_chosen(self, trigger: Trigger, run: int) -> bool:
+        """Whether one run of digits matters."""
+        return bool(self.page.ask(trigger)[self.page.runs.first[self.number] + run])
+
     def spots(self, finder: Finder) -> list[int]:
         """Places that matter."""
         return self.page.spots(finder).get(self.number, [])

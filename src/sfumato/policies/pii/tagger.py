@@ -4,9 +4,9 @@ The network (``network``) says for every token how much rather it belongs to a n
 than to none. Tokens that pass the setting's threshold are names, and so are their neighbors that
 nearly pass it: what is left of a name that was found in part can be read. Ordinary words in small
 letters are neither a name nor the first or last word of one; inside a name they are those that join
-it ("Bank of America"), or such as pass the threshold. Where no name goes on is a matter of rules
-(``borders``). With high recall a handle (@zoe) counts as a
-person, too.
+it ("Bank of America"), or such as pass the threshold and can make a name. Where no name goes on
+is a matter of rules (``borders``). Unless recall shall be low, a handle (@zoe) counts as a person,
+too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from numpy.typing import NDArray
 
 from sfumato.policies.pii import borders
 from sfumato.policies.pii.detector import RECALLS
-from sfumato.policies.pii.forms import mark
-from sfumato.policies.pii.network import KINDS, Network, Scorer, load_network
+from sfumato.policies.pii.forms import mark, vocabulary
+from sfumato.policies.pii.network import KINDS, load_network
 from sfumato.policies.pii.pieces import PERSON, Pieces
+from sfumato.policies.pii.scorer import Scorer
 from sfumato.policies.pii.tokens import Tokens
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
+_NEARER = 0.75  # the same for a word in small letters
+_FARTHEST = 128  # tokens beside one that are scored at once
 _READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
 _BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
 _REASONS = {
@@ -45,12 +48,14 @@ def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
         return [[] for _ in texts]
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
-    found = spans_of(tokens, _scored(tokens, network, thresholds), thresholds)
+    scorer = Scorer(network, tokens)
+    found = spans_of(tokens, _scored(tokens, scorer, thresholds), thresholds, scorer.leads)
     for number in _texts_with(tokens.marked(mark("legal")), tokens, texts):
         found[number] = with_firms(texts[number], found[number])
-    if recall == "high":
+    if recall != "low":
         for text, spans in zip(texts, found, strict=True):
-            spans.extend(_find_handles(text))
+            if "@" in text:
+                spans.extend(find_handles(text))
     return found
 
 
@@ -62,47 +67,56 @@ def _texts_with(flags: NDArray[np.bool_], tokens: Tokens, texts: Sequence[str]) 
     return sorted({*flagged.tolist(), *others})
 
 
-def _scored(
-    tokens: Tokens, network: Network, thresholds: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _scored(tokens: Tokens, scorer: Scorer, thresholds: NDArray[np.float32]) -> NDArray[np.float32]:
     """The scores of all tokens that can matter.
 
     A name has a word that is no ordinary one: these are scored first, then what stands beside a
     token that is nearly a name, and so on. Other tokens are in no name whatever their scores.
     """
     wanted = tokens.among(*_READABLE) & ~tokens.marked(mark("listed") | mark("particle"))
-    wanted &= ~borders.named_never(tokens)
-    scorer = Scorer(network, tokens)
-    margins = scorer.score(wanted)
+    leads = scorer.leads[tokens.ids]
+    wanted &= leads & ~borders.named_never(tokens)
+    margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
     nobody = np.zeros(len(tokens), dtype=np.bool_)
-    known = wanted | (tokens.ids == 0) | borders.closed(tokens, nobody)
-    while True:
-        near = (margins - thresholds).max(axis=1) > -_NEARLY
-        beside = np.append(near[1:], False) | np.append(False, near[:-1])
-        more = beside & ~known
-        if not more.any():
-            return margins
-        margins = np.maximum(margins, scorer.score(more))
-        known |= more
+    open_ = ~(wanted | (tokens.ids == 0) | borders.closed(tokens, nobody))
+    open_ &= leads | ~tokens.marked(mark("plain"))
+    places, steps = np.flatnonzero(wanted), np.arange(1, 2)
+    while len(places):
+        margins[places] = scores = scorer.score(places)
+        near = places[(scores > thresholds - np.float32(_NEARLY)).any(axis=1)]
+        beside = (near[:, None] + np.concatenate([-steps, steps])).clip(0, len(tokens) - 1)
+        places = np.unique(beside[open_[beside]])
+        open_[places] = False
+        steps = np.arange(1, min(2 * len(steps), _FARTHEST) + 1)  # so that rounds are few
+    return margins
 
 
 def spans_of(
-    tokens: Tokens, margins: NDArray[np.float32], thresholds: NDArray[np.float32]
+    tokens: Tokens,
+    margins: NDArray[np.float32],
+    thresholds: NDArray[np.float32],
+    leads: NDArray[np.bool_] | None = None,
 ) -> list[list[Span]]:
-    """The names in each text, from the scores of all tokens."""
-    kinds = margins.argmax(axis=1)
+    """The names in each text, from the scores of all tokens.
+
+    ``leads`` says which forms can make a name one, all of them unless told.
+    """
+    kinds, best = _best(margins)
     person = kinds == PERSON
-    best = margins.max(axis=1)
     lone = borders.lonely(tokens) & (best <= 0)
     best = best - thresholds[kinds]
     never = borders.named_never(tokens)
     wordly = tokens.among(*_READABLE) & ~never
-    near = (best > np.where(tokens.marked(mark("plain")), 0, -_NEARLY)) & (tokens.ids != 0)
+    lead = np.True_ if leads is None else leads[tokens.ids]
+    plain = tokens.marked(mark("plain"))
+    small = _small_words(tokens)
+    lowest = np.where(plain | (small & ~lead), 0, np.where(small, -_NEARER, -_NEARLY))
+    near = (best > lowest) & (tokens.ids != 0) & (lead | ~plain)
     near &= ~((never & person) | borders.closed(tokens, person) | lone)
     found: list[list[Span]] = [[] for _ in tokens.bounds]
     begins, ends = _runs(near, borders.apart(tokens))
-    sure = np.append(0, np.cumsum((best > 0) & wordly))
-    kept = sure[ends] > sure[begins]
+    count = np.append(0, np.cumsum((best > 0) & wordly & lead))
+    kept = count[ends] > count[begins]
     if not kept.any():
         return found
     pieces = Pieces.of(tokens, kinds, begins[kept], ends[kept])
@@ -110,6 +124,22 @@ def spans_of(
     for start, stop, kind, number in zip(starts, stops, chosen, numbers, strict=True):
         found[number].append(Span(start, stop, *_NAMED[kind]))
     return found
+
+
+def _small_words(tokens: Tokens) -> NDArray[np.bool_]:
+    """Which tokens are in small letters and none that joins the words of a name."""
+    return tokens.among("small") & ~tokens.marked(mark("weak"))
+
+
+def _best(margins: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """The best kind of each token, the first one of equals, and its score."""
+    kinds = np.zeros(len(margins), dtype=np.int8)
+    best = margins[:, 0].copy()
+    for kind in range(1, len(KINDS)):
+        better = margins[:, kind] > best
+        kinds[better] = kind
+        np.maximum(best, margins[:, kind], out=best)
+    return kinds, best
 
 
 def _runs(
@@ -149,11 +179,14 @@ def _legal_form() -> re.Pattern[str]:
     )
 
 
-def _find_handles(text: str) -> Iterator[Span]:
-    for match in _handle().finditer(text) if "@" in text else ():
-        yield Span(match.start(), match.end(), "PERSON", "person-handle", "somebody's handle")
+def find_handles(text: str) -> Iterator[Span]:
+    """What follows an at sign, or stands a blank after one if it is in no vocabulary."""
+    for match in _handle().finditer(text):
+        if not match[1] or match[2].lower() not in vocabulary():
+            yield Span(match.start(), match.end(), "PERSON", "person-handle", "somebody's handle")
 
 
 @cache
 def _handle() -> regex.Pattern[str]:
-    return regex.compile(r"(?<![\p{L}\p{N}_.@+\-])@[\p{L}\p{N}_]{2,40}+(?![@.]\p{L})")
+    word = r"(?=[\p{N}_]*+\p{L})([\p{L}\p{N}_]{2,40}+)"
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}_.@+\-])@( ?){word}(?![@.]\p{{L}})")

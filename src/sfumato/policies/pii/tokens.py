@@ -20,12 +20,10 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.forms import SHAPES, marks_of, shape_numbers, shape_of
+from sfumato.policies.pii.forms import SHAPES, describe, shape_numbers
+from sfumato.policies.pii.numbering import number_forms
 
-APART = 4  # empty tokens between two texts: as many as the widest step of a convolution
-_AROUND = 32  # tokens on either side in which capitals are counted
-_CAPITAL = ("title", "mixed")
-FULL = 127
+APART = 6  # empty tokens between two texts: as many as the tagger sees on either side
 
 _KNOWN = 0x2070  # characters below are in the table: Latin, Greek, Cyrillic, …, common signs
 _BLANK, _LETTER, _FIGURE, _LINE, _SIGN, _STRANGE = range(6)
@@ -56,29 +54,29 @@ class Tokens:
     def of(cls, texts: Sequence[str]) -> Tokens:
         """Cut texts; ``bounds`` says which tokens are those of each text.
 
+        Of figures only how many there are is told.
+
         >>> tokens = Tokens.of(["Ann's 12 cats...", "Hm"])
         >>> [tokens.forms[index] for index in tokens.ids if index]
-        ['Ann', "'s", '12', 'cats', '...', 'Hm']
+        ['Ann', "'s", '00', 'cats', '...', 'Hm']
         """
         joined = " ".join(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         offsets = np.cumsum(lengths + 1) - lengths - 1
-        starts, ends = _cut(joined, offsets, lengths)
-        limits = zip(starts.tolist(), ends.tolist(), strict=True)
-        shown = [joined[first:last] for first, last in limits]
-        forms = list(dict.fromkeys(["", *shown]))
-        numbers = {form: number for number, form in enumerate(forms)}
+        codes = _codes(joined)
+        starts, ends = _cut(joined, codes, offsets, lengths)
+        figures = np.take(_kinds(), codes[starts], mode="clip") == _FIGURE
+        forms, numbers = number_forms(joined, codes, starts, ends, figures)
         counts = np.searchsorted(starts, offsets + lengths) - np.searchsorted(starts, offsets)
         firsts = np.cumsum(counts + APART) - counts - APART
         places = np.arange(len(starts)) + np.repeat(APART * np.arange(len(texts)), counts)
         size = len(starts) + APART * len(texts)
         ids = np.zeros(size, dtype=np.int32)
-        ids[places] = np.fromiter(map(numbers.__getitem__, shown), np.int32, len(shown))
+        ids[places] = numbers
         spread = np.repeat(offsets, counts)
         begin, end = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         begin[places], end[places] = starts - spread, ends - spread
-        shapes = np.fromiter(map(shape_of, forms), np.uint8, len(forms))
-        marks = np.fromiter(map(marks_of, forms), np.uint32, len(forms))
+        shapes, marks = describe(forms)
         bounds = list(zip(firsts.tolist(), (firsts + counts).tolist(), strict=True))
         return cls(forms, ids, begin, end, bounds, shapes, marks, shapes[ids], marks[ids])
 
@@ -97,33 +95,6 @@ class Tokens:
         found: NDArray[np.bool_] = (self.mark & np.uint32(bits)) != 0
         return found
 
-    def around(self, begin: int = 0, end: int | None = None) -> NDArray[np.float32]:
-        """What is known of some tokens by their neighbors: a blank before each, and case near it.
-
-        The share of words with a capital and the share of words in capitals tell whether a
-        capital means something here.
-        """
-        end = len(self) if end is None else end
-        places = np.arange(begin, end)
-        first, last = self._limits(places)
-        offset = max(0, begin - _AROUND)
-        low = np.clip(places - _AROUND, first, last) - offset
-        high = np.clip(places + _AROUND + 1, first, last) - offset
-        shape = self.shape[offset : end + _AROUND]
-        capital, shouted, words = (
-            _between(_table(names)[shape], low, high)
-            for names in (_CAPITAL, ("shouted",), ("small", "shouted", *_CAPITAL))
-        )
-        blank = (self.starts[places] > self.ends[places - 1]) & (places > first)
-        shares = [capital * FULL // words.clip(1), shouted * FULL // words.clip(1)]
-        return np.stack([blank * FULL, *shares], axis=1).astype(np.float32)
-
-    def _limits(self, places: Places) -> tuple[Places, Places]:
-        """Where the text of each token begins and ends."""
-        bounds = np.array(self.bounds, dtype=np.int64).reshape(-1, 2)
-        texts = np.searchsorted(bounds[:, 0], places, side="right") - 1
-        return bounds[texts, 0], bounds[texts, 1]
-
 
 @cache
 def _table(names: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -132,16 +103,10 @@ def _table(names: tuple[str, ...]) -> NDArray[np.bool_]:
     return found
 
 
-def _between(flags: NDArray[np.bool_], low: Places, high: Places) -> Places:
-    """How many flags are up from one place to another."""
-    sums = np.concatenate([[0], np.cumsum(flags)])
-    counts: Places = sums[high] - sums[low]
-    return counts
-
-
-def _cut(joined: str, offsets: Places, lengths: Places) -> tuple[Places, Places]:
+def _cut(
+    joined: str, codes: NDArray[Any], offsets: Places, lengths: Places
+) -> tuple[Places, Places]:
     """Where tokens begin and end in texts that were joined, each with a blank after it."""
-    codes = _codes(joined)
     kinds = np.take(_kinds(), codes, mode="clip")
     _carry_on(codes, kinds)
     strange = np.flatnonzero(kinds == _STRANGE)
@@ -167,7 +132,8 @@ def _cut(joined: str, offsets: Places, lengths: Places) -> tuple[Places, Places]
     )
 
 
-def _codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
+def _codes(text: str) -> NDArray[Any]:
+    """The characters of a text as numbers."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

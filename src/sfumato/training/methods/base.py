@@ -217,17 +217,20 @@ def method_code(method: TrainingMethod, salt: str | None = None) -> dict[str, An
 class TokenMaterial:
     """The records of the private steps, and those of the public ones.
 
-    ``selected`` is the share of private tokens, shown to the owner of the documents only.
+    ``selected`` is the share of private tokens, shown to the owner of the documents only; ``cost``
+    says what training on them will take.
     """
 
     records: TokenRecords
     public: TokenRecords | None = None
     selected: float | None = None
+    cost: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """A summary for the owner of the documents, in lines."""
         if self.public is None or self.selected is None:
-            return (self.records.counts.summary(),)
+            cost = (self.cost,) if self.cost else ()
+            return (self.records.counts.summary(), *cost)
         return (
             f"public stream: {self.public.counts.summary()}",
             f"private stream: {self.records.counts.summary()}",

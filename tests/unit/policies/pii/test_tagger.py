@@ -15,12 +15,24 @@ from hypothesis import strategies as st
 from sfumato.core.errors import UnknownName
 from sfumato.corpora.labeled import Labeled, read_labeled
 from sfumato.policies.identity import policy_code
-from sfumato.policies.pii import Pii, network
+from sfumato.policies.pii import Pii, forms, network, scorer
 from sfumato.policies.pii.detector import RECALLS
-from sfumato.policies.pii.features import Look
-from sfumato.policies.pii.network import KINDS, STEPS, Layer, Network, Scorer, load_network
+from sfumato.policies.pii.features import FULL, Look
+from sfumato.policies.pii.forms import is_public
+from sfumato.policies.pii.network import (
+    FAR,
+    KINDS,
+    LAYERS,
+    NEAR,
+    PART,
+    Layer,
+    Network,
+    load_network,
+)
+from sfumato.policies.pii.scorer import Scorer, kept_for, score_all
+from sfumato.policies.pii.surroundings import Surroundings
 from sfumato.policies.pii.tagger import spans_of, tag, with_firms
-from sfumato.policies.pii.tokens import FULL, Tokens
+from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.policy import Batched
 from sfumato.policies.scoring import compare_with_gold
 from sfumato.text.document import Document
@@ -75,22 +87,19 @@ class Alone:
     def find(self, document: Document) -> Spans:
         tokens = Tokens.of([document.text])
         thresholds = self.weights.thresholds[RECALLS.index("balanced")]
-        return Spans.of(spans_of(tokens, self.weights.score(tokens), thresholds)[0])
+        return Spans.of(spans_of(tokens, score_all(self.weights, tokens), thresholds)[0])
 
 
 def shuffled(weights: Network) -> Network:
     """A sabotaged twin: the same numbers, each in a wrong place."""
     draw = np.random.default_rng(0)
 
-    def wrong(layer: Layer) -> Layer:
-        return replace(layer, weights=draw.permuted(layer.weights, axis=-2))
-
-    return replace(
-        weights,
-        first=wrong(weights.first),
-        convolutions=tuple(map(wrong, weights.convolutions)),
-        last=wrong(weights.last),
-    )
+    layers = {name: getattr(weights, name) for name in LAYERS}
+    wrong = {
+        name: replace(layer, weights=draw.permuted(layer.weights, axis=0))
+        for name, layer in layers.items()
+    }
+    return replace(weights, **wrong)
 
 
 def test_names_in_tickets_of_four_languages_are_found() -> None:
@@ -122,73 +131,68 @@ def test_twin_with_shuffled_weights_is_caught() -> None:
 def naive(weights: Network, text: str) -> list[list[float]]:
     """The network by its definition: one token and one output at a time, in whole numbers."""
     tokens = Tokens.of([text])
-    around = tokens.around()
-    rows: list[list[int]] = []
-    for place, form in enumerate(tokens.ids):
-        if not form:
-            continue
+    places = np.flatnonzero(tokens.ids)
+    around = Surroundings(tokens).at(places)
+    seen: list[list[int]] = []
+    for form in tokens.ids[places]:
         look = Look.at([tokens.forms[form]], tokens.shapes[[form]], weights.rare)
         sums = sum(weights.grams[row].astype(int) for letter in look.letters for row in letter)
         letters = np.clip(np.rint(np.asarray(sums) / 4), -FULL, FULL)
-        seen = [int(one) for one in (*look.vectors[0], *look.flags[0], *letters)]
-        rows.append(
-            [*active(weights.first, [seen], [weights.first.weights]), *map(int, around[place])]
-        )
-    levels = [rows]
-    for step, layer in zip(STEPS, weights.convolutions, strict=True):
-        nothing = [0] * len(levels[-1][0])
-        levels.append(
-            [
-                active(
-                    layer,
-                    [
-                        levels[-1][other] if 0 <= other < len(rows) else nothing
-                        for other in (place - step, place, place + step)
-                    ],
-                    list(layer.weights),
-                )
-                for place in range(len(rows))
-            ]
-        )
+        row = [int(one) for one in (*look.vectors[0], *look.flags[0], *letters)]
+        seen.append(active(weights.second, active(weights.first, row)))
     scores = []
-    for place in range(len(rows)):
-        whole = [one for level in levels for one in level[place]]
-        total = [
-            sum(one * int(weight) for one, weight in zip(whole, column, strict=True))
-            for column in weights.last.weights.T
-        ]
+    for place, center in enumerate(seen):
+        nothing = [0] * len(center)
+        words = {
+            offset: seen[place + offset] if 0 <= place + offset < len(seen) else nothing
+            for offset in (*NEAR, *FAR)
+        }
+        wide = [one for offset in NEAR for one in words[offset]]
+        wide += [one for offset in FAR for one in words[offset][:PART]]
+        inner = active(weights.window, [*wide, *map(int, around[place])])
+        outer = active(weights.middle, inner)
+        total = sums_of(weights.last, [*center, *inner, *outer])
         score = np.array(total, np.float32) * weights.last.scale + weights.last.bias
         scores.append([float(one) for one in score[1:] - score[0]])
     return scores
 
 
-def active(layer: Layer, rows: list[list[int]], weights: list[np.ndarray]) -> list[int]:
-    found = []
-    for output in range(len(layer.scale)):
-        total = sum(
-            one * int(weight)
-            for row, part in zip(rows, weights, strict=True)
-            for one, weight in zip(row, part[:, output], strict=True)
-        )
-        scaled = np.float32(total) * layer.scale[output] + layer.bias[output]
-        found.append(int(min(max(np.rint(scaled), 0), FULL)))
-    return found
+def sums_of(layer: Layer, row: list[int]) -> list[int]:
+    columns = layer.weights.astype(int).T.tolist()
+    return [sum(one * two for one, two in zip(row, column, strict=True)) for column in columns]
+
+
+def active(layer: Layer, row: list[int]) -> list[int]:
+    scaled = np.array(sums_of(layer, row), np.float32) * layer.scale + layer.bias
+    return [int(one) for one in np.clip(np.rint(scaled), 0, FULL)]
+
+
+def all_scores(text: str) -> np.ndarray:
+    tokens = Tokens.of([text])
+    scores: np.ndarray = score_all(load_network(), tokens)[tokens.ids != 0]
+    return scores
 
 
 @pytest.mark.parametrize("text", ["Call Yusuf or Zoë after six.", "hi"])
 def test_scores_are_those_of_the_definition(text: str) -> None:
-    weights = load_network()
-    tokens = Tokens.of([text])
-    scores = weights.score(tokens)[tokens.ids != 0]
-    np.testing.assert_array_equal(scores, np.array(naive(weights, text), np.float32))
+    expected = np.array(naive(load_network(), text), np.float32)
+    np.testing.assert_array_equal(all_scores(text), expected)
+
+
+def test_twin_that_sees_the_neighbors_on_the_wrong_side_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "Call Yusuf or Zoë after six."
+    expected = np.array(naive(load_network(), text), np.float32)
+    monkeypatch.setattr(scorer, "FAR", FAR[::-1])
+    assert not np.array_equal(all_scores(text), expected)
 
 
 def test_no_sum_is_so_large_that_it_would_be_rounded() -> None:
     weights = load_network()
-    for layer in (weights.first, *weights.convolutions, weights.last):
+    for layer in (getattr(weights, name) for name in LAYERS):
         assert (layer.weights == np.rint(layer.weights)).all()
-        most = np.abs(layer.weights).reshape(-1, layer.weights.shape[-1]).sum(axis=0).max() * FULL
-        assert most < 2**24
+        assert np.abs(layer.weights).sum(axis=0).max() * FULL < 2**24
 
 
 @given(st.lists(st.one_of(st.text(max_size=60), st.sampled_from(TEXTS)), max_size=6))
@@ -197,22 +201,17 @@ def test_what_is_found_does_not_depend_on_the_other_texts(texts: list[str]) -> N
 
 
 @settings(max_examples=20)
-@given(st.integers(1, 40))
-def test_scores_do_not_depend_on_how_a_text_is_cut_into_blocks(size: int) -> None:
+@given(st.integers(1, 40), st.sets(st.integers(0, 60), min_size=1))
+def test_scores_do_not_depend_on_what_else_is_scored(size: int, chosen: set[int]) -> None:
     tokens = Tokens.of(TEXTS * 3)
-    expected = load_network().score(tokens)
+    expected = score_all(load_network(), tokens)
+    places = np.flatnonzero(tokens.ids)[sorted(chosen)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "_BLOCK", size)
-        np.testing.assert_array_equal(load_network().score(tokens), expected)
-
-
-def test_twin_that_reads_blocks_without_their_neighbors_is_caught() -> None:
-    tokens = Tokens.of(TEXTS * 3)
-    expected = load_network().score(tokens)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "_BLOCK", 7)
-        patch.setattr(network, "REACH", 0)
-        assert not np.array_equal(load_network().score(tokens), expected)
+        patch.setattr(scorer, "_BLOCK", size)
+        patch.setattr(scorer, "_LOOK", size)
+        np.testing.assert_array_equal(
+            Scorer(load_network(), tokens).score(places), expected[places]
+        )
 
 
 @pytest.mark.parametrize("text", STRANGE, ids=range(len(STRANGE)))
@@ -250,10 +249,12 @@ def test_ordinary_words_are_no_end_of_a_name(text: str, names: set[str]) -> None
     assert {text[span.start : span.end] for span in Pii().find(Document(text))} == names
 
 
-def test_handles_are_people_where_recall_is_high() -> None:
-    text = "thx @dee_marchetti, mail a@dee.example or @"
-    found = [span for span in tag([text], "high")[0] if span.rule == "person-handle"]
-    assert [text[span.start : span.end] for span in found] == ["@dee_marchetti"]
+@pytest.mark.parametrize("recall", RECALLS)
+def test_handles_are_people_unless_recall_is_low(recall: str) -> None:
+    text = "thx @dee_marchetti, mail a@dee.example or @ 5 @ home, says @ xmarchettix"
+    found = [span for span in tag([text], recall)[0] if span.rule == "person-handle"]
+    handles = [text[span.start : span.end] for span in found]
+    assert handles == ([] if recall == "low" else ["@dee_marchetti", "@ xmarchettix"])
 
 
 def test_documents_read_together_give_what_each_gives_alone() -> None:
@@ -300,7 +301,9 @@ def test_each_kind_can_be_asked_for_alone(kind: str) -> None:
 def whole(texts: list[str], recall: str) -> list[list[Span]]:
     """What is found when every single token is scored."""
     tokens, weights = Tokens.of(texts), load_network()
-    found = spans_of(tokens, weights.score(tokens), weights.thresholds[RECALLS.index(recall)])
+    thresholds = weights.thresholds[RECALLS.index(recall)]
+    leads = Scorer(weights, tokens).leads
+    found = spans_of(tokens, score_all(weights, tokens), thresholds, leads)
     return [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
 
 
@@ -348,9 +351,9 @@ def test_most_ordinary_words_are_not_scored(monkeypatch: pytest.MonkeyPatch) -> 
     asked = []
     real = Scorer.score
 
-    def counted(self: Scorer, wanted: np.ndarray) -> np.ndarray:
-        asked.append(int(wanted.sum()))
-        return real(self, wanted)
+    def counted(self: Scorer, places: np.ndarray) -> np.ndarray:
+        asked.append(len(places))
+        return real(self, places)
 
     monkeypatch.setattr(Scorer, "score", counted)
     text = "the order has not been there for two weeks and nobody could tell me why " * 20
@@ -362,8 +365,10 @@ def test_twin_that_scores_too_few_tokens_is_caught(monkeypatch: pytest.MonkeyPat
     texts = [str(one.document.text) for one in tickets()]
     expected, real = whole(texts, "balanced"), Scorer.score
 
-    def halved(self: Scorer, wanted: np.ndarray) -> np.ndarray:
-        return real(self, wanted & (np.arange(len(wanted)) % 2 == 0))
+    def halved(self: Scorer, places: np.ndarray) -> np.ndarray:
+        scores = real(self, places)
+        scores[places % 2 == 1] = -np.inf
+        return scores
 
     monkeypatch.setattr(Scorer, "score", halved)
     assert tag(texts, "balanced") != expected
@@ -371,5 +376,33 @@ def test_twin_that_scores_too_few_tokens_is_caught(monkeypatch: pytest.MonkeyPat
 
 def test_what_is_seen_of_a_form_may_be_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = tag(TEXTS, "balanced")
-    monkeypatch.setattr(network, "_MOST_FORMS", 3)
+    monkeypatch.setattr(scorer, "_KEPT", {})
+    monkeypatch.setattr(scorer, "_MOST_KEPT", 3)
     assert tag(TEXTS, "balanced") == expected
+    assert len(kept_for(load_network()).rows) == 3
+
+
+PRIVATE = "hunterxq2 Öztürk-Hagemann Bernadettexa 4929771 TaMiKa"
+
+
+def kept_words() -> set[str]:
+    tag([PRIVATE + " Leeds LEEDS leeds, Bernadette."], "high")
+    return {*kept_for(load_network()).rows, *forms._KEPT}
+
+
+def test_only_public_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer, "_KEPT", {})
+    monkeypatch.setattr(forms, "_KEPT", {})
+    assert kept_words() == {"Leeds", "LEEDS", "leeds", "Bernadette", ",", ".", "-", "0"}
+
+
+def test_twin_that_keeps_every_word_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer, "_KEPT", {})
+    monkeypatch.setattr(scorer, "is_public", bool)
+    assert "hunterxq" in kept_words()
+    monkeypatch.setattr(scorer, "_KEPT", {})  # so that nothing of this stays
+
+
+def test_a_public_word_is_one_of_the_vocabulary_in_a_usual_form() -> None:
+    assert all(map(is_public, ("leeds", "Leeds", "LEEDS", ",")))
+    assert not any(map(is_public, ("lEeds", "Marchettixa", "4929771", "")))

@@ -1,0 +1,78 @@
+"""Numbers for the different forms among many tokens, without making a string of each token.
+
+A token of at most eight characters of Latin-1 is a number of eight bytes, so equal tokens are equal
+numbers and the work is that of comparing arrays. Other tokens are compared as strings. The result
+is exact: two tokens have the same number if and only if they have the same characters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+
+_WORD = 8
+_ZEROS = "000000"  # of more figures than these nobody asks
+_LARGEST = 255
+_SLOTS = 16  # bits of the number of slots
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
+
+
+def number_forms(
+    text: str, codes: NDArray[Any], starts: Places, ends: Places, figures: NDArray[np.bool_]
+) -> tuple[list[str], NDArray[np.int32]]:
+    """The different forms, the empty one first, and the number of each token's form.
+
+    ``codes`` are the characters of the text; tokens that are ``figures`` are read as zeros.
+    """
+    sizes = ends - starts
+    short = (sizes <= _WORD) & (codes[starts] != 0) & ~figures
+    if codes.dtype != np.uint8:
+        large = np.append(0, np.cumsum(codes > _LARGEST))
+        short &= large[ends] == large[starts]
+    packed, others = np.flatnonzero(short), np.flatnonzero(~short)
+    firsts, groups = _grouped(_pack(codes, starts[packed], sizes[packed]))
+    ids = np.empty(len(starts), dtype=np.int32)
+    ids[packed] = groups + 1
+    forms = ["", *_shown(text, packed[firsts], starts, ends)]
+    shown = _shown(text, others, starts, ends)
+    for place in np.flatnonzero(figures[others]).tolist():
+        shown[place] = _ZEROS[: len(shown[place])]
+    numbers = {form: number for number, form in enumerate(dict.fromkeys(shown), start=len(forms))}
+    ids[others] = np.fromiter(map(numbers.__getitem__, shown), np.int32, len(shown))
+    return [*forms, *numbers], ids
+
+
+def _shown(text: str, places: Places, starts: Places, ends: Places) -> list[str]:
+    limits = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
+    return [text[first:last] for first, last in limits]
+
+
+def _pack(codes: NDArray[Any], starts: Places, sizes: Places) -> NDArray[np.uint64]:
+    """The characters of each token as one number."""
+    padded = np.zeros(len(codes) + _WORD, dtype=np.uint8)
+    padded[: len(codes)] = codes
+    words: NDArray[np.uint64] = np.ndarray(
+        (len(codes) + 1,), dtype="<u8", buffer=padded, strides=(1,)
+    )
+    return words[starts] & _MASKS[sizes]
+
+
+def _grouped(keys: NDArray[np.uint64]) -> tuple[Places, NDArray[np.int64]]:
+    """One place of each different key, and for each key the number of its group."""
+    slots = (keys * _SPREAD) >> np.uint64(64 - _SLOTS)
+    holders = np.zeros(1 << _SLOTS, dtype=np.int64)
+    holders[slots] = np.arange(len(keys))
+    holder = holders[slots]
+    crowded = np.flatnonzero(keys[holder] != keys)  # another key has the slot
+    if len(crowded):
+        _, first, group = np.unique(keys[crowded], return_index=True, return_inverse=True)
+        holder[crowded] = crowded[first][group]
+    chosen = np.zeros(len(keys), dtype=np.bool_)
+    chosen[holder] = True
+    numbers = np.cumsum(chosen) - 1
+    return np.flatnonzero(chosen), numbers[holder]
