@@ -25,6 +25,9 @@ EACH = {
     "memorization": (
         "run", "--members", "planted.jsonl", "--set", "prefix=6", "--set", "suffix=3",
     ),
+    "gradient-candidates": (
+        "run", "--members", "planted.jsonl", "--set", "most=4", "--set", "releases=20",
+    ),
     "classifier-extraction": (
         "classifier", "--canaries", "marked.jsonl.classifier-canaries.json", "--set", "beam=5",
     ),

@@ -65,7 +65,7 @@ def times_likelier(epsilon: float) -> str:
     if factor > ENORMOUS:
         return f"{power}, which is more than a million"
     digits = 2 if factor < 100 else 4
-    return f"{power} ≈ {float(f'{factor:.{digits}g}'):,.{1 if factor < 100 else 0}f}"
+    return f"{power} ≈ {float(at_most(factor, digits)):,.{1 if factor < 100 else 0}f}"
 
 
 def best_guess(guarantee: Guarantee) -> float | None:

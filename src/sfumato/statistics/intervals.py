@@ -190,8 +190,8 @@ def bootstrap_tail(confidence: float, count: int) -> float:
     Reference
         Hesterberg 2015, "What teachers should know about the bootstrap" (expanded percentiles).
 
-    >>> round(bootstrap_tail(0.95, 1_000_000), 4), round(bootstrap_tail(0.95, 10), 4)
-    (0.025, 0.0085)
+    >>> round(bootstrap_tail(0.95, 1_000_000), 3), round(bootstrap_tail(0.95, 10), 3)
+    (0.025, 0.009)
     """
     if at_least("count", count, 1) == 1:
         return 0.0

@@ -88,6 +88,7 @@ class Train:
     name: ClassVar[str] = "mine"
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = False
+    needs_level: ClassVar[bool] = False
 
 @dataclass(frozen=True)
 class Guess:

@@ -181,7 +181,7 @@ def mark(name: str) -> int:
 def marks_of(form: str) -> int:
     """The marks of a form, one bit each.
 
-    >>> [name for name in MARKS if marks_of("Mon") & mark(name)]
+    >>> [name for name in MARKS if marks_of("Tue") & mark(name)]
     ['thing']
     """
     exact, in_small, without = _marked()
