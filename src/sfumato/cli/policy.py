@@ -146,13 +146,13 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
 def _highlight(document: Document, spans: Spans) -> Text:
     from rich.text import Text
 
-    text = Text(visible(document.text))
+    text, shown, place = visible(document.text), Text(), 0
     for span in spans.disjoint():
-        text.stylize(_color(span.label), span.start, span.end)
-    for span in reversed(list(spans.disjoint())):
-        label = Text(f" {span.label}", style="dim")
-        text = text[: span.end] + label + text[span.end :]
-    return text
+        shown.append(text[place : span.start])
+        shown.append(text[span.start : span.end], style=_color(span.label))
+        shown.append(f" {span.label}", style="dim")
+        place = span.end
+    return shown.append(text[place:])
 
 
 def _color(label: str) -> str:

@@ -53,6 +53,7 @@ class Notion(StrEnum):
 
 
 SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
+SEED_TOO = "the noise itself, to whoever knows the seed (not for release without a seed, either)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +143,12 @@ class Guarantee:
         return replace(self, record=record) if speaks else self
 
     def reproducible(self) -> Guarantee:
-        """The same guarantee, not for release: anyone who knows the seed can undo the noise."""
-        return replace(self.leaking(SEED_LEAK), for_release=False)
+        """The same guarantee, not for release: anyone who knows the seed can undo the noise.
+
+        What was not for release before is not if it is made again without a seed, either.
+        """
+        leak = SEED_LEAK if self.for_release or SEED_LEAK in self.leaks else SEED_TOO
+        return replace(self.leaking(leak), for_release=False)
 
     def then(self, other: Guarantee) -> Guarantee:
         """Both outputs of the same data released together; the levels add up.

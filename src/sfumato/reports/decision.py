@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sfumato.charts.numbers import level_of
@@ -30,7 +30,7 @@ from sfumato.reports.sections.tradeoff import (
 from sfumato.reports.series import Quantity, SeriesPoint, headline
 from sfumato.reports.studied import Studied
 from sfumato.results.row import LEAKAGE, LOWER, NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.studies.cell import AUDIT
+from sfumato.studies.cell import ATTACK, AUDIT
 
 
 class Found(Enum):
@@ -57,6 +57,8 @@ class Choice:
     utility: SeriesPoint | None
     found: Found
     refuted: bool
+    leaks_elsewhere: bool = False
+    unfinished: bool = False
 
     @property
     def said(self) -> str:
@@ -71,8 +73,12 @@ class Choice:
             return against
         if self.found is Found.LEAKS:
             return Verdict(NO, "the attack finds more than by chance.")
+        if self.leaks_elsewhere:
+            return Verdict(NO, "another attack, or one on a group, finds more than by chance.")
         if self.found is not Found.QUIET:
             return Verdict(UNKNOWN, f"{_WHY_UNKNOWN[self.found]}.")
+        if self.unfinished:
+            return Verdict(UNKNOWN, "an attack on it failed or is missing.")
         seeded = self.guarantee is not None and SEED_LEAK in self.guarantee.leaks
         again = ", once it is made again without a seed" if seeded else ""
         return Verdict(
@@ -83,7 +89,7 @@ class Choice:
 _WHY_UNKNOWN = {
     Found.UNCLEAR: "too few cases: the interval holds chance as well as a clear leak",
     Found.BLIND: "the attack does not even find anything without privacy, so it tells nothing",
-    Found.UNTRIED: "nothing without privacy was attacked, so whether the attack works is not known",
+    Found.UNTRIED: "whether the attack works without privacy is not known",
     Found.ALONE: "one figure without an interval decides nothing",
     Found.NOTHING: "it was not attacked",
 }
@@ -93,7 +99,7 @@ def _proof_against(guarantee: Guarantee | None, *, refuted: bool) -> Verdict | N
     """What a proof, or the lack of one, says against a release."""
     if guarantee is None:
         return Verdict(UNKNOWN, "it is not known what is proven.")
-    if math.isinf(guarantee.epsilon):
+    if math.isinf(guarantee.epsilon) or guarantee.delta >= 1:
         return Verdict(NO, "nothing is proven.")
     if refuted:
         return Verdict(NO, "an audit refuted what it claims.")
@@ -129,6 +135,12 @@ class Decision:
             for cell in study.done
             if cell.kind == AUDIT and (cell.details or {}).get("refuted") is True
         }
+        leaking_too = _found_by_others(study, leakage)
+        unfinished = {
+            (cell.method, cell.parameter, cell.level)
+            for cell in (*study.failed, *study.missing)
+            if cell.kind == ATTACK
+        }
         choices: list[Choice] = []
         for method in study.methods:
             proven = study.guarantees(method)
@@ -143,6 +155,8 @@ class Decision:
                     leakage=leaked.get(place),
                     utility=kept.get(place),
                     found=judge(leaked.get(place), leaked, leakage),
+                    leaks_elsewhere=place in leaking_too,
+                    unfinished=place in unfinished,
                     refuted=place in refuted,
                 )
                 for place in sorted(levels, key=_order)
@@ -206,6 +220,35 @@ class Decision:
         return self._smallest_like(some[min(known)[1]], some) if known else None
 
 
+def _found_by_others(study: Studied, leakage: Quantity | None) -> set[QuantityPlace]:
+    """Where any other attack, another of its figures, or one group alone shows a leak."""
+    attacks = {cell.name for cell in study.cells if cell.kind == ATTACK}
+    rows = [
+        row
+        for row in study.rows
+        if row.role == LEAKAGE
+        and row.by in attacks
+        and row.value is not None
+        and math.isfinite(row.value)
+    ]
+    found: set[QuantityPlace] = set()
+    for group in dict.fromkeys(row.group for row in rows):
+        mine = [replace(row, group=None) for row in rows if row.group == group]
+        quantities = dict.fromkeys(
+            Quantity(role=row.role, by=row.by, metric=row.metric, better=row.better) for row in mine
+        )
+        for quantity in quantities:
+            if group is None and quantity == leakage:
+                continue
+            placed = places(mine, quantity)
+            found |= {
+                place
+                for place, point in placed.items()
+                if judge(point, placed, quantity) is Found.LEAKS
+            }
+    return found
+
+
 def judge(
     point: SeriesPoint | None,
     leaked: dict[QuantityPlace, SeriesPoint],
@@ -222,9 +265,9 @@ def judge(
     if low > floor:
         return Found.LEAKS
     most = leaked.get((NO_PRIVACY, None, None))
-    if most is None:
+    ends = [] if most is None else [one for one in (most.low, most.high) if one is not None]
+    if not ends:  # a single figure without an interval does not show that the attack works
         return Found.UNTRIED
-    ends = [one for one in (most.low, most.high) if one is not None] or [most.value]
     least = min(sign * one for one in ends)
     if least <= floor:
         return Found.BLIND

@@ -5,13 +5,13 @@ seeds shows that. And each seed looked at a limited number of secrets or texts; 
 interval shows that. Seeds often look at the same texts, and then the second error does not average
 out over seeds. So half the width of the interval, on each side by itself, is the root of
 
-    max(0, own² − (z·spread)²) + (t·spread)²/n
+    own² + (t·spread)²/n
 
 with ``own`` the distance from the figure to the end of its own interval (the root of the mean
-square over seeds), z the normal quantile behind that interval, and t Student's for n − 1 degrees of
-freedom. If the errors of seeds are independent, the spread contains them: the second term is the
-usual one, and the first, which may come on top by chance, only widens. If all seeds have the same
-error, the spread does not show it, and the first term keeps it.
+square over seeds), and t Student's for n − 1 degrees of freedom. If all seeds have the same error,
+the spread does not show it, and the first term keeps it. If the errors of seeds are independent,
+the spread contains them, and the first term only widens: how much of an error seeds share is not
+known, so nothing is subtracted.
 
 Student's factor, which is 12.7 for two seeds, multiplies only what seeds have shown: seeds that
 agree do not widen the interval of what each of them found. The sides differ if those of the own
@@ -63,12 +63,8 @@ def over_seeds(
     if own is None and spread == 0:
         return None, None
     wider = student(confidence, math.inf) / student(CONFIDENCE, math.inf)
-    shown = student(confidence, math.inf) * spread
     among = student(confidence, len(values) - 1) * spread / math.sqrt(len(values)) if spread else 0
-    below, above = (
-        math.hypot(math.sqrt(max(0.0, (wider * side) ** 2 - shown**2)), among)
-        for side in own or (0.0, 0.0)
-    )
+    below, above = (math.hypot(wider * side, among) for side in own or (0.0, 0.0))
     mean = float(values.mean())
     return inside(mean - below, within), inside(mean + above, within)
 

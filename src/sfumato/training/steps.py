@@ -116,6 +116,7 @@ class PrivateStep:
         self._sums: dict[str, Tensor] = {}
         self.steps = 0
         self._contributions = 0
+        self._spoiled = False
         self._record: dict[str, Tensor] | None = None
         self._owners: set[int] = set()
         self._coin = recording.coin.stream(0)
@@ -137,7 +138,7 @@ class PrivateStep:
         self._refuse_twice(owner)
         try:
             noise = self._noise_of_contribution()
-            _add(self._sums, self.release.contribute(self.recording, records, noise))
+            self._collect(self.release.contribute(self.recording, records, noise))
         finally:
             self.recording.clear()
 
@@ -168,7 +169,7 @@ class PrivateStep:
             if self._record:
                 self._fill(self._record)
                 noise = self._noise_of_contribution()
-                _add(self._sums, self.release.contribute_whole(self._record, noise))
+                self._collect(self.release.contribute_whole(self._record, noise))
         finally:
             self._record = None
 
@@ -184,6 +185,7 @@ class PrivateStep:
             raise InvalidArgument(
                 "a record is still open; take the step after one_record has ended"
             )
+        self._refuse_spoiled()
         multiplier, size = self.noise_multiplier, self.expected_batch_size
         if noise_multiplier is not None:
             multiplier = computable_noise("noise_multiplier", noise_multiplier)
@@ -210,6 +212,22 @@ class PrivateStep:
     def close(self) -> None:
         """Restore the model as it was before."""
         self.recording.close()
+
+    def _collect(self, contributed: NamedTensors) -> None:
+        """Add to the sum; one that has only a part of a batch, after an error, is of no use."""
+        self._refuse_spoiled()
+        try:
+            _add(self._sums, contributed)
+        except BaseException:
+            self._spoiled = True
+            raise
+
+    def _refuse_spoiled(self) -> None:
+        if self._spoiled:
+            raise InvalidArgument(
+                "a batch of this step failed halfway, so that its records may count twice if they "
+                "are given again; close this private step and make a new one"
+            )
 
     def _fill(self, sums: dict[str, Tensor]) -> None:
         """Zeros for what nobody used: whether a record used a parameter must not show."""

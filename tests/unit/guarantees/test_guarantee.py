@@ -12,7 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
-from sfumato.guarantees.guarantee import SEED_LEAK, Guarantee, Notion, metric_dp, no_guarantee
+from sfumato.guarantees.guarantee import (
+    SEED_LEAK,
+    SEED_TOO,
+    Guarantee,
+    Notion,
+    metric_dp,
+    no_guarantee,
+)
 
 SPACE = object()  # stands for the space and policy that a statement is about
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -160,7 +167,10 @@ def test_what_is_for_release_stays_so_only_with_its_like() -> None:
 def test_a_seed_stamps_a_guarantee_once(guarantee: Guarantee) -> None:
     stamped = guarantee.reproducible()
     assert not stamped.for_release
-    assert stamped.leaks.count(SEED_LEAK) == 1
+    # What was not for release before does not become so by making it again without a seed.
+    leak = SEED_LEAK if guarantee.for_release else SEED_TOO
+    assert stamped.leaks.count(leak) == 1
+    assert (SEED_LEAK in stamped.leaks) == guarantee.for_release
     assert stamped.reproducible() == stamped
     assert "not for release" in stamped.sentence()
 

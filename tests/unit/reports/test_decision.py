@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,7 +79,11 @@ def choice(found: Found = Found.QUIET, **other: Any) -> Choice:
     [
         (choice(), YES),
         (choice(guarantee=PROVEN.reproducible()), YES),  # once it is made again without a seed
+        (choice(guarantee=replace(PROVEN, for_release=False).reproducible()), NO),
+        (choice(guarantee=replace(PROVEN, delta=1.0)), NO),
         (choice(Found.LEAKS), NO),
+        (choice(leaks_elsewhere=True), NO),
+        (choice(unfinished=True), UNKNOWN),
         (choice(refuted=True), NO),
         (choice(guarantee=no_guarantee(unit="word")), NO),
         (choice(guarantee=metric_dp(epsilon=2.0, metric="d").leaking("x")), YES),

@@ -258,9 +258,10 @@ def test_the_page_decides_only_by_what_it_has(study_report: Path) -> None:
         rf"auc min-k \(membership\) is {interval} without privacy and 0\.5 by chance", text
     )
     verdicts = [one for one in read.all("strong") if "verdict" in one.attributes.get("class", "")]
-    assert [one.text for one in verdicts] == ["Yes", "Yes"]
-    assert "take SMDP at ε = 2" in text
-    assert "DP-SGD cannot be told from it in utility." in text
+    # Where another attack finds something, the first chart's being quiet is not enough.
+    assert [one.text for one in verdicts] == ["No", "Yes"]
+    assert "another attack, or one on a group, finds more than by chance" in text
+    assert "take DP-SGD at ε = 2" in text
 
 
 def test_the_widest_gap_is_said_to_be_too_wide(study_report: Path) -> None:

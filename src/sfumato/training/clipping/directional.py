@@ -20,8 +20,8 @@ Care
     much more is not proven. With Gaussian noise that is added once to a sum of clipped gradients,
     the same level takes less noise by a factor of √(batch size): see ``docs/how-to-train.md``.
 
-    A direction is divided by an upper bound of its length (``rounding``), so that no record counts
-    for more than a unit vector, and its concentration is that much smaller. Where rounding leaves
+    The concentration of a record is smaller by the ratio of its length to an upper bound of it
+    (``rounding``), so that no record counts for more than a unit vector. Where rounding leaves
     the length in doubt by more than ``CLEAR``, or where it is below ``SHORTEST``, a record counts
     as having no direction. The guarantee does not cover the last bits of floating-point numbers, as
     with Gaussian noise (``release``).
@@ -96,12 +96,13 @@ class _PlaceCount:
 
     def left(self, size: float) -> int:
         """How many are empty; the next step begins with none filled."""
-        places, filled, self.filled = round(size), self.filled, 0
-        if places != size or filled > places:
+        places = round(size)
+        if places != size or self.filled > places:
             raise InvalidArgument(
                 "a step has more records than its batch size, or a batch size that is no whole "
                 "number; with directional noise the number of draws must be fixed beforehand"
             )
+        filled, self.filled = self.filled, 0
         return places - filled
 
 

@@ -25,8 +25,9 @@ Care
     Coordinates of M come from eigenvectors of the matrix of inner products. Where directions are so
     close to dependent that an eigenvalue is below ``SMALLEST``, its eigenvector is left to z: the
     mean of every draw stays exact, and v_i is then not quite orthogonal to μ_i. This changes the
-    variance along μ_i by a share of at most SMALLEST, for which the divergence between the two laws
-    is below SMALLEST²/4, that is 3e-11.
+    variance along μ_i by a share of about SMALLEST as long as κ is at most of the order of d, for
+    which the divergence between the two laws is below SMALLEST²/4, that is 3e-11. For κ far above
+    d, where levels mean nothing any more, the share is about 2·SMALLEST·κ/d.
 
 Reference
     Wood 1994, "Simulation of the von Mises Fisher distribution".

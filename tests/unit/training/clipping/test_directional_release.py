@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ from naive_gradients import gradients_of_records
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping import directional
+from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.directional import DirectionalRelease, PerRecordRelease
-from sfumato.training.clipping.release import GradientRelease
+from sfumato.training.clipping.release import GaussianRelease, GradientRelease
+from sfumato.training.clipping.slots import Records
 from sfumato.training.clipping.vmf import mean_cosine
 from sfumato.training.steps import PrivateStep
 
@@ -148,6 +151,39 @@ def test_more_records_than_places_are_refused() -> None:
     for release in (DirectionalRelease(DIMENSION, 3), PerRecordRelease(3)):
         with pytest.raises(InvalidArgument, match="fixed beforehand"):
             released(release, some_rows(), noise=1.0, size=3)
+
+
+def test_too_many_records_are_refused_however_often_the_step_is_asked_for() -> None:
+    model = a_model()
+    step = step_of(model, DirectionalRelease(DIMENSION, 1), noise=1.0, size=1)
+    step.backward(losses(model, some_rows()))
+    for _ in range(2):
+        with pytest.raises(InvalidArgument, match="fixed beforehand"):
+            step.step()
+    step.close()
+
+
+def test_a_batch_that_failed_halfway_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller who gives it again would add a part of its records twice."""
+    for release in (GaussianRelease(Flat(1.0)), DirectionalRelease(DIMENSION, ROWS)):
+        model = a_model()
+        step = step_of(model, release, noise=0.0)
+        usual = step.recording.weighted_sums
+
+        def failing(weights: Tensor, records: Records, usual: Any = usual) -> Any:
+            whole = usual(weights, records)
+            yield next(whole)
+            raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(step.recording, "weighted_sums", failing)
+            with pytest.raises(MemoryError):
+                step.backward(losses(model, some_rows()))
+        with pytest.raises(InvalidArgument, match="failed halfway"):
+            step.backward(losses(model, some_rows()))
+        with pytest.raises(InvalidArgument, match="failed halfway"):
+            step.step()
+        step.close()
 
 
 def test_another_dimension_than_planned_is_refused() -> None:
