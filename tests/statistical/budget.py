@@ -102,6 +102,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
             (
                 "shares of seeds",
                 "two seeds",
+                "ten models",
                 "same texts",
                 "bits of seeds",
                 "wilson",

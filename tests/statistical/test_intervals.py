@@ -85,7 +85,29 @@ def bits_of_seeds(generator: np.random.Generator, combine: Combine) -> tuple[flo
     return 1 / math.log(2), combine(figures, BITS)
 
 
+def ten_models(generator: np.random.Generator, combine: Combine) -> tuple[float, Ends]:
+    """Ten models that differ as much as the texts which all of them look at are off."""
+    shared = generator.standard_normal()
+    values = shared + generator.standard_normal(10)
+    figures = [
+        SeedFigure(value=float(one), low=float(one) - 1.96, high=float(one) + 1.96)
+        for one in values
+    ]
+    return 0.0, combine(figures, ANYTHING)
+
+
+def spread_taken_off(figures: list[SeedFigure], within: Range) -> Ends:
+    """Sabotage, as it once was: all that seeds differ by is taken for their own error."""
+    own = float(np.mean([((one.high or 0) - (one.low or 0)) / 2 for one in figures]))
+    spread = float(np.std([one.value for one in figures], ddof=1))
+    among = intervals.student(0.95, len(figures) - 1) * spread / math.sqrt(len(figures))
+    half = math.hypot(math.sqrt(max(0.0, own**2 - (1.96 * spread) ** 2)), among)
+    mean = float(np.mean([one.value for one in figures]))
+    return mean - half, mean + half
+
+
 OVER_SEEDS: dict[str, tuple[Trial, Range]] = {
+    "ten models": (ten_models, ANYTHING),
     "shares of seeds": (shares_of_seeds, SHARE),
     "two seeds": (two_seeds, ANYTHING),
     "same texts": (same_texts, SHARE),
@@ -119,7 +141,12 @@ def test_a_mean_over_seeds_lies_in_its_interval_and_that_in_its_range(case: str)
 
 @pytest.mark.parametrize(
     ("case", "sabotage"),
-    [("shares of seeds", normal), ("two seeds", normal), ("same texts", only_seeds)],
+    [
+        ("shares of seeds", normal),
+        ("two seeds", normal),
+        ("same texts", only_seeds),
+        ("ten models", spread_taken_off),
+    ],
 )
 def test_intervals_over_seeds_that_are_too_narrow_are_caught(case: str, sabotage: Combine) -> None:
     misses, _ = missed(case, sabotage)

@@ -135,7 +135,7 @@ class Decision:
             for cell in study.done
             if cell.kind == AUDIT and (cell.details or {}).get("refuted") is True
         }
-        leaking_too = _found_by_others(study, leakage)
+        elsewhere = find_other_leaks(study, leakage)
         unfinished = {
             (cell.method, cell.parameter, cell.level)
             for cell in (*study.failed, *study.missing)
@@ -155,7 +155,7 @@ class Decision:
                     leakage=leaked.get(place),
                     utility=kept.get(place),
                     found=judge(leaked.get(place), leaked, leakage),
-                    leaks_elsewhere=place in leaking_too,
+                    leaks_elsewhere=place in elsewhere,
                     unfinished=place in unfinished,
                     refuted=place in refuted,
                 )
@@ -220,7 +220,7 @@ class Decision:
         return self._smallest_like(some[min(known)[1]], some) if known else None
 
 
-def _found_by_others(study: Studied, leakage: Quantity | None) -> set[QuantityPlace]:
+def find_other_leaks(study: Studied, leakage: Quantity | None) -> set[QuantityPlace]:
     """Where any other attack, another of its figures, or one group alone shows a leak."""
     attacks = {cell.name for cell in study.cells if cell.kind == ATTACK}
     rows = [

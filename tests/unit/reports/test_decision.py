@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sfumato.guarantees.guarantee import Guarantee, metric_dp, no_guarantee
-from sfumato.reports.decision import Choice, Decision, Found, judge
+from sfumato.reports.decision import Choice, Decision, Found, find_other_leaks, judge
 from sfumato.reports.page import NO, UNKNOWN, YES
-from sfumato.reports.sections.tradeoff import QuantityPlace
+from sfumato.reports.sections.tradeoff import QuantityPlace, places
 from sfumato.reports.series import Quantity, SeriesPoint
 from sfumato.reports.words import best_guess, protected_what, proven_in_words, times_likelier
-from sfumato.results.row import LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, UTILITY
+from sfumato.results.row import LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, UTILITY, Row
+from sfumato.studies.cell import ATTACK
 
 LEAKS = Quantity(role=LEAKAGE, by="exposure", metric="exposure", better="lower")
 KEEPS = Quantity(role=UTILITY, by="perplexity", metric="perplexity", better="lower")
@@ -72,6 +74,48 @@ def choice(found: Found = Found.QUIET, **other: Any) -> Choice:
         "leakage": point(1.5), "utility": point(30.0), "found": found, "refuted": False,
     }  # fmt: skip
     return Choice(**{**given, **other})
+
+
+def attacked(**other: Any) -> SimpleNamespace:
+    """A study in which membership is quiet and one more figure is given."""
+
+    def row(method: str, value: float, **more: Any) -> Row:
+        level = None if method in (NO_PRIVACY, RANDOM_OUTPUT) else 2.0
+        given: dict[str, Any] = {
+            "cell": "c", "method": method, "parameter": None if level is None else "epsilon",
+            "level": level, "role": LEAKAGE, "by": "membership", "metric": "auc",
+            "better": "lower", "value": value, "low": value - 0.02, "high": value + 0.02,
+            "chance": 0.5, "n": 400,
+        }  # fmt: skip
+        return Row(**{**given, **more})
+
+    ends = ((NO_PRIVACY, 0.9), (RANDOM_OUTPUT, 0.5))
+    rows = [row(method, value) for method, value in (*ends, ("m", 0.5))]
+    rows += [row(method, value, **other) for method, value in (*ends, ("m", 0.8))] if other else []
+    names = {"membership", *([other["by"]] if other.get("by", "text") != "text" else [])}
+    cells = [SimpleNamespace(kind=ATTACK, name=name) for name in names]
+    return SimpleNamespace(rows=rows, cells=cells)
+
+
+HEADLINE = Quantity(role=LEAKAGE, by="membership", metric="auc", better="lower")
+
+
+@pytest.mark.parametrize(
+    ("other", "leaks"),
+    [
+        ({}, False),
+        ({"metric": "tpr"}, True),
+        ({"by": "extraction"}, True),
+        ({"group_field": "country", "group": "fr"}, True),
+        ({"by": "text"}, False),  # a measure of the text is no attack
+    ],
+)
+def test_any_attack_figure_or_group_may_show_a_leak(other: dict[str, str], leaks: bool) -> None:
+    study: Any = attacked(**other)
+    assert (("m", "epsilon", 2.0) in find_other_leaks(study, HEADLINE)) is leaks
+    # A twin that asks the first figure alone sees nothing of it.
+    mine = places([row for row in study.rows if row.group is None], HEADLINE)
+    assert judge(mine["m", "epsilon", 2.0], mine, HEADLINE) is Found.QUIET
 
 
 @pytest.mark.parametrize(
