@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.authorship import Authorship as Authorship
     from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
     from sfumato.attacks.exposure.attack import Exposure as Exposure
+    from sfumato.attacks.gradients.candidates import GradientCandidates as GradientCandidates
     from sfumato.attacks.inference.token_inference import TokenInference as TokenInference
     from sfumato.attacks.membership.attack import Membership as Membership
     from sfumato.attacks.memorization import Memorization as Memorization
@@ -32,6 +33,7 @@ else:
             "sfumato.attacks.authorship": "Authorship",
             "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
             "sfumato.attacks.exposure.attack": "Exposure",
+            "sfumato.attacks.gradients.candidates": "GradientCandidates",
             "sfumato.attacks.inference.token_inference": "TokenInference",
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
@@ -49,6 +51,7 @@ __all__ = [
     "ClassifierExtraction",
     "ContextInference",
     "Exposure",
+    "GradientCandidates",
     "Inputs",
     "Matching",
     "Membership",

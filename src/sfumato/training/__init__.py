@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sfumato.training.clipping.clippers import Automatic as Automatic
     from sfumato.training.clipping.clippers import Clipping as Clipping
     from sfumato.training.clipping.clippers import Flat as Flat
+    from sfumato.training.clipping.directional import DirectionalRelease as DirectionalRelease
+    from sfumato.training.clipping.directional import PerRecordRelease as PerRecordRelease
     from sfumato.training.clipping.layers.layer import Role as Role
     from sfumato.training.clipping.layers.linear import RecordedLinear as RecordedLinear
     from sfumato.training.clipping.layers.rules import check_layer as check_layer
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from sfumato.training.methods.base import TokenMaterial as TokenMaterial
     from sfumato.training.methods.base import TrainingMethod as TrainingMethod
     from sfumato.training.methods.base import prepare_steps as prepare_steps
+    from sfumato.training.methods.directional import Directional as Directional
+    from sfumato.training.methods.directional import DirectionalPlan as DirectionalPlan
+    from sfumato.training.methods.directional import PerRecord as PerRecord
     from sfumato.training.methods.interleaved import Interleaved as Interleaved
     from sfumato.training.methods.interleaved import InterleavedPlan as InterleavedPlan
     from sfumato.training.methods.interleaved import Visits as Visits
@@ -71,11 +76,13 @@ else:
             "sfumato.training.clipping.layers.rules": "check_layer register_layer",
             "sfumato.training.clipping.losses": "next_tokens record_losses",
             "sfumato.training.clipping.recording": "Recording",
+            "sfumato.training.clipping.directional": "DirectionalRelease PerRecordRelease",
             "sfumato.training.clipping.release": "GaussianRelease GradientRelease",
             "sfumato.training.clipping.slots": "Records",
             "sfumato.training.evaluation": "Evaluation predict_labels predict_tokens",
             "sfumato.training.loop": "fit",
             "sfumato.training.methods.base": "Task TokenMaterial TrainingMethod prepare_steps",
+            "sfumato.training.methods.directional": "Directional DirectionalPlan PerRecord",
             "sfumato.training.methods.interleaved": "Interleaved InterleavedPlan Visits",
             "sfumato.training.methods.plain": "Plain",
             "sfumato.training.methods.private": "Private",
@@ -102,12 +109,17 @@ __all__ = [
     "Clipping",
     "Course",
     "Cut",
+    "Directional",
+    "DirectionalPlan",
+    "DirectionalRelease",
     "Evaluation",
     "Flat",
     "GaussianRelease",
     "GradientRelease",
     "Interleaved",
     "InterleavedPlan",
+    "PerRecord",
+    "PerRecordRelease",
     "PhysicalBatch",
     "Plain",
     "PlainStep",

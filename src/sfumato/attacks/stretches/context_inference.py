@@ -39,11 +39,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.attack import Done
 from sfumato.attacks.membership.classifier import fit_logistic
 from sfumato.attacks.stretches.clues import CONTEXT_CLUES, Met, clues_of
 from sfumato.attacks.stretches.places import Place, cut_documents, places_of
-from sfumato.attacks.stretches.released import Released, lacking_originals, open_released
+from sfumato.attacks.stretches.released import AttackOnReleased, Released
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput
@@ -75,7 +75,7 @@ class Guessed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextInference:
+class ContextInference(AttackOnReleased):
     """Guess what stood where something was found, among ``candidates`` of its type.
 
     At most ``places`` places are attacked, drawn at random. ``corpus`` is a file of public text in
@@ -88,22 +88,10 @@ class ContextInference:
     policy: PolicyText = field(default="", repr=False)  # it may be a pattern
 
     name: ClassVar[str] = "context-inference"
-    target: ClassVar[str] = "text"
-    needs: ClassVar[Needs] = Needs(inputs=("originals",), known=("policy",))
 
     def __post_init__(self) -> None:
         at_least("candidates", self.candidates, 2)
         at_least("places", self.places, FEWEST)
-
-    def missing(self, inputs: Inputs) -> str | None:
-        """What is missing of a privatized file and its originals; None if nothing is."""
-        return lacking_originals(inputs)
-
-    def opened(self, inputs: Inputs) -> tuple[Released, list[Document]]:
-        """The privatized documents with the policy, and the originals."""
-        assert inputs.originals is not None  # noqa: S101  # see ``missing``
-        released = open_released(inputs.target, inputs.documents(inputs.target), self.policy)
-        return released, inputs.documents(inputs.originals)
 
     def score(
         self,

@@ -39,9 +39,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.attack import Done
 from sfumato.attacks.stretches.places import fold
-from sfumato.attacks.stretches.released import Released, lacking_originals, open_released
+from sfumato.attacks.stretches.released import AttackOnReleased, Released
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput
@@ -63,7 +63,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matching:
+class Matching(AttackOnReleased):
     """Assign released documents to originals by the words that they have in common.
 
     At most ``documents`` documents are attacked, drawn at random, and matched among each other.
@@ -74,21 +74,9 @@ class Matching:
     policy: PolicyText = field(default="", repr=False)  # it may be a pattern
 
     name: ClassVar[str] = "matching"
-    target: ClassVar[str] = "text"
-    needs: ClassVar[Needs] = Needs(inputs=("originals",), known=("policy",))
 
     def __post_init__(self) -> None:
         at_least("documents", self.documents, FEWEST)
-
-    def missing(self, inputs: Inputs) -> str | None:
-        """What is missing of a privatized file and its originals; None if nothing is."""
-        return lacking_originals(inputs)
-
-    def opened(self, inputs: Inputs) -> tuple[Released, list[Document]]:
-        """The privatized documents with the policy, and the originals."""
-        assert inputs.originals is not None  # noqa: S101  # see ``missing``
-        released = open_released(inputs.target, inputs.documents(inputs.target), self.policy)
-        return released, inputs.documents(inputs.originals)
 
     def score(
         self,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-from sfumato.attacks.attack import Inputs
+from sfumato.attacks.attack import Inputs, Needs
 from sfumato.attacks.text_target import not_privatized, read_policy, read_side_file, side_path
 from sfumato.core.errors import InvalidArgument
 from sfumato.policies.combine import Union
@@ -27,15 +28,28 @@ class Released:
         return f"Released({len(self.documents)} documents)"
 
 
-def lacking_originals(inputs: Inputs) -> str | None:
-    """What is missing of a privatized file and its originals; None if nothing is."""
-    lacking = not_privatized(inputs.target)
-    if lacking is None and inputs.originals is None:
-        return (
-            f"the text that {inputs.target} was made from is needed, to see which guesses are "
-            "right: `originals=IN` (the file that was privatized)"
-        )
-    return lacking
+class AttackOnReleased:
+    """An attack on a privatized file that the originals judge; ``policy`` is a setting of it."""
+
+    target: ClassVar[str] = "text"
+    needs: ClassVar[Needs] = Needs(inputs=("originals",), known=("policy",))
+    policy: str
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """What is missing of a privatized file and its originals; None if nothing is."""
+        lacking = not_privatized(inputs.target)
+        if lacking is None and inputs.originals is None:
+            return (
+                f"the text that {inputs.target} was made from is needed, to see which guesses are "
+                "right: `originals=IN` (the file that was privatized)"
+            )
+        return lacking
+
+    def opened(self, inputs: Inputs) -> tuple[Released, list[Document]]:
+        """The privatized documents with the policy, and the originals."""
+        assert inputs.originals is not None  # noqa: S101  # see ``missing``
+        released = open_released(inputs.target, inputs.documents(inputs.target), self.policy)
+        return released, inputs.documents(inputs.originals)
 
 
 def open_released(path: Path, documents: Sequence[Document], policy: str = "") -> Released:
