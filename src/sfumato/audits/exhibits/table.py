@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, words
+from sfumato.audits.exhibits import encoders, gradients, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -18,7 +18,11 @@ EXHIBITS = (
     words.CUSTEXT_WITHOUT_HALF,
     encoders.DPNR,
     encoders.DPTEXT,
+    gradients.KAPPA_ACROSS_DIMENSIONS,
+    gradients.NOISE_OVER_BATCH,
     encoders.OME,
+    gradients.ONE_EPOCH_FOR_ALL,
+    gradients.POISSON_DIRECTIONS,
     words.TEM_WRONG_BOTTOM,
     words.TRUNCATED_GUMBEL,
     words.VICKREY_WITHOUT_INPUT,
