@@ -156,3 +156,12 @@ def match_kappa(sigma: float, dimension: int) -> float:
     Noise of standard deviation σ in every coordinate, on a unit vector, and κ = √(d + 1/σ²)/σ.
     """
     return math.sqrt(dimension + 1 / sigma**2) / sigma
+
+
+def match_sigma(kappa: float, dimension: int) -> float:
+    """The Gaussian noise on a unit vector to which a concentration is matched.
+
+    >>> round(match_sigma(match_kappa(0.25, 1000), 1000), 12)
+    0.25
+    """
+    return math.sqrt((dimension + math.hypot(dimension, 2 * kappa)) / 2) / kappa

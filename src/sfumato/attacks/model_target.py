@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ class ModelTarget:
 
     ``digest`` names the weights and the tokenizer, so that scores measured before can be found
     again; ``epsilon`` and ``delta`` are what the run claims, if it claims anything, and ``notion``
-    is the definition of privacy the claim is about.
+    is the definition of privacy the claim is about. ``settings`` are those of the run.
     """
 
     model: LoadedModel
@@ -31,6 +32,7 @@ class ModelTarget:
     epsilon: float | None = None
     delta: float | None = None
     notion: str | None = None
+    settings: Mapping[str, Any] | None = None
 
 
 def is_model(path: Path) -> bool:
@@ -58,22 +60,24 @@ def not_a_model(path: Path) -> str | None:
     return f"{path} is neither the folder of a run nor of a model"
 
 
-def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
+def open_model(path: Path, *, kind: str | None = None, classes: Sequence[str] = ()) -> ModelTarget:
     """Load a finished run's model, or any Hugging Face model from a folder.
 
-    ``kind`` is ``causal`` or ``classifier``; a run knows its own.
+    ``kind`` is ``causal`` or ``classifier``; a run knows its own. ``classes`` are for a network
+    without a trained head, which gets a new one.
     """
     extra("torch", needed_for="attacking a model", extra="train")
     from sfumato.models.load import load_model
     from sfumato.training.folder import open_run
 
-    # No weight is drawn in loading a finished model, so nothing depends on this stream.
+    # In loading a finished model no weight is drawn but that of a new head, which is public.
     randomness = Randomness.secure()
     if not is_run(path):
-        model = load_model(str(path), randomness=randomness, kind=kind or "causal")
+        model = load_model(str(path), randomness=randomness, kind=kind or "causal", classes=classes)
         return ModelTarget(model, _digest(path))
     folder = open_run(path)
-    known = str(folder.settings().get("kind", "causal"))
+    settings = folder.settings()
+    known = str(settings.get("kind", "causal"))
     model = load_model(str(folder.model), randomness=randomness, kind=known)
     claimed = _read_claim(folder.guarantee)
     return ModelTarget(
@@ -82,6 +86,7 @@ def open_model(path: Path, *, kind: str | None = None) -> ModelTarget:
         _number(claimed, "epsilon"),
         _number(claimed, "delta"),
         str(claimed["notion"]) if "notion" in claimed else None,
+        settings,
     )
 
 

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from sfumato.metrics.readability import measure_coherence as measure_coherence
     from sfumato.metrics.readability import measure_readability as measure_readability
     from sfumato.metrics.reconstruction import assign_best as assign_best
+    from sfumato.metrics.reconstruction import common_share as common_share
     from sfumato.metrics.reconstruction import jaccard as jaccard
     from sfumato.metrics.reconstruction import meteor as meteor
     from sfumato.metrics.reconstruction import rouge_l as rouge_l
+    from sfumato.metrics.reconstruction import rouge_n as rouge_n
     from sfumato.metrics.reconstruction import token_accuracy as token_accuracy
     from sfumato.metrics.similarity import Similarity as Similarity
     from sfumato.metrics.similarity import semantic_distance as semantic_distance
@@ -52,7 +54,7 @@ else:
                 "Coherence Pairs Readability measure_coherence measure_readability "
             ),
             "sfumato.metrics.reconstruction": (
-                "assign_best jaccard meteor rouge_l token_accuracy "
+                "assign_best common_share jaccard meteor rouge_l rouge_n token_accuracy "
             ),
             "sfumato.metrics.similarity": "Similarity semantic_distance sentence_similarity",
         },
@@ -73,6 +75,7 @@ __all__ = [
     "Suggestion",
     "Watched",
     "assign_best",
+    "common_share",
     "find_level",
     "frequent_words",
     "jaccard",
@@ -83,6 +86,7 @@ __all__ = [
     "measure_readability",
     "meteor",
     "rouge_l",
+    "rouge_n",
     "select_words",
     "semantic_distance",
     "sentence_similarity",

@@ -1,7 +1,9 @@
 """Scores of a reconstructed text against its reference.
 
 =================  =====================================================================
+``rouge_n``        runs of n words in common, as precision, recall and F1
 ``rouge_l``        the longest common subsequence of words, as precision, recall and F1
+``common_share``   that subsequence over the longer text, which some papers call ROUGE-L
 ``jaccard``        words in both among words in either, as sets (both empty: 1)
 ``token_accuracy`` the share of the reference's tokens that are at the same position
 ``meteor``         words in common, including stems and synonyms, with a penalty for order
@@ -13,9 +15,9 @@ reconstructed in unknown order is matched with its references by ``assign_best``
 scored.
 
 Reference
-    Lin 2004, "ROUGE" (ROUGE-L with words cut at everything but letters and digits, lower-cased,
-    not stemmed; the same numbers as the ``rouge-score`` package gives). For METEOR, Banerjee and
-    Lavie 2005, as NLTK computes it.
+    Lin 2004, "ROUGE" (ROUGE-N and ROUGE-L with words cut at everything but letters and digits,
+    lower-cased, not stemmed; the same numbers as the ``rouge-score`` package gives). For METEOR,
+    Banerjee and Lavie 2005, as NLTK computes it.
 
 Care
     Synonyms for METEOR come from WordNet, which is data and not part of a package. Without it the
@@ -28,6 +30,7 @@ Care
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.checks import extra
+from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingModel
 from sfumato.text.words import Words
 
@@ -53,6 +56,27 @@ class Overlap:
     f1: float
 
 
+def rouge_n(reconstruction: str, reference: str, length: int) -> Overlap:
+    """ROUGE-N of one text against another, for runs of ``length`` words.
+
+    Two texts that have no run of that length are compared as a whole.
+
+    >>> rouge_n("the cat lay on a mat", "The cat sat on the mat.", 1).f1
+    0.6666666666666666
+    >>> rouge_n("the cat lay on a mat", "The cat sat on the mat.", 2).f1
+    0.2
+    """
+    at_least("length", length, 1)
+    found, wanted = (
+        Counter(zip(*(words[start:] for start in range(length)), strict=False))
+        for words in (_words(reconstruction), _words(reference))
+    )
+    if not found and not wanted:
+        both = float(_words(reconstruction) == _words(reference))
+        return Overlap(both, both, both)
+    return _overlap((found & wanted).total(), found.total(), wanted.total())
+
+
 def rouge_l(reconstruction: str, reference: str) -> Overlap:
     """ROUGE-L of one text against another.
 
@@ -60,13 +84,19 @@ def rouge_l(reconstruction: str, reference: str) -> Overlap:
     0.6666666666666666
     """
     found, wanted = _words(reconstruction), _words(reference)
-    if not found or not wanted:
-        # Two empty texts are equal.
-        both = float(not found and not wanted)
-        return Overlap(both, both, both)
-    common = longest_common(found, wanted)
-    precision, recall = common / len(found), common / len(wanted)
-    return Overlap(precision, recall, _harmonic(precision, recall))
+    return _overlap(longest_common(found, wanted), len(found), len(wanted))
+
+
+def common_share(reconstruction: str, reference: str) -> float:
+    """The longest common subsequence over the length of the longer text.
+
+    >>> common_share("the cat lay on a mat and purred", "The cat sat on the mat.")
+    0.5
+    """
+    found, wanted = _words(reconstruction), _words(reference)
+    if not found and not wanted:
+        return 1.0
+    return longest_common(found, wanted) / max(len(found), len(wanted))
 
 
 def longest_common(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
@@ -122,21 +152,38 @@ def assign_best(
             f"there are {len(reconstructions)} reconstructions for {len(references)} references; "
             "there must not be more"
         )
+    by = score or (lambda one, other: rouge_l(one, other).f1)
+    table = [[by(one, other) for other in references] for one in reconstructions]
+    chosen = assign_rows(np.array(table).reshape(len(reconstructions), len(references)))
+    return ["" if place is None else reconstructions[place] for place in chosen]
+
+
+def assign_rows(scores: NDArray[np.float64]) -> list[int | None]:
+    """For each column one of the rows, all different, such that the sum of scores is largest.
+
+    >>> assign_rows(np.array([[0.2, 0.9, 0.1]]))
+    [None, 0, None]
+    """
     extra("scipy", needed_for="putting a batch in order", extra="attack")
     from scipy.optimize import linear_sum_assignment
 
-    by = score or (lambda one, other: rouge_l(one, other).f1)
-    table: NDArray[np.float64] = np.array(
-        [[by(one, other) for other in references] for one in reconstructions]
-    ).reshape(len(reconstructions), len(references))
-    ordered = [""] * len(references)
-    for row, column in zip(*linear_sum_assignment(table, maximize=True), strict=True):
-        ordered[column] = reconstructions[row]
-    return ordered
+    chosen: list[int | None] = [None] * scores.shape[1]
+    for row, column in zip(*linear_sum_assignment(scores, maximize=True), strict=True):
+        chosen[column] = int(row)
+    return chosen
 
 
 def _words(text: str) -> list[str]:
     return [word for word in _SEPARATORS.split(text.lower()) if word]
+
+
+def _overlap(common: int, found: int, wanted: int) -> Overlap:
+    """Of so many in common; two empty texts are equal."""
+    if not found or not wanted:
+        both = float(found == wanted)
+        return Overlap(both, both, both)
+    precision, recall = common / found, common / wanted
+    return Overlap(precision, recall, _harmonic(precision, recall))
 
 
 def _harmonic(precision: float, recall: float) -> float:

@@ -89,8 +89,12 @@ def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.
     return Measured(metric, value, low, high, len(first), DIFFERENCE)
 
 
-def clustered_share(metric: str, hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Measured:
+def clustered_share(
+    metric: str, hits: NDArray[np.bool_] | NDArray[np.float64], clusters: NDArray[np.int64]
+) -> Measured:
     """The share of hits, each in a cluster, with its 95 % interval.
+
+    A number between 0 and 1 counts as the probability of a hit.
 
     >>> whole = clustered_share("all", np.array([True] * 8), np.zeros(8, dtype=np.int64))
     >>> whole.value, round(whole.low or 0, 3), whole.high, whole.n
@@ -113,7 +117,9 @@ def _limits(share: float, count: float) -> tuple[float, float]:
     return min(low, share), max(high, share)
 
 
-def _worth(hits: NDArray[np.bool_], clusters: NDArray[np.int64], share: float) -> float:
+def _worth(
+    hits: NDArray[np.bool_] | NDArray[np.float64], clusters: NDArray[np.int64], share: float
+) -> float:
     """The effective number of independent words."""
     total = len(hits)
     _, which, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
