@@ -89,10 +89,20 @@ class _Directions:
 
 
 class _PlaceCount:
-    """How many places of a step have been filled."""
+    """How many places of a step have been filled, and with how much noise."""
 
     def __init__(self) -> None:
         self.filled = 0
+        self.multiplier: float | None = None
+
+    def agree(self, multiplier: float) -> None:
+        """All draws of a step have the same noise; draws with less would not be accounted for."""
+        if self.filled and self.multiplier != multiplier:
+            raise InvalidArgument(
+                "records of this step were drawn with another noise multiplier already; set "
+                "`noise_multiplier` before the first batch of a step"
+            )
+        self.multiplier = multiplier
 
     def left(self, size: float) -> int:
         """How many are empty; the next step begins with none filled."""
@@ -125,6 +135,7 @@ class DirectionalRelease:
 
     def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:
         """The sum of a draw for each record."""
+        self._places.agree(noise.multiplier)
         bounds = recording.measure(records).bounds()
         refuse_undefined(bounds)
         gram = recording.gram(records)
@@ -140,6 +151,7 @@ class DirectionalRelease:
 
     def contribute_whole(self, gradient: Mapping[str, Tensor], noise: StepNoise) -> NamedTensors:
         """The draw of one record."""
+        self._places.agree(noise.multiplier)
         bounds = together([bound_formed(one[None]) for one in gradient.values()]).bounds()
         refuse_undefined(bounds)
         square = _inner(gradient, gradient).reshape(1, 1)
@@ -161,6 +173,7 @@ class DirectionalRelease:
                 f"directional noise was planned for {self.dimension:,} trainable numbers and the "
                 f"model has {dimension:,}; another number changes what the noise proves"
             )
+        self._places.agree(noise.multiplier)
         empty = self._places.left(size)
         if not noise.multiplier:
             return

@@ -186,6 +186,25 @@ def test_a_batch_that_failed_halfway_counts_for_nothing(monkeypatch: pytest.Monk
         step.close()
 
 
+@pytest.mark.parametrize("first", [0.0, 0.01, 5.0])
+def test_all_draws_of_a_step_have_the_noise_that_is_accounted_for(first: float) -> None:
+    """Records were drawn when they were given: noise named afterwards would come too late."""
+    model = a_model()
+    step = step_of(model, DirectionalRelease(DIMENSION, ROWS), noise=first)
+    step.backward(losses(model, some_rows()[:2]))
+    with pytest.raises(InvalidArgument, match="another noise multiplier"):
+        step.step(noise_multiplier=1.0)
+    step.noise_multiplier = 1.0
+    with pytest.raises(InvalidArgument, match="another noise multiplier"):
+        step.backward(losses(model, some_rows()[2:]))
+    with pytest.raises(InvalidArgument, match="another noise multiplier"), step.one_record():
+        step.backward(losses(model, some_rows()[2:3]))
+    step.step(noise_multiplier=first)
+    step.backward(losses(model, some_rows()))  # the next step may have other noise
+    step.step()
+    step.close()
+
+
 def test_another_dimension_than_planned_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="planned for 10 trainable"):
         released(DirectionalRelease(10, ROWS), some_rows(), noise=1.0)
