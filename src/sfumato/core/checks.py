@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from numbers import Real
 from types import ModuleType
@@ -73,6 +73,36 @@ def at_least(name: str, value: object, low: int, most: int | None = LARGEST_COUN
         given = value if value < 10**30 else "a number of more than 30 digits"
         raise InvalidArgument(f"{name}={given} must be at most {most:,}")
     return value
+
+
+def names(name: str, given: object) -> tuple[str, ...]:
+    """One name or several, each once; the number of a column counts as its name.
+
+    >>> names("field", "body"), names("field", ["subject", "body"]), names("field", 4)
+    (('body',), ('subject', 'body'), ('4',))
+    """
+    several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
+    for one in several:
+        if isinstance(one, bool) or not isinstance(one, (str, int)):
+            raise InvalidArgument(f"{name}={one!r} must be the name of a column or key")
+    return tuple(map(str, several))
+
+
+def pairs(name: str, given: object) -> dict[str, object]:
+    """Settings by their names; none is an empty table.
+
+    >>> pairs("settings", ["lambda=1"])
+    Traceback (most recent call last):
+        ...
+    sfumato.core.errors.InvalidArgument: settings must be a table of names and values, such as {'KEY': VALUE}
+    """  # noqa: E501
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise InvalidArgument(
+            f"{name} must be a table of names and values, such as {{'KEY': VALUE}}"
+        )
+    return dict(given)
 
 
 def refuse_class(name: str, given: object) -> None:

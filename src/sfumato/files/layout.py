@@ -12,6 +12,7 @@ from dataclasses import InitVar, dataclass
 from dataclasses import field as member
 from difflib import get_close_matches
 
+from sfumato.core.checks import names
 from sfumato.core.errors import InvalidArgument, MalformedRecord, UnknownName
 from sfumato.files.dialect import Dialect
 from sfumato.files.paths import WHOLE, Place, leads_to, names_many
@@ -53,7 +54,8 @@ class Layout:
 
     def __post_init__(self, several: bool) -> None:
         object.__setattr__(self, "encoding", _usable(self.encoding))
-        fields = (self.field,) if isinstance(self.field, str) else tuple(self.field)
+        self._name_columns()
+        fields = names("field", self.field)
         # One of them is one, however it was given: what is written down must be the same.
         object.__setattr__(self, "field", fields[0] if len(fields) == 1 else fields)
         if not fields or len(set(fields)) < len(fields):
@@ -82,6 +84,18 @@ class Layout:
                 raise InvalidArgument(f"{name}='' must be the name of a column or key")
         self._refuse_two_fates()
 
+    def _name_columns(self) -> None:
+        """Names in one form, whatever kind of list they came in."""
+        for name in ("drop", "keep"):
+            each = tuple(dict.fromkeys(names(name, getattr(self, name))))
+            object.__setattr__(self, name, each)
+        for name in ("id_field", "author_field", "label_field", "language_field"):
+            given = getattr(self, name)
+            found = (None,) if given is None else names(name, given)
+            if len(found) != 1:
+                raise InvalidArgument(f"`{name}=...` takes one name")
+            object.__setattr__(self, name, found[0])
+
     def _refuse_two_fates(self) -> None:
         if self.language_field in self.drop and self.language_field is not None:
             raise InvalidArgument(
@@ -91,9 +105,9 @@ class Layout:
         if WHOLE in self.drop:
             raise InvalidArgument("`drop='*'` would leave nothing")
         fates = [("field", self.fields), ("drop", self.drop), ("keep", self.keep)]
-        for number, (one, names) in enumerate(fates):
+        for number, (one, columns) in enumerate(fates):
             for other, others in fates[number + 1 :]:
-                for name in names:
+                for name in columns:
                     if name in others and name != WHOLE:
                         raise InvalidArgument(
                             f"{name!r} is named in `{one}=...` and in `{other}=...`: choose one"

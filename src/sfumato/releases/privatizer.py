@@ -123,7 +123,7 @@ class Privatizer:
 
     def __repr__(self) -> str:
         # A pattern, a word list, a key or a seed must not turn up in logs.
-        given = [self.policy] if isinstance(self.policy, (str, Policy)) else self.policy
+        given = self.policy if isinstance(self.policy, (list, tuple)) else [self.policy]
         names = [getattr(one, "name", None) or str(one).partition(":")[0] for one in given]
         policy = ", ".join(map(str, names))
         chosen = "levels" if self.levels else policy

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sfumato.core.checks import positive
+from sfumato.core.checks import pairs, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
@@ -80,7 +80,9 @@ def several(given: Policies | None) -> list[str | Policy]:
     """One policy or several, as a list."""
     if given is None:
         return []
-    return [given] if isinstance(given, (str, Policy)) else list(given)
+    if isinstance(given, (list, tuple)):
+        return list(given)
+    return [given]  # type: ignore[list-item]  # what is no policy is refused where it is used
 
 
 def split_settings(settings: Settings | None) -> tuple[dict[str, object], dict[str, object]]:
@@ -89,7 +91,7 @@ def split_settings(settings: Settings | None) -> tuple[dict[str, object], dict[s
     >>> split_settings({"lambda": 0.3, "pii.regions": "DE"})
     ({'lambda': 0.3}, {'pii.regions': 'DE'})
     """
-    given = dict(settings or {})
+    given = pairs("settings", settings)
     of_policies = {key: value for key, value in given.items() if "." in key}
     return {key: value for key, value in given.items() if key not in of_policies}, of_policies
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sfumato.core.checks import names
 from sfumato.core.errors import InvalidArgument
 from sfumato.files.dialect import Dialect
 from sfumato.files.formats import of_path
@@ -116,13 +117,13 @@ def privatize(
     )
     target = Path("-" if output is None else output)
     layout = Layout(
-        field=field if isinstance(field, str) else tuple(field),
+        field=names("field", field),
         several=True,
         encoding=encoding,
         whole_file=whole_file,
         language_field=language_field,
-        drop=_names(drop),
-        keep=_names(keep),
+        drop=names("drop", drop),
+        keep=names("keep", keep),
         dialect=Dialect(delimiter=delimiter, quote=quote, header=header, sheet=sheet),
         others=True,
         live=follow,
@@ -140,10 +141,6 @@ def privatize(
     if dry_run:
         return preview_job(job, privatizer)
     return Release.of(job, run_job(job, privatizer))
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([given] if isinstance(given, str) else given))
 
 
 def _check_formats(name: str, output: Path, given: str | None) -> None:

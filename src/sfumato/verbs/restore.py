@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.core.checks import names
 from sfumato.core.errors import InvalidArgument
 from sfumato.verbs.inputs import Placed, path_of
 
@@ -45,7 +46,7 @@ def restore(
     told = recorded_settings(path)
     layout = recorded_layout(
         told,
-        field=field if field is None or isinstance(field, str) else tuple(field),
+        field=None if field is None else names("field", field),
         encoding=encoding,
         several=True,
     )

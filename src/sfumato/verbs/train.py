@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.catalog import find
-from sfumato.core.checks import extra
+from sfumato.core.checks import extra, pairs
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import progress
 
@@ -87,7 +87,7 @@ def train(
     from sfumato.training.settings import Training
 
     _refuse_half_a_request(unit, author_field, classes, label_field)
-    of_model, of_method, of_policies = _split_settings(settings or {}, method)
+    of_model, of_method, of_policies = _split_settings(pairs("settings", settings), method)
     flat = {
         "public_epochs": public_epochs,
         "public_learning_rate": public_learning_rate,

@@ -325,3 +325,34 @@ def test_every_command_that_reads_a_field_refuses_two() -> None:
     tried = {one.split()[0] if one.split()[0] in taking else one for one in tried}
     # A run is asked by a method of its own; see the tests of training.
     assert taking == tried | {"privatize", "restore", "evaluate"}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"field": 2.5}, "field=2.5 must be the name of a column"),
+        ({"drop": [None]}, "drop=None must be the name of a column"),
+        ({"policy": 5}, "a policy is a name"),
+        ({"settings": ["recall=high"]}, "settings must be a table"),
+        ({"language_field": ["a", "b"]}, "takes one name"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_so(
+    given: dict[str, Any], problem: str, notes: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidArgument, match=problem):
+        sfumato.privatize(notes, tmp_path / "out.jsonl", **{"policy": "digits"} | given)
+
+
+def test_columns_without_names_are_named_by_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("1,call 555\n2,none\n", encoding="utf-8")
+    made = sfumato.privatize(
+        tmp_path / "notes.csv",
+        tmp_path / "out.csv",
+        field=2,  # type: ignore[arg-type]  # a number counts as a name
+        header=False,
+        keep=[1],  # type: ignore[list-item]
+        policy="digits",
+        mechanism="redact",
+    )
+    assert made.path.read_text(encoding="utf-8") == '1,"call [NUMBER]"\n2,none\n'
