@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,10 @@ import dp_accounting
 import dp_accounting.rdp
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from references import gaussians
-from sfumato.accounting import accountants
+from sfumato.accounting import accountants, divergences
 from sfumato.accounting.accountants import compute_spending, replacing_one
 from sfumato.accounting.events import SampledGaussian
 
@@ -129,8 +131,8 @@ def test_rdp_is_our_own_integral(event: SampledGaussian) -> None:
 @pytest.mark.parametrize("event", SAMPLED, ids=str)
 def test_rdp_is_our_own_binomial_sum_at_whole_orders(event: SampledGaussian) -> None:
     orders, _ = accountants._orders()
-    divergences = accountants._Rdp.of([event]).divergences(orders)
-    for order, divergence in zip(orders, divergences, strict=True):
+    found = accountants._Rdp.of([event]).divergences(orders)
+    for order, divergence in zip(orders, found, strict=True):
         own = gaussians.divergence_by_binomial_sum(event.rate, event.noise_multiplier, int(order))
         assert divergence == pytest.approx(event.count * own, rel=1e-8)
 
@@ -262,13 +264,30 @@ def test_without_sampling_both_proofs_for_an_exchange_agree(sigma: float) -> Non
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.7, 3.0])
-def test_divergences_at_whole_orders_are_those_of_the_library(noise: float) -> None:
-    whole = accountants._orders()[0][::6]
+def test_divergences_are_those_of_the_library(noise: float) -> None:
+    whole, others = accountants._orders()
+    orders = [*whole[::6], *others[::5]]
     for rate in (1e-4, 0.05, 0.6, 1.0):
-        found = accountants._at_whole_orders(noise, rate, np.array(whole))
+        found = divergences_at(noise, rate, orders)
         event = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise))
-        expected = dp_accounting.rdp.RdpAccountant(whole).compose(event).rdp
+        expected = dp_accounting.rdp.RdpAccountant(orders).compose(event).rdp
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-13)
         if rate < 1:  # a twin at another rate
-            other = accountants._at_whole_orders(noise, 0.9 * rate, np.array(whole))
-            assert float(np.abs(other / expected - 1).max()) > 1e-3
+            other = divergences_at(noise, 0.9 * rate, orders)
+            known = np.isfinite(expected)
+            assert float(np.abs(other[known] / expected[known] - 1).max()) > 1e-3
+
+
+def divergences_at(noise: float, rate: float, orders: Sequence[float]) -> NDArray[np.float64]:
+    """All whole orders at once, the others one by one; they agree where both can be asked."""
+    whole = [order for order in orders if order.is_integer()]
+    together = divergences.at_whole_orders(noise, rate, np.array(whole))
+    each = np.array([divergences.at_order(noise, rate, order) for order in orders])
+    np.testing.assert_allclose(each[: len(whole)], together, rtol=1e-9, atol=1e-13)
+    return each
+
+
+def test_a_series_that_does_not_converge_gives_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert divergences.at_order(0.7, 0.05, 2.5) < 1
+    monkeypatch.setattr(divergences, "TERMS", 4)
+    assert divergences.at_order(0.7, 0.05, 2.5) == math.inf

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.audits import company
+from sfumato.audits import company, verify
 from sfumato.audits import falsify as module
 from sfumato.audits.candidates import color_space
 from sfumato.audits.company import Drawn, draw_each
@@ -45,7 +45,7 @@ from unit.audits.subjects import (
 CHECK = "audits: true claims"
 NAMES = word_mechanisms()
 LEVELS = (0.5, 3.0)
-EFFORT = Effort(pairs=80, draws=8_000)
+EFFORT = Effort(pairs=80, draws=3_000)
 # A level at which the codes of the small space differ by few enough bits for draws to tell.
 SAMPLED = ("laplace", "vickrey", "mahalanobis", "projected", "binary")
 
@@ -117,6 +117,13 @@ HIDDEN = {
 }
 
 
+@pytest.fixture
+def fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the draws in small spaces, which is enough here; ``test_verify.py`` has all."""
+    monkeypatch.setattr(verify, "DRAWS_SMALL", 9_000)
+
+
+@pytest.mark.usefixtures("fewer_draws")
 @pytest.mark.parametrize("twin", HIDDEN.values(), ids=HIDDEN)
 def test_what_is_honest_only_where_one_looks_first_is_caught(twin: PointMechanism) -> None:
     alpha = budget.level(CHECK, "120 words")
@@ -146,6 +153,7 @@ def test_one_percent_on_top_for_unknown_words_is_caught() -> None:
     assert "'green'" in verdict.witness.event
 
 
+@pytest.mark.usefixtures("fewer_draws")
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_every_exhibit_is_refuted_and_its_repair_is_not(exhibit: Exhibit) -> None:
     alpha = budget.level(CHECK, "repaired exhibits") / len(EXHIBITS)

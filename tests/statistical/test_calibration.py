@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,53 +29,72 @@ SHAPES: dict[str, tuple[Callable[[float], float], bool]] = {
 NOISE = Noise(0.05, 0.5)
 
 
-def missed(shape: str, width: float, generator: np.random.Generator) -> int:
-    """How many intervals, scaled about the answer on the axis, miss the true level."""
+@cache
+def intervals(shape: str) -> list[tuple[float, float, float] | None]:
+    """Answers with their limits, as logarithms; the honest test and its twin look at the same."""
+    generator = np.random.default_rng(11)
     curve_of_shape, rising = SHAPES[shape]
-    misses = 0
+    answers: list[tuple[float, float, float] | None] = []
     for _ in range(REPEATS):
         found = invert(
             curve(sweep(curve_of_shape, LEVELS, 4, NOISE, generator)), curve_of_shape(TRUE),
             rising=rising,
         )  # fmt: skip
         if found.low is None or found.high is None or found.level is None:
-            misses += 1
+            answers.append(None)
             continue
-        middle = math.log(found.level)
-        low = -math.inf if found.open_low else middle - width * (middle - math.log(found.low))
-        high = math.inf if found.open_high else middle + width * (math.log(found.high) - middle)
-        misses += not low <= math.log(TRUE) <= high
-    return misses
+        low = -math.inf if found.open_low else math.log(found.low)
+        high = math.inf if found.open_high else math.log(found.high)
+        answers.append((low, math.log(found.level), high))
+    return answers
+
+
+def missed(shape: str, width: float) -> int:
+    """How many intervals, scaled about the answer on the axis, miss the true level."""
+    return sum(
+        found is None or not scaled(found, width)[0] <= math.log(TRUE) <= scaled(found, width)[1]
+        for found in intervals(shape)
+    )
+
+
+def scaled(found: tuple[float, float, float], width: float) -> tuple[float, float]:
+    low, middle, high = found
+    return middle - width * (middle - low), middle + width * (high - middle)
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_a_level_lies_in_its_interval_as_often_as_it_says(shape: str) -> None:
-    misses = missed(shape, 1.0, np.random.default_rng(11))
+    misses = missed(shape, 1.0)
     p = budget.at_most(misses, REPEATS, 0.05)
     assert not budget.rejects(CHECK, shape, [p]), misses
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_intervals_of_half_the_width_are_caught(shape: str) -> None:
-    misses = missed(shape, 0.5, np.random.default_rng(11))
+    misses = missed(shape, 0.5)
     p = budget.at_most(misses, REPEATS, 0.05)
     assert budget.rejects(CHECK, shape, [p]), misses
 
 
-def utility_misses(width: float) -> int:
+@cache
+def utilities() -> list[tuple[float, float, float]]:
+    """Utility with its limits, wherever both can be said."""
     generator = np.random.default_rng(12)
-    misses = 0
+    answers = []
     for _ in range(REPEATS):
         leaking = curve(sweep(logistic, LEVELS, 4, NOISE, generator))
         use = curve(sweep(lambda level: 30 - 0.2 * math.log(level), LEVELS, 4, NOISE, generator))
         found = invert(leaking, logistic(TRUE), rising=True, confidence=HALF_THE_ERROR)
         value, is_open = utility_at(use, found, leaking)
-        if value is None or value.low is None or value.high is None or is_open:
-            continue
-        low = value.value - width * (value.value - value.low)
-        high = value.value + width * (value.high - value.value)
-        misses += not low <= 30 - 0.2 * math.log(TRUE) <= high
-    return misses
+        if value is not None and value.low is not None and value.high is not None and not is_open:
+            answers.append((value.low, value.value, value.high))
+    return answers
+
+
+def utility_misses(width: float) -> int:
+    true = 30 - 0.2 * math.log(TRUE)
+    limits = (scaled(found, width) for found in utilities())
+    return sum(not low <= true <= high for low, high in limits)
 
 
 def test_utility_lies_in_its_interval_as_often_as_it_says() -> None:

@@ -28,7 +28,7 @@ Care
     used.
 
 Reference
-    The distributions and divergences are computed by dp-accounting (Google).
+    The distributions are computed by dp-accounting (Google), the divergences in ``divergences``.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.accounting.divergences import at_order, at_whole_orders
 from sfumato.accounting.events import SampledGaussian, merge
 from sfumato.accounting.solving import least
 from sfumato.core.checks import between, extra, one_of
@@ -213,47 +214,10 @@ def _divergences(
     """The divergence of one release at every order; negative values, from rounding, count as 0."""
     import numpy as np
 
-    if all(order.is_integer() for order in orders):
-        return _at_whole_orders(noise_multiplier, rate, np.array(orders))
-    dp, rdp = _library("dp_accounting"), _library("dp_accounting.rdp")
-    event = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(noise_multiplier))
     with _quietly():
-        divergences = rdp.RdpAccountant(orders).compose(event).rdp
-    # NaN means that the series did not converge: the order is left out.
-    return np.where(np.isnan(divergences), np.inf, np.maximum(divergences, 0.0))
-
-
-def _at_whole_orders(
-    noise_multiplier: float, rate: float, orders: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """ln(Σ_k C(α, k)(1−q)^{α−k}·q^k·exp(k(k−1)/2z²))/(α−1), all orders at once.
-
-    Mironov, Talwar and Zhang 2019, "Rényi differential privacy of the sampled Gaussian mechanism",
-    section 3.3. The library computes the same, a term at a time.
-    """
-    import numpy as np
-
-    spread = 1 / (2 * noise_multiplier**2)
-    if rate == 1.0:
-        return orders * spread
-    count = np.arange(orders.max() + 1)
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(count[1:]))])
-    alpha = orders.astype(np.int64)[:, None]
-    inside = count <= alpha
-    rest = np.where(inside, alpha - count, 0).astype(np.int64)
-    terms = (
-        factorials[alpha]
-        - factorials
-        - factorials[rest]
-        + count * math.log(rate)
-        + rest * math.log1p(-rate)
-        + count * (count - 1) * spread
-    )
-    terms = np.where(inside, terms, -np.inf)
-    largest = terms.max(axis=1, keepdims=True)
-    logs = largest[:, 0] + np.log(np.exp(terms - largest).sum(axis=1))
-    found: NDArray[np.float64] = np.maximum(logs / (orders - 1), 0.0)
-    return np.where(np.isnan(found), np.inf, found)
+        if all(order.is_integer() for order in orders):
+            return at_whole_orders(noise_multiplier, rate, np.array(orders))
+        return np.array([at_order(noise_multiplier, rate, order) for order in orders])
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from sfumato.policies.patterns import Digits
 from sfumato.studies.measures.perplexity import PerplexityMeasure
 from sfumato.verbs.inputs import choose_policy, choose_selection
 
+pytestmark = pytest.mark.usefixtures("uncompared_rows")
+
 SECRET = "Zyxquorthane"
 
 
