@@ -75,6 +75,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "measures": {
+        "classification": (
+            "sfumato.studies.measures.classification:ClassificationMeasure",
+            "how well a classifier tells classes apart: accuracy, correlation, F1 (model)",
+        ),
         "coherence": (
             "sfumato.studies.measures.coherence:CoherenceMeasure",
             "how much stranger a privatized text is to a public language model (text)",

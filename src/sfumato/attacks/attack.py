@@ -76,7 +76,7 @@ class Inputs:
             raise StorageFailed(f"there is no file {path}")
         found = list(Source.of(path, self.layout, file_format=self.file_format).documents())
         if self.label is not None:
-            found = [one for one in found if one.labels == (self.label,)]
+            found = [one for one in found if one.labels[-1:] == (self.label,)]
         if not found:
             raise BadInput(f"{path} holds no document" + (" of that label" if self.label else ""))
         return found

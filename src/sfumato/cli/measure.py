@@ -37,8 +37,11 @@ def measure(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the measure."),
     ] = [],  # noqa: B006
     field: options.FieldOption = options.TEXT,
+    author_field: options.AuthorFieldOption = None,
+    label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
+    no_header: options.NoHeaderOption = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Draw the same samples and resamples again.")
     ] = None,
@@ -68,8 +71,11 @@ def measure(  # noqa: PLR0913  # a command's options are its parameters
         corpus=corpus,
         settings=own,
         field=options.only_field(field),
+        author_field=author_field,
+        label_field=label_field,
         format=file_format,
         encoding=encoding,
+        header=not no_header,
         seed=seed,
     )
     print_json(found.as_dict(), indent=2) if json else _print(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import options
-from sfumato.cli.output import print_json, stdout, visible
+from sfumato.cli.output import note, print_json, stdout, visible
 
 if TYPE_CHECKING:
     from sfumato.training.evaluation import Evaluation
@@ -29,16 +29,21 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--set", metavar="POLICY.KEY=VALUE", help="A setting of a policy."),
     ] = [],  # noqa: B006
     field: options.RecordedFieldOption = [],  # noqa: B006
+    author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
+    group_field: options.GroupFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
+    no_header: options.NoHeaderOption = False,
     json: options.JsonOption = False,
 ) -> None:
     """Measure perplexity and top-1 accuracy, with intervals over documents.
 
     With --policy also on the tokens that the policy selects, and on all others. A classifier needs
-    --label-field, and its accuracy is measured. On private text the figures are a release of their
-    own, which the model's guarantee does not cover; they are shown, and written nowhere.
+    --label-field; accuracy, Matthews correlation and F1 are measured, also for every group of
+    documents with the same --group-field. With --author-field the documents of an author count as
+    one in the intervals. On private text the figures are a release of their own, which the model's
+    guarantee does not cover; they are shown, and written nowhere.
 
     Example: sfumato evaluate run --corpus test.jsonl --policy digits
     """
@@ -53,9 +58,12 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         exclude=exclude,
         settings=of_policies,
         field=options.only_field(field) if field else None,
+        author_field=author_field,
         label_field=label_field,
+        group_field=group_field,
         format=file_format,
         encoding=encoding,
+        header=not no_header,
     )
     print_json(found.as_dicts(), indent=2) if json else _print_evaluation(found)
 
@@ -69,6 +77,8 @@ def _print_evaluation(found: Evaluation) -> None:
     for row in found.rows:
         table.add_row(*row.cells())
     stdout().print(table)
+    for line in found.notes:
+        note(line)
 
 
 def generate(  # noqa: PLR0913  # a command's options are its parameters

@@ -207,6 +207,12 @@ AuthorFieldOption = Annotated[
 LabelFieldOption = Annotated[
     str | None, typer.Option("--label-field", help="The field that holds the label.")
 ]
+GroupFieldOption = Annotated[
+    str | None,
+    typer.Option(
+        "--group-field", help="Also measure each group of documents that have the same value here."
+    ),
+]
 IdFieldOption = Annotated[str, typer.Option("--id-field", help="The field that names a record.")]
 FormatOption = Annotated[
     str | None,

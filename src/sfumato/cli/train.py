@@ -83,6 +83,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         int | None,
         typer.Option("--lora-rank", help="Train factors of this rank beside a model's matrices."),
     ] = None,
+    trainable: training_options.TrainableOption = None,
     tokenizer: Annotated[
         str | None,
         typer.Option("--tokenizer", metavar="FOLDER", help="A public tokenizer, for a new model."),
@@ -103,6 +104,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             help="Train a classifier that tells these apart (needs --label-field).",
         ),
     ] = None,
+    class_weights: training_options.ClassWeightsOption = None,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
     optimizer: Annotated[
         str,
@@ -128,6 +130,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
+    no_header: options.NoHeaderOption = False,
     long: Annotated[
         str,
         typer.Option(
@@ -205,9 +208,11 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 model=model,
                 settings=own | dotted,
                 lora_rank=lora_rank,
+                trainable=trainable,
                 tokenizer=tokenizer,
                 tokenizer_corpus=tokenizer_corpus,
                 classes=[one.strip() for one in classes.split(",")] if classes is not None else [],
+                class_weights=training_options.weights_from(class_weights),
                 learning_rate=learning_rate,
                 optimizer=optimizer,
                 schedule=schedule,
@@ -221,6 +226,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 label_field=label_field,
                 format=file_format,
                 encoding=encoding,
+                header=not no_header,
                 long=long,
                 valid=valid,
                 resume=resume,

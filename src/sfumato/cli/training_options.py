@@ -67,13 +67,17 @@ def sizes_from(text: str) -> tuple[int, ...]:
 
 def noise_from(text: str) -> tuple[float, ...]:
     """``--noise-schedule``."""
+    return _numbers("--noise-schedule", text, "1,0.8,0.6")
+
+
+def _numbers(option: str, text: str, example: str) -> tuple[float, ...]:
     from sfumato.core.errors import InvalidArgument
 
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise InvalidArgument(
-            f"--noise-schedule={text!r} must be numbers by commas, such as 1,0.8,0.6"
+            f"{option}={text!r} must be numbers by commas, such as {example}"
         ) from None
 
 
@@ -161,3 +165,28 @@ StateClipOption = Annotated[
         "unless given).",
     ),
 ]
+TrainableOption = Annotated[
+    str | None,
+    typer.Option(
+        "--trainable",
+        metavar="all|head|last:K|lora",
+        help="Train every weight, what stands after the last layer, the last K layers and the "
+        "head, or low-rank factors (--lora-rank); the rest is frozen. [default: all]",
+    ),
+]
+ClassWeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weights",
+        metavar="X,Y[,…]",
+        help="What a record of each class counts, before it is clipped: public numbers in the "
+        "order of --classes (balanced, which counts labels, only without privacy).",
+    ),
+]
+
+
+def weights_from(text: str | None) -> tuple[float, ...] | str:
+    """``--class-weights``: numbers, or a word that stands for them."""
+    if text is None or text == "balanced":
+        return text or ()
+    return _numbers("--class-weights", text, "1,3")

@@ -82,7 +82,10 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
             id=_identity(members, layout, count),
             line=number,
             author=_name(members, "author_field", layout.author_field, number),
-            labels=labels_of(_name(members, "label_field", layout.label_field, number)),
+            labels=labels_of(
+                _name(members, "label_field", layout.label_field, number),
+                _name(members, "group_field", layout.group_field, number),
+            ),
             language=language_of(_name(members, "language_field", layout.language_field, number)),
             left=tuple(left),
             dropped=tuple(gone.names),

@@ -32,7 +32,8 @@ class Layout:
     may ask for ``several``: each is a document of its own, and whoever counts documents would
     take one person for many.
     ``author_field``, ``label_field`` and ``language_field`` are looked for only if they are given;
-    every record must have them then.
+    every record must have them then. ``group_field`` holds a second label, beside that of
+    ``label_field``.
 
     What is in ``drop`` is taken out; what is in ``keep`` is left as it is on purpose. ``others``
     asks for what stands in all other columns. ``live`` records are handed on one by one.
@@ -44,6 +45,7 @@ class Layout:
     whole_file: bool = False
     author_field: str | None = None
     label_field: str | None = None
+    group_field: str | None = None
     language_field: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
@@ -76,12 +78,17 @@ class Layout:
             *(("field", one) for one in fields),
             ("author_field", self.author_field),
             ("label_field", self.label_field),
+            ("group_field", self.group_field),
             ("language_field", self.language_field),
             *(("drop", one) for one in self.drop),
             *(("keep", one) for one in self.keep),
         ):
             if given == "":
                 raise InvalidArgument(f"{name}='' must be the name of a column or key")
+        if self.group_field is not None and self.label_field is None:
+            raise InvalidArgument(
+                "`group_field=...` names groups of labeled documents; give `label_field=NAME`, too"
+            )
         self._refuse_two_fates()
 
     def _name_columns(self) -> None:
@@ -142,6 +149,7 @@ class Layout:
             *(("field", one) for one in self.fields if one != WHOLE),
             ("author_field", self.author_field),
             ("label_field", self.label_field),
+            ("group_field", self.group_field),
             ("language_field", self.language_field),
         ):
             if name is not None:
@@ -168,8 +176,14 @@ def _usable(encoding: str) -> str:
     return codec.name
 
 
-def labels_of(value: str | None) -> tuple[str, ...]:
-    """A label that is missing is none."""
+def labels_of(value: str | None, group: str | None = None) -> tuple[str, ...]:
+    """The label, and the group if there is one; a label that is missing is none.
+
+    >>> labels_of(None), labels_of("1"), labels_of("1", "GB")
+    ((), ('1',), ('1', 'GB'))
+    """
+    if group is not None:
+        return value or "", group
     return () if value is None else (value,)
 
 

@@ -37,21 +37,23 @@ class TableChunk:
         layout = self.layout
         texts = self._texts(table)
         has_id = table.column_names.count(layout.id_field) == 1
-        ids, authors, labels, languages = (
+        ids, authors, labels, groups, languages = (
             _values(table.column(name)) if name is not None else [None] * len(texts)
             for name in (
                 layout.id_field if has_id else None,
                 layout.author_field,
                 layout.label_field,
+                layout.group_field,
                 layout.language_field,
             )
         )
         found = []
-        for number, (own, name, author, label, given) in enumerate(
-            zip(texts, ids, authors, labels, languages, strict=True), start=self.first
+        for number, (own, name, author, label, group, given) in enumerate(
+            zip(texts, ids, authors, labels, groups, languages, strict=True), start=self.first
         ):
             known, place = str(number if name is None else name), f"row {number}"
-            kinds, language = labels_of(_spell(label)), language_of(_spell(given))
+            kinds = labels_of(_spell(label), _spell(group))
+            language = language_of(_spell(given))
             for text in own:
                 try:
                     found.append(

@@ -156,9 +156,14 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
         names = [str(column + 1) for column in range(width)]
     columns = _Columns.of(names, layout, dialect)
     identity = names.index(layout.id_field) if layout.id_field in names else None
-    author, label, language = (
+    author, label, group, language = (
         _column(names, one)
-        for one in (layout.author_field, layout.label_field, layout.language_field)
+        for one in (
+            layout.author_field,
+            layout.label_field,
+            layout.group_field,
+            layout.language_field,
+        )
     )
     if dialect.header:
         yield from columns.record(header, Record(header.text, line=header.line), is_header=True)
@@ -177,7 +182,10 @@ def _records(rows: Iterator[_Row], layout: Layout, dialect: Dialect) -> Iterator
             id=str(count) if identity is None else row.value(identity),
             line=row.line,
             author=None if author is None else row.value(author) or None,
-            labels=labels_of(None if label is None else row.value(label) or None),
+            labels=labels_of(
+                None if label is None else row.value(label) or None,
+                None if group is None else row.value(group) or None,
+            ),
             language=language_of(None if language is None else row.value(language)),
         )
         yield from columns.record(row, about)

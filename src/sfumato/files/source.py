@@ -22,7 +22,7 @@ from sfumato.text.document import Document
 
 LineNumber = Callable[[], int]
 _SETTINGS = ("field", "id_field", "encoding", "whole_file", "author_field", "label_field")
-_IF_GIVEN = ("language_field",)
+_IF_GIVEN = ("group_field", "language_field")
 _FATES = ("drop", "keep")
 
 

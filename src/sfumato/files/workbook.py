@@ -65,18 +65,19 @@ class WorkbookChunk:
                 layout.id_field,
                 layout.author_field,
                 layout.label_field,
+                layout.group_field,
                 layout.language_field,
             )
         ]
         for number, row in self._body():
-            own, author, label, given = (
+            own, author, label, group, given = (
                 None if place is None else row[place].value for place in about
             )
             known, language = str(number if own is None else own), language_of(_spell(given))
             for place in self._texts(row):
                 try:
                     text = _spell(row[place].value) or ""
-                    labels = labels_of(_spell(label))
+                    labels = labels_of(_spell(label), _spell(group))
                     found.append(
                         Document(
                             text, known, _spell(author), labels, f"row {number}", language=language

@@ -84,13 +84,24 @@ def draw_weights_from(randomness: Randomness) -> Iterator[None]:
 class LoadedModel:
     """A network, the tokenizer that belongs to it, and the most tokens a row may have.
 
-    ``classes`` are the names of a classifier's classes in the order of its outputs.
+    ``classes`` are the names of a classifier's classes in the order of its outputs. ``new`` are the
+    names of weights that its folder lacked and that were drawn; ``fixed`` those of modules that
+    stay in evaluation mode, because nothing in them is trained.
     """
 
     network: PreTrainedModel
     tokenizer: Tokenizer
     context: int
     classes: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+    def begin_training(self) -> Any:
+        """The network in training mode, but for what is fixed."""
+        network: Any = self.network.train()
+        for name in self.fixed:
+            network.get_submodule(name).eval()
+        return network
 
 
 def load_model(
@@ -150,11 +161,12 @@ def _from_folder(
                 "with another one"
             )
         tokenizer = load_tokenizer(folder)
+    new: tuple[str, ...] = ()
     if kind == "causal":
         network = _causal(folder)
         slice_losses(network)
     else:
-        network, classes = _classifier(folder, config, classes)
+        network, classes, new = _classifier(folder, config, classes)
         network.config.pad_token_id = tokenizer.padding
     rows = len(network.get_input_embeddings().weight)  # type: ignore[arg-type]
     if tokenizer.size > rows:
@@ -162,7 +174,7 @@ def _from_folder(
             f"the tokenizer has {tokenizer.size} tokens, but the model in {folder} has "
             f"embeddings for {rows}"
         )
-    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
+    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes, new)
 
 
 def slice_losses(network: PreTrainedModel) -> None:
@@ -210,17 +222,18 @@ def _causal(folder: Path) -> PreTrainedModel:
 
 def _classifier(
     folder: Path, config: Any, classes: tuple[str, ...]
-) -> tuple[PreTrainedModel, tuple[str, ...]]:
+) -> tuple[PreTrainedModel, tuple[str, ...], tuple[str, ...]]:
+    """The network, its classes, and the weights that were drawn because the folder has none."""
     trained = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
     if trained:
         classes = _check_agreement(classes, tuple(config.id2label.values()), folder)
     else:
         _require_classes(classes)
-    network, _ = read_network(
+    network, missing = read_network(
         "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
     )
     _name_classes(network, classes)
-    return network, classes
+    return network, classes, tuple(missing)
 
 
 def _check_agreement(

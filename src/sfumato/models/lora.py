@@ -6,7 +6,8 @@ Guarantee
 
 Care
     The base model is published as it is. If it was trained on the same private text, that is not
-    covered. A classifier's new head is trained in full, because it starts from nothing.
+    covered. A classifier's new head is trained in full, because it starts from nothing, and so is
+    a pooler that the model's folder has no weights for.
 
 Reference
     Hu et al. 2022, "LoRA: low-rank adaptation of large language models"; Yu et al. 2022,
@@ -15,6 +16,7 @@ Reference
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,19 +52,25 @@ class Lora:
         positive("alpha", self.alpha)
         between("dropout", self.dropout, 0, 1)
 
-    def attach(self, network: PreTrainedModel, randomness: Randomness) -> PeftModel:
-        """The same network with factors beside the chosen layers; only these can be trained."""
+    def attach(
+        self, network: PreTrainedModel, randomness: Randomness, new: Sequence[str] = ()
+    ) -> PeftModel:
+        """The same network with factors beside the chosen layers; only these can be trained.
+
+        ``new`` are the names of weights that were drawn, and are trained in full.
+        """
         extra("peft", needed_for="LoRA", extra="train")
         from peft import LoraConfig, get_peft_model
 
-        chosen = _choose(network, self.targets)
         head = _head(network, wanted=self.head)
+        full = list(dict.fromkeys([*([head] if head else []), *_outside(new, head)]))
+        chosen = [one for one in _choose(network, self.targets) if one not in full]
         config = LoraConfig(
             r=self.rank,
             lora_alpha=self.alpha,  # type: ignore[arg-type]  # any number will do
             lora_dropout=self.dropout,
             target_modules=chosen,
-            modules_to_save=[head] if head else None,
+            modules_to_save=full or None,
             fan_in_fan_out=_are_transposed(network, chosen),
         )
         with draw_weights_from(randomness):
@@ -80,6 +88,14 @@ def merge_adapter(network: PeftModel) -> PreTrainedModel:
     """A plain network with the factors merged into the weights; the given one is not changed."""
     plain: PreTrainedModel = deepcopy(network).merge_and_unload()
     return plain
+
+
+def _outside(new: Sequence[str], head: str | None) -> Iterator[str]:
+    """The modules of new weights that are not in the head."""
+    for weight in new:
+        module = weight.rpartition(".")[0]
+        if head is None or not f"{module}.".startswith(f"{head}."):
+            yield module
 
 
 def _choose(network: PreTrainedModel, targets: tuple[str, ...]) -> list[str]:

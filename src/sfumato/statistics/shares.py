@@ -38,6 +38,9 @@ from sfumato.results.measured import (
 )
 from sfumato.statistics.intervals import beta_quantile, bootstrap_tail, clopper_pearson
 
+# Numbers that are resampled at a time.
+_NUMBERS_AT_A_TIME = 10_000_000
+
 
 def share_of(metric: str, hits: NDArray[np.bool_]) -> Measured:
     """The share of hits among independent cases, with the exact 95 % interval.
@@ -158,12 +161,34 @@ def bootstrap_sums(
     """
     if not len(sums):
         raise BadInput(f"there is nothing to measure {metric!r} on")
+    return figure_of_sums(metric, sums, resample_sums(sums, randomness), figure, within)
+
+
+def resample_sums(sums: NDArray[np.float64], randomness: Randomness) -> NDArray[np.float64]:
+    """The totals of resampled documents, a line for each resample; none of a single document.
+
+    Several figures of the same documents may share them.
+    """
+    if len(sums) == 1:
+        return sums[:0]
+    drawn = randomness.integers(len(sums), RESAMPLES * len(sums)).reshape(RESAMPLES, -1)
+    pieces = np.array_split(drawn, max(1, drawn.size * sums.shape[1] // _NUMBERS_AT_A_TIME))
+    return np.concatenate([sums[some].sum(axis=1) for some in pieces])
+
+
+def figure_of_sums(
+    metric: str,
+    sums: NDArray[np.float64],
+    resampled: NDArray[np.float64],
+    figure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    within: Range = ANYTHING,
+) -> Measured:
+    """A figure of sums over documents, with a 95 % interval from resampled totals."""
     value = inside(float(figure(sums.sum(axis=0)[None])[0]), within)  # but for rounding
     if len(sums) == 1:
         return Measured(metric, value, None, None, 1, within)
-    drawn = randomness.integers(len(sums), RESAMPLES * len(sums)).reshape(RESAMPLES, -1)
     tail = bootstrap_tail(CONFIDENCE, len(sums))
-    low, high = np.quantile(figure(sums[drawn].sum(axis=1)), [tail, 1 - tail]).tolist()
+    low, high = np.quantile(figure(resampled), [tail, 1 - tail]).tolist()
     if within == SHARE and low == high and value in SHARE:
         low, high = _limits(value, len(sums))
     low, high = (inside(end, within) for end in (low, high))

@@ -161,12 +161,16 @@ def corpus_settings(study: StudySpec) -> dict[str, Any]:
         "canaries": None if study.canaries is None else asdict(study.canaries),
         "manifest": _manifest(study),
         "coins": None if study.coins is None else asdict(study.coins),
-    }
+    } | ({"labels": list(study.labels(study.corpus))} if study.classes else {})
 
 
 def _corpus(study: StudySpec, corpus: CorpusSettings) -> dict[str, Any]:
     file = {} if corpus.path is None else {"file": file_identity(study, corpus.path)}
-    return asdict(corpus) | file
+    written = asdict(corpus)
+    if corpus.header:
+        # What nobody asked for names no cell, so that older results keep their names.
+        del written["header"]
+    return written | file
 
 
 def _manifest(study: StudySpec) -> dict[str, Any] | None:

@@ -30,6 +30,7 @@ from sfumato.core.settings import (
 from sfumato.mechanisms.build import replaces_stretches
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
+from sfumato.models.trainable import Trainable
 from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
@@ -53,16 +54,21 @@ class Model:
     settings: Mapping[str, object] = field(default_factory=dict)
     tokenizer: str | None = None
     lora_rank: int | None = None
+    trainable: str | None = None
+    classes: tuple[str, ...] = ()
     long: str = "split"
 
     def __post_init__(self) -> None:
         one_of("long", self.long, LONG)
+        Trainable.choose(self.trainable, self.lora_rank)
 
 
 def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that determines the model before training."""
     model = _model(study)
-    found = asdict(model)
+    # What nobody asked for names no cell, so that older results keep their names.
+    unasked = {key for key in ("trainable", "classes") if not getattr(model, key)}
+    found = {key: value for key, value in asdict(model).items() if key not in unasked}
     spec = model.name
     if spec not in entries("models"):
         there = study.model_folder(spec)

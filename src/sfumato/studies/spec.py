@@ -39,9 +39,10 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class CorpusSettings:
     """The source of documents; ``count`` is how many, the first ones of a file.
 
-    ``lines`` keeps the first lines of each generated dialogue only. ``public`` declares that the
-    text may be copied into the study's folder and shown in its report, and that settings may be
-    chosen by figures measured on it. Generated text and WikiText are public.
+    ``lines`` keeps the first lines of each generated dialogue only. Without a ``header`` the
+    columns of a table are called 1, 2, … ``public`` declares that the text may be copied into the
+    study's folder and shown in its report, and that settings may be chosen by figures measured on
+    it. Generated text and WikiText are public.
     """
 
     kind: str = FILE
@@ -54,6 +55,7 @@ class CorpusSettings:
     author_field: str | None = None
     label_field: str | None = None
     format: str | None = None
+    header: bool = True
     public: bool = False
 
     def __post_init__(self) -> None:
@@ -221,6 +223,8 @@ class StudySpec:
             # Reading a file does not run the study's own code: that must be allowed first.
             if OwnClass.read(name) is None:
                 self.check_measure(name, entry.load())
+        if self.classes:
+            self._check_classes()
         if self.coins is not None and self.model is None:
             raise InvalidArgument("[coins] are for auditing a model; [model] is missing")
         planted = self.canaries is not None and self.canaries.manifest is None
@@ -241,14 +245,38 @@ class StudySpec:
         if self.test is not None and self._read(self.test) != self._read(self.corpus):
             raise InvalidArgument(
                 "[corpus] and [test] must have the same fields and format if one of them is a "
-                "private file: field, author_field, label_field, groups and format are compared"
+                "private file: field, author_field, label_field, groups, format and header are "
+                "compared"
             )
 
-    def _read(self, corpus: CorpusSettings) -> tuple[str | None, ...]:
-        author, label = corpus.author_field, self.groups or corpus.label_field
+    def _read(self, corpus: CorpusSettings) -> tuple[str | bool | None, ...]:
+        author, (label, group) = corpus.author_field, self.labels(corpus)
         if corpus.copied:
-            return "text", author and "author", label and "label", None
-        return corpus.field, author, label, corpus.format
+            return "text", author and "author", label and "label", group and "group", None, True
+        return corpus.field, author, label, group, corpus.format, corpus.header
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that the study's models tell apart; empty for language models."""
+        given = (self.model or {}).get("classes", ())
+        return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
+    def labels(self, corpus: CorpusSettings) -> tuple[str | None, str | None]:
+        """The fields of the label and of a group beside it; language models have groups only."""
+        if self.classes:
+            return corpus.label_field, self.groups
+        return self.groups or corpus.label_field, None
+
+    def _check_classes(self) -> None:
+        """Refuse classes without labels, and texts that have no class."""
+        for corpus in (self.corpus, self.test):
+            if corpus is not None and (corpus.kind != FILE or corpus.label_field is None):
+                raise InvalidArgument(
+                    "classes are told apart by the labels of a file: [corpus] and [test] need a "
+                    "path and label_field"
+                )
+        if self.coins is not None:
+            raise InvalidArgument("[coins] are texts without a class; leave them out, or classes")
 
     def _check_groups(self) -> None:
         if self.groups == "":

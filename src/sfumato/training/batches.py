@@ -6,8 +6,9 @@ Guarantee
 
 Why it holds
     A record is split only if it is too large for a batch, and then its batches form one group. A
-    weight is one over the record's own number of tokens, or over a public constant. One over the
-    number of tokens of the *batch* would couple the records: removing one would rescale the others.
+    weight is one over the record's own number of tokens, or over a public constant; that of a
+    classifier is also multiplied by the weight of the row's own class. One over the number of
+    tokens of the *batch* would couple the records: removing one would rescale the others.
 
 Care
     The number of batches and their shapes depend on the lengths of private documents; do not log
@@ -38,8 +39,8 @@ class PhysicalBatch:
 
     ``labels`` are aligned with the logits (the next token for a language model, −100 at the
     padding; one class per row for a classifier), so they are compared with them directly and not
-    given to the model. ``owner`` is the record of each row, and the sum of a row's losses is
-    multiplied by its weight in ``weights``.
+    given to the model. ``owner`` is the record of each row, ``numbers`` the row among those of all
+    records, and the sum of a row's losses is multiplied by its weight in ``weights``.
     """
 
     input_ids: Tensor = field(repr=False)
@@ -47,6 +48,7 @@ class PhysicalBatch:
     labels: Tensor = field(repr=False)
     owner: Tensor = field(repr=False)
     weights: Tensor = field(repr=False)
+    numbers: Tensor = field(repr=False)
 
     def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
         """What a network is called with, for all rows or for some."""
@@ -130,10 +132,14 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
     # A record without tokens to predict contributes nothing, whatever it is divided by.
     own = np.maximum(records.predictions[owner], 1)
     weights = np.float32(1) / (own if divisor is None else np.full_like(own, divisor, np.float32))
+    if records.class_weights is not None and records.classes is not None:
+        # Before clipping, and by the row's own class alone: no record's bound grows.
+        weights = weights * records.class_weights[records.classes[rows]]
     return PhysicalBatch(
         input_ids=torch.from_numpy(tokens),
         attention_mask=torch.from_numpy(mask.astype(np.int64)),
         labels=torch.from_numpy(labels if records.classes is None else records.classes[rows]),
         owner=torch.from_numpy(owner),
         weights=torch.from_numpy(weights),
+        numbers=torch.from_numpy(rows),
     )

@@ -89,7 +89,7 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
     try:
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training itself will say them
-            return _time(network.train(), plan, tokens) / tokens.numel()
+            return _time(model.begin_training(), plan, tokens) / tokens.numel()
     except Exception:  # an estimate stops nobody; training will say what is wrong
         return None
     finally:

@@ -1,4 +1,4 @@
-"""How well a trained model predicts documents, token by token, with intervals over documents."""
+"""How well a trained model predicts documents: token by token, or their classes; with intervals."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sfumato.models.load import LoadedModel
 from sfumato.models.output_layer import IGNORED
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
+from sfumato.statistics.classification import Classified, measure_classes
 from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
@@ -49,10 +50,47 @@ def predict_labels(
 
 
 @dataclass(frozen=True)
+class Classification:
+    """What a classifier says of documents; ``None`` for one without text.
+
+    It reads the first ``context`` tokens of a document; ``cut_off`` counts those that have more.
+    """
+
+    documents: tuple[Classified | None, ...]
+    context: int
+    cut_off: int
+
+    def note(self) -> str:
+        """What was not read, in a sentence; empty if all was."""
+        if not self.cut_off:
+            return ""
+        return (
+            f"{self.cut_off:,} of {len(self.documents):,} documents are longer than the "
+            f"{self.context:,} tokens that the model reads; the rest of them is not read"
+        )
+
+
+def classify(
+    model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
+) -> Classification:
+    """The true class of every document, and the one that a classifier finds likeliest."""
+    cut = Cut(context=model.context, long="truncate")
+    records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
+    found: list[Classified | None] = [None] * len(documents)
+    for count, (place, logits, label) in enumerate(each_row(model, records), start=1):
+        said, author = int(logits.argmax()), documents[place].author
+        found[place] = Classified(int(label), said, author)
+        if done:
+            done(count)
+    return Classification(tuple(found), model.context, records.counts.truncated)
+
+
+@dataclass(frozen=True)
 class EvaluationRow:
     """A figure on some tokens: ``all``, those that a policy selects, the others, or ``labels``.
 
-    If there are no such tokens, there is no value.
+    ``group`` names the documents, if they are only those of a group. If there are no such tokens,
+    there is no value.
     """
 
     tokens: str
@@ -61,12 +99,14 @@ class EvaluationRow:
     low: float | None = None
     high: float | None = None
     n: int = 0
+    group: str | None = None
 
     def cells(self) -> tuple[str, ...]:
         """The displayed texts: tokens, metric, value, interval, n."""
+        tokens = self.tokens if self.group is None else f"{self.tokens}, {self.group}"
         value = "–" if self.value is None else f"{self.value:.4g}"
         interval = "–" if self.low is None else f"{self.low:.4g}–{self.high:.4g}"
-        return self.tokens, self.metric, value, interval, f"{self.n:,}"
+        return tokens, self.metric, value, interval, f"{self.n:,}"
 
 
 COLUMNS = ("tokens", "metric", "value", "95 % interval", "n")
@@ -74,9 +114,13 @@ COLUMNS = ("tokens", "metric", "value", "95 % interval", "n")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """How well a model predicts a text; for private text, a release that no guarantee covers."""
+    """How well a model predicts a text; for private text, a release that no guarantee covers.
+
+    ``notes`` say what was not read.
+    """
 
     rows: tuple[EvaluationRow, ...]
+    notes: tuple[str, ...] = ()
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """For JSON."""
@@ -85,7 +129,8 @@ class Evaluation:
     def __repr__(self) -> str:
         lines = [COLUMNS, *(row.cells() for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join([*shown, *self.notes])
 
     def _repr_html_(self) -> str:
         return as_html("Evaluation", COLUMNS, [row.cells() for row in self.rows])
@@ -94,11 +139,14 @@ class Evaluation:
 def evaluate_model(
     model: LoadedModel, documents: Sequence[Document], policy: Policy | None = None
 ) -> Evaluation:
-    """Perplexity and accuracy, also for the tokens a policy selects; for a classifier, accuracy."""
+    """Perplexity and accuracy, also for the tokens that a policy selects.
+
+    For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
+    is the second of their labels.
+    """
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
         if model.classes:
-            found = predict_labels(model, documents, advance)
-            return Evaluation(_measure("labels", found, accuracy))
+            return _evaluate_classes(model, documents, classify(model, documents, advance))
         scores = predict_tokens(model, documents, advance)
     rows = _measure("all", scores, perplexity, accuracy)
     if policy is not None:
@@ -108,6 +156,22 @@ def evaluate_model(
         rows += _measure("selected", chosen, perplexity, accuracy)
         rows += _measure("other", others, perplexity, accuracy)
     return Evaluation(rows)
+
+
+def _evaluate_classes(
+    model: LoadedModel, documents: Sequence[Document], found: Classification
+) -> Evaluation:
+    groups: dict[str | None, list[Classified]] = {None: []}
+    for document, one in zip(documents, found.documents, strict=True):
+        if one is not None:
+            for group in (None, *document.labels[1:]):
+                groups.setdefault(group, []).append(one)
+    rows = [
+        EvaluationRow("labels", one.metric, one.value, one.low, one.high, one.n, group)
+        for group, some in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0] or ""))
+        for one in measure_classes(some, model.classes, Randomness.secure())
+    ]
+    return Evaluation(tuple(rows), tuple(filter(None, [found.note()])))
 
 
 MeasureOf = Callable[[Sequence[Predicted], Randomness], Measured]
@@ -127,9 +191,10 @@ def _measure(
 def measure_predictions(
     model: LoadedModel, documents: Sequence[Document], randomness: Randomness
 ) -> list[Measured]:
-    """Perplexity and top-1 accuracy of a language model, the accuracy of a classifier."""
+    """Perplexity and accuracy of a language model; accuracy, correlation and F1 of a classifier."""
     if model.classes:
-        return [accuracy(predict_labels(model, documents), randomness)]
+        said = [one for one in classify(model, documents).documents if one is not None]
+        return measure_classes(said, model.classes, randomness)
     scores = predict_tokens(model, documents)
     return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 

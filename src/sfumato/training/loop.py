@@ -41,6 +41,7 @@ from sfumato.training.checkpoints import (
     paid_if_undefined,
     saving,
 )
+from sfumato.training.features import HeadFeatures
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
 from sfumato.training.plan import LogicalBatch, Plan
@@ -102,7 +103,8 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     randomness = randomness or Randomness.secure()
     _check_fit(model, records, plan)
     with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
-        run = _Run.begun(model, plan, course, randomness)
+        features = None if between else HeadFeatures.of(model, records)
+        run = _Run.begun(model, plan, course, randomness, features)
         run.between = between
         try:
             _resume(run, ledger, folder)
@@ -123,23 +125,40 @@ class _Run:
     randomness: Randomness
     optimizer: torch.optim.Optimizer
     step: PrivateStep | PlainStep
+    features: HeadFeatures | None = None
     between: Between | None = None
 
     @classmethod
-    def begun(cls, model: LoadedModel, plan: Plan, course: Course, randomness: Randomness) -> _Run:
-        network = model.network.train()
+    def begun(
+        cls,
+        model: LoadedModel,
+        plan: Plan,
+        course: Course,
+        randomness: Randomness,
+        features: HeadFeatures | None = None,
+    ) -> _Run:
+        network = model.begin_training()
         optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
         if not plan.private:
-            return cls(model, plan, course, randomness, optimizer, PlainStep(optimizer))
+            return cls(model, plan, course, randomness, optimizer, PlainStep(optimizer), features)
         step = PrivateStep(
-            network,
+            network if features is None else features.head,
             optimizer,
             release=plan.release(),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
         )
-        return cls(model, plan, course, randomness, optimizer, step)
+        return cls(model, plan, course, randomness, optimizer, step, features)
+
+    def losses(self, rows: Rows, some: torch.Tensor) -> torch.Tensor:
+        """The losses of some rows of a batch."""
+        network: Any = self.model.network
+        inputs = rows.inputs(some)
+        if self.features is not None:
+            network, inputs = self.features.head, self.features.inputs(rows, some)
+        # A row's weight depends on its own record alone, not on the batch it is in.
+        return row_losses(network, inputs, rows.labels[some], rows.weights[some])
 
     @property
     def clip_norm(self) -> float:
@@ -201,15 +220,9 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
 
 
 def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
-    def losses_of(some: torch.Tensor) -> torch.Tensor:
-        # A row's weight depends on its own record alone, not on the batch it is in.
-        return row_losses(
-            run.model.network, rows.inputs(some), rows.labels[some], rows.weights[some]
-        )
-
     everything = torch.arange(len(rows.owner))
-    run.step.check_rows(losses_of, len(everything))
-    losses = losses_of(everything)
+    run.step.check_rows(lambda some: run.losses(rows, some), len(everything))
+    losses = run.losses(rows, everything)
     total = float(losses.detach().sum())
     if not math.isfinite(total):
         raise UndefinedGradient("the loss of a batch is not a finite number")

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -93,8 +93,9 @@ class TokenRecords:
 
     Row i is ``lengths[i]`` tokens from ``starts[i]`` on; rows of record r are those from
     ``first[r]`` up to ``first[r + 1]``. For a language model the label at each position is the next
-    token of the same document; for a classifier ``classes[i]`` is the label of row i. If ``wanted``
-    is given, only the tokens that it marks are predicted; the others are only read.
+    token of the same document; for a classifier ``classes[i]`` is the label of row i, and
+    ``class_weights`` may have a factor for the losses of each class. If ``wanted`` is given, only
+    the tokens that it marks are predicted; the others are only read.
     """
 
     tokens: Tokens = field(repr=False)
@@ -107,6 +108,7 @@ class TokenRecords:
     unit: str
     counts: Counts = field(repr=False)
     wanted: NDArray[np.bool_] | None = field(default=None, repr=False)
+    class_weights: NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -178,6 +180,22 @@ def make_labeled_records(
         gathered.truncated += len(tokens) > room
         gathered.add_document(_owner(document, number, cut.unit), row, ahead=0, label=label)
     return gathered.records(tokenizer)
+
+
+def weigh_classes(
+    records: TokenRecords, classes: int, weights: Sequence[float] | str
+) -> TokenRecords:
+    """The same records with a factor for the losses of each class.
+
+    A word in place of weights makes them balance the classes: rows over classes times rows of a
+    class. That counts labels, so it is for training without privacy.
+    """
+    if not weights or records.classes is None:
+        return records
+    if isinstance(weights, str):
+        counts = np.bincount(records.classes, minlength=classes)
+        weights = (counts.sum() / (classes * np.maximum(counts, 1))).tolist()
+    return replace(records, class_weights=np.array(weights, dtype=np.float32))
 
 
 class _Gathered:

@@ -15,19 +15,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.checks import at_least, one_of
-from sfumato.core.errors import CannotResume
+from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
+from sfumato.models.trainable import ALL, LORA, Trainable
 from sfumato.text.document import Document
 from sfumato.training.cost import with_cost
 from sfumato.training.folder import RunFolder
@@ -47,7 +48,7 @@ from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import TrainingPlan
 from sfumato.training.records import LONG
 from sfumato.training.run import Run
-from sfumato.training.settings import Course, Privacy
+from sfumato.training.settings import BALANCED, Course, Privacy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,7 @@ class Request:
     classes: tuple[str, ...] = ()
     long: str = "split"
     lora_rank: int | None = None
+    trainable: str | None = None
     tokenizer: str | Tokenizer | None = None
     settings: dict[str, object] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
@@ -76,15 +78,41 @@ class Request:
         one_of("long", self.long, LONG)
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
+        self.trained  # noqa: B018  # an error if it is wrong
+        self._check_classes()
         refuse_a_borrowed_name(self.method)
         self.method.check(self)
+
+    @property
+    def trained(self) -> Trainable:
+        """Which weights are trained."""
+        return Trainable.choose(self.trainable, self.lora_rank)
+
+    def _check_classes(self) -> None:
+        weights = self.course.class_weights
+        if not weights:
+            return
+        if self.kind != "classifier":
+            raise InvalidArgument("`class_weights=...` is for classifiers; leave it out")
+        if weights == BALANCED and self.method.adds_noise:
+            raise InvalidArgument(
+                "`class_weights='balanced'` counts the labels, which are private: every weight "
+                "would show how many records of its class there are, and nothing is charged for "
+                f"it. Give the method {self.method.name} numbers that do not come from these "
+                "labels, one for each class, such as `class_weights=(1, 3)`"
+            )
+        if weights != BALANCED and len(weights) != len(self.classes):
+            raise InvalidArgument(
+                f"`class_weights=...` has {len(weights)} numbers for {len(self.classes)} classes; "
+                "give one for each, in the order of `classes=...`"
+            )
 
     def randomness(self) -> Randomness:
         """Secure, unless a seed was given."""
         return Randomness.secure() if self.seed is None else Randomness.reproducible(self.seed)
 
     def load(self, randomness: Randomness) -> LoadedModel:
-        """The model before training, with low-rank factors if requested."""
+        """The model before training: what is not trained is frozen, or has factors beside it."""
         model = load_model(
             self.model,
             randomness=randomness.stream(INITIAL),
@@ -93,10 +121,12 @@ class Request:
             tokenizer=self._tokenizer(),
             settings=self.settings,
         )
-        if self.lora_rank is None:
-            return model
-        adapted: Any = Lora(rank=self.lora_rank).attach(model.network, randomness.stream(ADAPTER))
-        return LoadedModel(adapted, model.tokenizer, model.context, model.classes)
+        rank = self.trained.rank(self.lora_rank)
+        if rank is None:
+            return replace(model, fixed=self.trained.freeze(model.network))
+        adapter = Lora(rank=rank)
+        adapted: Any = adapter.attach(model.network, randomness.stream(ADAPTER), model.new)
+        return replace(model, network=adapted)
 
     def _tokenizer(self) -> Tokenizer | None:
         if isinstance(self.tokenizer, str):
@@ -131,7 +161,8 @@ class Request:
             "kind": self.kind,
             "classes": list(self.classes),
             "long": self.cut_long,
-            "lora_rank": self.lora_rank,
+            "lora_rank": self.trained.rank(self.lora_rank),
+            **({} if self.trained.part in (ALL, LORA) else {"trainable": str(self.trained)}),
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},

@@ -12,6 +12,7 @@ from sfumato.core.display import as_html, as_lines, interval
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
+from sfumato.files.dialect import Dialect
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
@@ -92,15 +93,21 @@ class Run:
         exclude: Sequence[str] = (),
         settings: Mapping[str, object] | None = None,
         field: str = "text",
+        author_field: str | None = None,
         label_field: str | None = None,
+        group_field: str | None = None,
         format: str | None = None,  # noqa: A002  # as the option is called
         encoding: str = "utf-8",
+        header: bool = True,
     ) -> Evaluation:
-        """Perplexity and top-1 accuracy with intervals over documents; for a classifier, accuracy.
+        """Perplexity and top-1 accuracy with intervals over documents.
 
-        With a ``policy``, also separately for the tokens that it selects and for the others;
-        ``settings`` are those of policies, as ``POLICY.KEY``. On private text the figures are a
-        further release, which the guarantee does not cover.
+        For a classifier accuracy, Matthews correlation and F1, also of every group of documents
+        with the same ``group_field``; with an ``author_field`` the documents of an author count as
+        one in the intervals. With a ``policy``, also separately for the tokens that it selects and
+        for the others; ``settings`` are those of policies, as ``POLICY.KEY``. Without a ``header``
+        columns are called 1, 2, … On private text the figures are a further release, which the
+        guarantee does not cover.
         """
         from sfumato.training.evaluation import evaluate_model
 
@@ -115,7 +122,19 @@ class Run:
             raise InvalidArgument(
                 f"`label_field={label_field!r}` is for classifiers; this run trained none"
             )
-        layout = Layout(field=field, encoding=encoding, label_field=label_field)
+        for name, given in (("author_field", author_field), ("group_field", group_field)):
+            if given is not None and self.kind != "classifier":
+                raise InvalidArgument(
+                    f"`{name}={given!r}` is for classifiers; this run trained none"
+                )
+        layout = Layout(
+            field=field,
+            encoding=encoding,
+            author_field=author_field,
+            label_field=label_field,
+            group_field=group_field,
+            dialect=Dialect(header=header),
+        )
         documents = list(Source.of(str(corpus), layout, file_format=format).documents())
         return evaluate_model(self.model, documents, chosen)
 

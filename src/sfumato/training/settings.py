@@ -26,6 +26,8 @@ from sfumato.training.stages import Schedule
 OPTIMIZERS = ("adam", "adam-bc", "sgd")
 LARGEST_RATE = 1e6  # above it weights overflow, whatever the gradient
 AUTO = "auto"  # Poisson sampling, unless the method needs another one
+BALANCED = "balanced"  # weights of classes that are computed from the labels
+LARGEST_WEIGHT = 1e6
 SCHEDULES = ("constant", "cosine", "linear")
 
 
@@ -34,9 +36,10 @@ class Course:
     """The settings of training that do not affect privacy.
 
     The learning rate rises over ``warm_up`` steps and then follows the ``schedule``. The loss of a
-    record is the mean over its own tokens, or their sum over ``divisor``, a public number. At most
-    ``tokens_at_once`` tokens, padding included, are computed at a time; a checkpoint is written
-    every ``checkpoint_every`` steps.
+    record is the mean over its own tokens, or their sum over ``divisor``, a public number; a
+    classifier multiplies it by the weight of the record's class in ``class_weights``, before the
+    gradient is clipped. At most ``tokens_at_once`` tokens, padding included, are computed at a
+    time; a checkpoint is written every ``checkpoint_every`` steps.
     """
 
     optimizer: str = "adam"
@@ -44,10 +47,12 @@ class Course:
     schedule: str = "constant"
     warm_up: int = 0
     divisor: float | None = None
+    class_weights: tuple[float, ...] | str = ()
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
 
     def __post_init__(self) -> None:
+        _check_weights(self.class_weights)
         one_of("optimizer", self.optimizer, OPTIMIZERS)
         one_of("schedule", self.schedule, SCHEDULES)
         between("learning_rate", positive("learning_rate", self.learning_rate), 0.0, LARGEST_RATE)
@@ -58,8 +63,23 @@ class Course:
             positive("divisor", self.divisor)
 
     def as_dict(self) -> Mapping[str, Any]:
-        """For JSON."""
-        return asdict(self)
+        """For JSON; weights only if there are any."""
+        written = asdict(self)
+        weights = written.pop("class_weights")
+        if weights:
+            written["class_weights"] = weights if isinstance(weights, str) else list(weights)
+        return written
+
+
+def _check_weights(weights: tuple[float, ...] | str) -> None:
+    if isinstance(weights, str):
+        if weights and weights != BALANCED:
+            raise InvalidArgument(
+                f"`class_weights={weights!r}` must be a number for each class, or 'balanced'"
+            )
+        return
+    for one in weights:
+        between("class_weights", positive("class_weights", one), 0.0, LARGEST_WEIGHT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +165,7 @@ class Training:
     learning_rate: float = 1e-3
     optimizer: str = "adam"
     schedule: str = "constant"
+    class_weights: tuple[float, ...] | str = ()
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
     method_settings: Mapping[str, object] = field(default_factory=dict)
@@ -196,6 +217,7 @@ class Training:
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             schedule=self.schedule,
+            class_weights=self.class_weights,
             tokens_at_once=self.tokens_at_once,
             checkpoint_every=self.checkpoint_every,
         )

@@ -19,21 +19,27 @@ def measure(
     corpus: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
     field: str = "text",
+    author_field: str | None = None,
+    label_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool = True,
     seed: int | None = None,
 ) -> Measurement:
     """Take one measure of ``target``.
 
     That is a privatized file, beside ``originals`` where the measure compares the two; the folder
     of a run or a model, which is tried on the text in ``corpus``; or, for a measure of mechanisms,
-    a privatized file whose side file says how it was made. Measured on private text, the figures
-    are a release of their own.
+    a privatized file whose side file says how it was made. A measure of classifiers needs
+    ``label_field``; with ``author_field`` the documents of an author count together. Without a
+    ``header`` columns are called 1, 2, … Measured on private text, the figures are a release of
+    their own.
     """
     from sfumato.catalog import find
     from sfumato.core.errors import InvalidArgument
     from sfumato.core.randomness import Randomness
     from sfumato.core.settings import configure
+    from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.studies.measures.measure import take
@@ -43,7 +49,13 @@ def measure(
     chosen: Measure = (
         configure(find("measures", name).load(), settings or {}) if isinstance(name, str) else name
     )
-    layout = Layout(field=field, encoding=encoding)
+    layout = Layout(
+        field=field,
+        encoding=encoding,
+        author_field=author_field,
+        label_field=label_field,
+        dialect=Dialect(header=header),
+    )
 
     def read(path: str | Path) -> list[Document]:
         return list(Source.of(path, layout, file_format=format).documents())

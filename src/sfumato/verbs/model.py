@@ -23,16 +23,21 @@ def evaluate(
     exclude: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
     field: str | None = None,
+    author_field: str | None = None,
     label_field: str | None = None,
+    group_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool = True,
 ) -> Evaluation:
     """Perplexity and top-1 accuracy of a finished run's model, with intervals over documents.
 
     With a ``policy`` also on the tokens that it selects, and on all others. A classifier needs
-    ``label_field``, and its accuracy is measured. On private text the figures are a release of
-    their own, which the model's guarantee does not cover; they are written nowhere. ``field`` is
-    "text", or that of a corpus that was privatized.
+    ``label_field``; accuracy, Matthews correlation and F1 are measured, also for every group of
+    documents with the same ``group_field``. With ``author_field`` documents of an author count as
+    one in the intervals; without a ``header`` columns are called 1, 2, … On private text the
+    figures are a release of their own, which the model's guarantee does not cover; they are written
+    nowhere. ``field`` is "text", or that of a corpus that was privatized.
     """
     extra("torch", needed_for="evaluating a model", extra="train")
     from sfumato.releases.recorded import one_field
@@ -44,9 +49,12 @@ def evaluate(
         exclude=exclude,
         settings=settings,
         field=one_field(Path(corpus), field),
+        author_field=author_field,
         label_field=label_field,
+        group_field=group_field,
         format=format,
         encoding=encoding,
+        header=header,
     )
 
 

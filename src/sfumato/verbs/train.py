@@ -44,9 +44,11 @@ def train(
     model: str | Path = "gpt-small",
     settings: Mapping[str, object] | None = None,
     lora_rank: int | None = None,
+    trainable: str | None = None,
     tokenizer: str | Path | Tokenizer | None = None,
     tokenizer_corpus: str | Path | None = None,
-    classes: Sequence[str] = (),
+    classes: Sequence[str | int] = (),
+    class_weights: Sequence[float] | str = (),
     learning_rate: float = 1e-3,
     optimizer: str = "adam",
     schedule: str = "constant",
@@ -60,6 +62,7 @@ def train(
     label_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool = True,
     long: str = "split",
     valid: str | Path | None = None,
     resume: bool = False,
@@ -75,8 +78,14 @@ def train(
     already; ``public_epochs`` to ``state_clip_norm`` are settings of single methods. ``settings``
     are those of a built-in model by their names, those of the method by ``METHOD.KEY`` and those of
     policies by ``POLICY.KEY``.
+
+    ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head) or ``lora``; all other
+    weights stay as they are. ``class_weights`` are numbers, one for each class, by which a record's
+    loss is multiplied before its gradient is clipped. Without a ``header`` the columns of a table
+    are called 1, 2, …
     """
     extra("torch", needed_for="training", extra="train")
+    from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.training.folder import RunFolder
@@ -86,7 +95,8 @@ def train(
     from sfumato.training.run import named_policy
     from sfumato.training.settings import Training
 
-    _refuse_half_a_request(unit, author_field, classes, label_field)
+    names = tuple(str(one) for one in classes)
+    _refuse_half_a_request(unit, author_field, names, label_field)
     of_model, of_method, of_policies = _split_settings(pairs("settings", settings), method)
     flat = {
         "public_epochs": public_epochs,
@@ -113,6 +123,7 @@ def train(
         learning_rate=learning_rate,
         optimizer=optimizer,
         schedule=schedule,
+        class_weights=class_weights if isinstance(class_weights, str) else tuple(class_weights),
         tokens_at_once=tokens_at_once,
         checkpoint_every=checkpoint_every,
     )
@@ -122,11 +133,15 @@ def train(
     into = RunFolder(Path(folder))
     into.refuse(resume=resume)
     layout = Layout(
-        field=field, encoding=encoding, author_field=author_field, label_field=label_field
+        field=field,
+        encoding=encoding,
+        author_field=author_field,
+        label_field=label_field,
+        dialect=Dialect(header=header),
     )
     source = Source.of(str(corpus), layout, file_format=format)
     # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else _valid_documents(str(valid), source, format, classes)
+    checked = [] if valid is None else _valid_documents(str(valid), source, format, names)
     documents = _read_documents(source)
     request = Request(
         model=str(model),
@@ -134,10 +149,11 @@ def train(
         method=chosen.built_method(),
         protection=protection,
         course=course,
-        kind="classifier" if classes else "causal",
-        classes=tuple(classes),
+        kind="classifier" if names else "causal",
+        classes=names,
         long=long,
         lora_rank=lora_rank,
+        trainable=trainable,
         tokenizer=_choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
         settings=of_model,
         corpus=source.settings() | source.claims(),

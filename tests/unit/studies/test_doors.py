@@ -225,7 +225,7 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     paths = {"path", "manifest", "name", "tokenizer"}
     texts = {
         "author_field", "field", "format", "kind", "label_field", "long", "record", "secrets",
-        "template", "settings",
+        "template", "settings", "classes", "trainable",
     }  # fmt: skip
     for table in (CorpusSettings, CanarySettings, Model):
         hints = get_type_hints(table)
@@ -234,8 +234,8 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     # Settings of training are names and numbers; a method's own are those of a component.
     hints = get_type_hints(Training)
     assert {one for one in GENERAL if "str" in str(hints[one])} == {
-        "accountant", "clipping", "delta", "method", "optimizer", "record", "sampling", "schedule",
-        "unit",
+        "accountant", "class_weights", "clipping", "delta", "method", "optimizer", "record",
+        "sampling", "schedule", "unit",
     }  # fmt: skip
 
 

@@ -114,8 +114,9 @@ def test_a_classifier_is_measured_on_labels() -> None:
         wanted = model.classes.index(document.labels[0])
         assert one.losses == pytest.approx([float(-logits.log_softmax(0)[wanted])], rel=1e-5)
         assert one.right.tolist() == [int(logits.argmax()) == wanted]
-    (share,) = measure_predictions(model, documents, Randomness.reproducible(1))
+    share, *others = measure_predictions(model, documents, Randomness.reproducible(1))
     assert share.metric == "accuracy"
+    assert [one.metric for one in others][:2] == ["matthews", "f1, macro"]
     assert share.n == 6
     assert share.value == np.mean([one.right[0] for one in found])
     with pytest.raises(BadInput, match="document 2 has no label"):

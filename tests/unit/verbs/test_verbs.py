@@ -87,7 +87,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "audit": {"runs": "run"},
     "attack": {"name": "attack"},
     "privatize": {"no_header": "header"},
-    "train": {"output": "folder"},
+    "train": {"output": "folder", "no_header": "header"},
 }
 # Commands that show what the package is, or that objects of the package do by methods.
 WITHOUT_VERB = {

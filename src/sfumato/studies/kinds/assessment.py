@@ -208,10 +208,12 @@ def groups_of(documents: Sequence[Document]) -> dict[str, list[int]]:
     >>> two = [Document("a", labels=("GB",)), Document("b", labels=("US",))]
     >>> groups_of([*two, Document("c", labels=("US",))])
     {'US': [1, 2], 'GB': [0]}
+
+    Beside the label of a classifier, the group is the last one.
     """
     found: dict[str, list[int]] = {}
     for place, document in enumerate(documents):
-        for label in document.labels[:1]:
+        for label in document.labels[-1:]:
             found.setdefault(label, []).append(place)
     found.pop(NOBODY, None)
     return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.randomness import Randomness
+from sfumato.files.dialect import Dialect
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.results.row import Row
@@ -134,14 +135,17 @@ def _test(study: StudySpec, here: Path) -> Path | None:
 def layout_of(study: StudySpec) -> Layout:
     """The fields of the texts, as they stand in the files that cells read."""
     corpus = study.corpus
+    label, group = study.labels(corpus)
     if corpus.copied:
-        labeled = study.groups or corpus.label_field
         return Layout(
             author_field="author" if corpus.author_field else None,
-            label_field="label" if labeled else None,
+            label_field="label" if label else None,
+            group_field="group" if group else None,
         )
     return Layout(
         field=corpus.field,
         author_field=corpus.author_field,
-        label_field=study.groups or corpus.label_field,
+        label_field=label,
+        group_field=group,
+        dialect=Dialect(header=corpus.header),
     )

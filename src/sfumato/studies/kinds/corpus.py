@@ -22,6 +22,7 @@ from sfumato.corpora.canaries import Canary, Manifest, draw_secret, insert_canar
 from sfumato.corpora.coins import Coins, toss
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
+from sfumato.files.dialect import Dialect
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.studies.kinds.context import (
@@ -81,10 +82,13 @@ def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     path = study.path(str(corpus.path))
     if corpus.kind == WIKITEXT:
         return list(islice(read_wikitext(path, record=corpus.record), corpus.count))
+    label, group = study.labels(corpus)
     layout = Layout(
         field=corpus.field,
         author_field=corpus.author_field,
-        label_field=study.groups or corpus.label_field,
+        label_field=label,
+        group_field=group,
+        dialect=Dialect(header=corpus.header),
     )
     source = Source.of(path, layout, file_format=corpus.format)
     return list(islice(source.documents(), corpus.count))
@@ -159,7 +163,9 @@ def _writable(documents: Iterable[Document]) -> Iterator[Document]:
 def _record(document: Document) -> dict[str, Any]:
     # A missing author or label is missing when the file is read again, which is not an error.
     label = document.labels[0] if document.labels else None
-    return {"id": document.id, "text": document.text, "author": document.author, "label": label}
+    group = {"group": document.labels[1]} if len(document.labels) > 1 else {}
+    own = {"id": document.id, "text": document.text, "author": document.author, "label": label}
+    return own | group
 
 
 def _json(path: Path, content: dict[str, Any]) -> None:

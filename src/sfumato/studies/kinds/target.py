@@ -121,8 +121,11 @@ def compute_run(context: Context) -> CellResult:
         method=choices.built_method(),
         protection=None if policy is None else PolicyPromise(policy),
         course=choices.course(),
+        kind=_kind(model),
+        classes=tuple(model.get("classes", ())),
         long=model["long"],
         lora_rank=model["lora_rank"],
+        trainable=model.get("trainable"),
         tokenizer=_tokenizer(context.study, model),
         settings=dict(model["settings"]),
         corpus={"study": context.cell.key},
@@ -168,13 +171,18 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
     loaded = load_model(
         _name(context.study, model["name"]),
         randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
-        kind="causal",
+        kind=_kind(model),
+        classes=tuple(model.get("classes", ())),
         tokenizer=_load_tokenizer(context.study, model),
         settings=dict(model["settings"]),
     )
     shutil.rmtree(context.here / "model", ignore_errors=True)
     save_model(loaded, context.here / "model")
     return CellResult(sentence=UNTRAINED)
+
+
+def _kind(model: Mapping[str, Any]) -> str:
+    return "classifier" if model.get("classes") else "causal"
 
 
 def _name(study: StudySpec, name: Any) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sfumato.catalog import find
 from sfumato.charts.chapter import Against
@@ -28,6 +28,9 @@ from sfumato.core.settings import read_table
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, LOWER, UTILITY, Row
 from sfumato.text.document import Document
+
+if TYPE_CHECKING:
+    from sfumato.models.load import LoadedModel
 
 TEXT, MODEL, MECHANISM = "text", "model", "mechanism"
 
@@ -76,6 +79,16 @@ class Specimen:
         if compute not in self._known:
             self._known[compute] = list(compute(self))
         return self._known[compute]
+
+    def loaded(self, kind: str) -> LoadedModel:
+        """The model, from the folder of a run or from its own."""
+        from sfumato.models.load import load_model
+
+        if self.model is None or not self.documents:
+            raise MissingInput("a model is measured on text it has not seen: name it, `corpus=...`")
+        inside = self.model / "model"
+        folder = inside if inside.is_dir() else self.model
+        return load_model(str(folder), randomness=Randomness.secure(), kind=kind)
 
     def pairs(self) -> list[tuple[str, str]]:
         """The text of every document before and after."""

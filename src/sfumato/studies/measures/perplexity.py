@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.text_target import policy_of
-from sfumato.core.errors import MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import NAMES_POLICY
 from sfumato.policies.parsing import combine_policies
@@ -58,14 +57,9 @@ class PerplexityMeasure:
         return MeasureReading(figures=found)
 
     def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
-        from sfumato.models.load import load_model
         from sfumato.training.evaluation import predict_tokens, select_tokens
 
-        if specimen.model is None or not specimen.documents:
-            raise MissingInput("a model is measured on text it has not seen: name it, `corpus=...`")
-        inside = specimen.model / "model"
-        folder = inside if inside.is_dir() else specimen.model
-        model = load_model(str(folder), randomness=Randomness.secure(), kind="causal")
+        model = specimen.loaded("causal")
         scores = predict_tokens(model, specimen.documents)
         policy = self._policy()
         if policy is None:

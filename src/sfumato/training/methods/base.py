@@ -113,11 +113,17 @@ class Task:
 
     def records(self) -> TokenRecords:
         """All documents as records, with their labels for a classifier."""
-        from sfumato.training.records import make_labeled_records, make_language_records
+        from sfumato.training.records import (
+            make_labeled_records,
+            make_language_records,
+            weigh_classes,
+        )
 
         tokenizer = self.model.tokenizer
         if self.kind == "classifier":
-            return make_labeled_records(self.documents, tokenizer, self.cut, self.model.classes)
+            classes = self.model.classes
+            made = make_labeled_records(self.documents, tokenizer, self.cut, classes)
+            return weigh_classes(made, len(classes), self.course.class_weights)
         return make_language_records(self.documents, tokenizer, self.cut)
 
 

@@ -1,0 +1,148 @@
+"""A head on features that were computed once has the gradients of the whole network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from sfumato.core.randomness import Randomness
+from sfumato.models.head import FIRST, LAST, HeadOnly
+from sfumato.models.load import LoadedModel, draw_weights_from, load_model
+from sfumato.models.trainable import NetworkParts, Trainable
+from sfumato.text.document import Document
+from sfumato.training import features
+from sfumato.training.batches import physical_batches
+from sfumato.training.clipping.recording import Recording
+from sfumato.training.features import HeadFeatures
+from sfumato.training.loop import fit
+from sfumato.training.plan import Plan
+from sfumato.training.records import Cut, TokenRecords, make_labeled_records
+from sfumato.training.row_losses import row_losses
+from sfumato.training.settings import Course
+from sfumato.training.stages import Stage
+from unit.models import folders
+
+MAKES: dict[str, tuple[Callable[[], PreTrainedModel], str]] = {
+    "bert": (folders.bert, FIRST),
+    "gpt2": (folders.gpt2, LAST),
+    "llama": (folders.llama, LAST),
+}
+TEXTS = ["the film was good", "bad", "the film was badly a film", "good good", "a", "the bad film"]
+DOCUMENTS = [Document(text, labels=(str(place % 2),)) for place, text in enumerate(TEXTS)]
+
+
+def head_of(name: str, folder: Path) -> tuple[LoadedModel, TokenRecords]:
+    make = MAKES[name][0]
+    write = folders.with_word_pieces if name == "bert" else folders.with_our_tokenizer
+    there = folder / name
+    model = load_model(
+        str(there if there.exists() else write(make(), there)),
+        randomness=Randomness.reproducible(4),
+        kind="classifier",
+        classes=("0", "1"),
+    )
+    model = replace(model, fixed=Trainable.read("head").freeze(model.network))
+    cut = Cut(context=16, long="truncate")
+    return model, make_labeled_records(DOCUMENTS, model.tokenizer, cut, model.classes)
+
+
+def gradients(
+    network: Any, records: TokenRecords, inputs: Callable[[Any], dict[str, Any]]
+) -> dict[str, Tensor]:
+    """The gradient of every record, by the last parts of its parameter's name."""
+    ((rows,),) = physical_batches(records, range(len(records)), most_tokens=1000)
+    recording = Recording(network)
+    try:
+        with draw_weights_from(Randomness.reproducible(9)):
+            losses = row_losses(network, inputs(rows), rows.labels, rows.weights)
+            of = recording.backward(losses, rows.owner)
+        found = recording.gradients(of)
+    finally:
+        recording.close()
+    return {name.removeprefix("network."): one.clone() for name, one in found.items()}
+
+
+def apart(model: LoadedModel, records: TokenRecords, kept: HeadFeatures) -> float:
+    """How far the gradients of both ways are apart, relative to the largest number in them."""
+    whole = gradients(model.begin_training(), records, lambda rows: rows.inputs())
+    model.begin_training()
+    alone = gradients(
+        kept.head, records, lambda rows: kept.inputs(rows, torch.arange(len(rows.owner)))
+    )
+    assert whole.keys() == alone.keys()
+    largest = max(float(one.abs().max()) for one in whole.values())
+    return max(float((whole[name] - alone[name]).abs().max()) for name in whole) / largest
+
+
+@pytest.mark.parametrize("name", list(MAKES))
+def test_both_ways_give_the_same_gradients(name: str, tmp_path: Path) -> None:
+    model, records = head_of(name, tmp_path)
+    kept = HeadFeatures.of(model, records)
+    assert kept is not None
+    assert kept.head.place == MAKES[name][1]
+    assert apart(model, records, kept) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_features_of_another_place_are_caught(name: str, tmp_path: Path) -> None:
+    """Sabotage: the head is given what the last layer says at the other end of the row."""
+    model, records = head_of(name, tmp_path)
+    other = LAST if MAKES[name][1] == FIRST else FIRST
+    head = HeadOnly(model.network, NetworkParts.of(model.network), other)
+    assert not head.is_faithful()
+    wrong = HeadFeatures(head, features.compute_features(head, records))
+    assert apart(model, records, wrong) > 1e-2
+
+
+def test_features_under_dropout_are_not_kept(tmp_path: Path) -> None:
+    """Sabotage: frozen layers in training mode are another function in every epoch."""
+    model, records = head_of("bert", tmp_path)
+    loose = replace(model, fixed=("classifier",))
+    assert HeadFeatures.of(loose, records) is None
+    kept = HeadFeatures.of(model, records)
+    assert kept is not None
+    assert apart(loose, records, kept) > 1e-2
+
+
+def test_features_are_not_kept_if_more_is_trained(tmp_path: Path) -> None:
+    model, records = head_of("gpt2", tmp_path)
+    more = replace(model, fixed=Trainable.read("last:1").freeze(model.network))
+    assert HeadFeatures.of(more, records) is None
+    assert HeadFeatures.of(replace(model, fixed=()), records) is None
+
+
+def test_too_many_features_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, records = head_of("gpt2", tmp_path)
+    monkeypatch.setattr(features, "MOST_NUMBERS", 10)
+    assert HeadFeatures.of(model, records) is None
+
+
+@pytest.mark.parametrize("name", list(MAKES))
+def test_training_comes_to_the_same_weights(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained() -> dict[str, Tensor]:
+        model, records = head_of(name, tmp_path)
+        before = {key: one.clone() for key, one in model.network.named_parameters()}
+        stage = Stage(steps=4, batch_size=3, noise_multiplier=0.5)
+        plan = Plan(units=len(records), stages=(stage,), delta=1e-3, accountant="rdp")
+        course = Course(learning_rate=0.1, optimizer="sgd")
+        fit(model, records, plan, course, randomness=Randomness.reproducible(2))
+        after = dict(model.network.named_parameters())
+        moved = {key for key in after if not torch.equal(before[key], after[key])}
+        assert moved == {key for key, one in after.items() if one.requires_grad}
+        return {key: after[key].detach() for key in moved}
+
+    quick = trained()
+    monkeypatch.setattr(features.HeadFeatures, "of", lambda *_: None)
+    slow = trained()
+    for key, one in quick.items():
+        assert np.allclose(one.numpy(), slow[key].numpy(), atol=1e-4), key

@@ -1,0 +1,218 @@
+"""Classifiers from a table without a header to figures by group, from Python and by command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfumato.cli.main import main
+from sfumato.core.errors import InvalidArgument
+from sfumato.models.bpe import default_tokenizer
+from sfumato.studies.study import Study
+from sfumato.text.document import Document
+from sfumato.training.batches import physical_batches
+from sfumato.training.records import Cut, make_labeled_records, weigh_classes
+from sfumato.training.run import Run
+from sfumato.verbs.measure import measure
+from sfumato.verbs.model import evaluate
+from sfumato.verbs.train import train
+
+SIZES: dict[str, object] = {"layers": 2, "width": 8, "heads": 2, "context": 16}
+QUICK: dict[str, Any] = {
+    "model": "gpt-small", "settings": SIZES, "epsilon": 8, "delta": 0.01, "epochs": 1,
+    "batch_size": 4, "seed": 1, "accountant": "rdp", "classes": [0, 1],
+}  # fmt: skip
+# As in CoLA: the source, the label, a mark, the sentence; no header.
+ROWS = [
+    (f"source{number % 2}", str(number % 2), "", "they was here" if number % 2 else "they were")
+    for number in range(12)
+]
+FIELDS: dict[str, Any] = {"field": "4", "label_field": "2", "header": False}
+METRICS = ["accuracy", "matthews", "f1, macro", "f1, 0", "f1, 1"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("classes") / "cola.tsv"
+    path.write_text("".join("\t".join(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(table: Path) -> Run:
+    other = table.with_name("dev.tsv")
+    other.write_text("".join("\t".join(row) + "\n" for row in ROWS[:6]))
+    return train(
+        table, table.with_name("run"), trainable="head", valid=other, class_weights=(1, 3),
+        **FIELDS, **QUICK,
+    )  # fmt: skip
+
+
+def test_a_head_is_trained_on_columns_by_number(run: Run) -> None:
+    assert [one.metric for one in run.measured] == METRICS
+    assert run.measured[0].n == 6
+    told = run.files.settings()
+    assert told["trainable"] == "head"
+    assert told["classes"] == ["0", "1"]
+    assert told["course"]["class_weights"] == [1, 3]
+    assert told["corpus"]["header"] is False
+    assert run.model.classes == ("0", "1")
+
+
+def test_figures_are_shown_for_every_group(run: Run, table: Path) -> None:
+    found = run.evaluate(table, group_field="1", author_field="1", **FIELDS)
+    assert {row.group for row in found.rows} == {None, "source0", "source1"}
+    whole = [row for row in found.rows if row.group is None]
+    assert [row.metric for row in whole] == METRICS
+    assert whole[0].n == 12
+    shares = [row.value for row in found.rows if row.group and row.metric == "accuracy"]
+    assert np.mean([share or 0 for share in shares]) == pytest.approx(whole[0].value)
+    assert "labels, source1" in repr(found)
+    again = evaluate(run.folder, table, **FIELDS)
+    assert [row.value for row in again.rows] == [row.value for row in whole]
+    taken = measure("classification", run.folder, corpus=table, **FIELDS)
+    assert [row.metric for row in taken.rows] == METRICS
+    assert taken.rows[0].value == whole[0].value
+
+
+def test_what_is_not_read_is_said(run: Run, tmp_path: Path) -> None:
+    long = tmp_path / "long.tsv"
+    long.write_text("x\t1\t\t" + "they were here and there " * 20 + "\nx\t0\t\tthey\n")
+    (line,) = run.evaluate(long, **FIELDS).notes
+    assert line.startswith("1 of 2 documents are longer than the 16 tokens")
+
+
+def test_the_command_does_the_same(
+    run: Run, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = ["--no-header", "--field", "4", "--label-field", "2"]
+    options = ["--corpus", str(table), *there, "--group-field", "1", "--json"]
+    assert main(["evaluate", str(run.folder), *options]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["group"] for row in rows} == {None, "source0", "source1"}
+    assert main(
+        [
+            "train", str(table), "-o", str(table.with_name("last")), "--model", "gpt-small", *there,
+            *(f"--set={key}={value}" for key, value in SIZES.items()), "--classes", "0,1",
+            "--class-weights", "1,2", "--trainable", "last:1", "--epsilon", "8", "--epochs", "1",
+            "--batch-size", "4", "--accountant", "rdp", "--delta", "0.01", "--json",
+        ]
+    ) == 0  # fmt: skip
+    told = Run.open(table.with_name("last")).files.settings()
+    assert told["trainable"] == "last:1"
+    assert told["course"]["class_weights"] == [1, 2]
+
+
+def test_weights_that_count_labels_are_refused_where_there_is_a_guarantee(
+    table: Path, tmp_path: Path
+) -> None:
+    for method in ("private", "directional"):
+        with pytest.raises(InvalidArgument, match="counts the labels, which are private"):
+            train(
+                table, tmp_path / "run", method=method, class_weights="balanced", **FIELDS, **QUICK
+            )
+    assert not (tmp_path / "run").exists()
+    plain = {key: value for key, value in QUICK.items() if key != "epsilon"}
+    done = train(
+        table, tmp_path / "run", method="plain", class_weights="balanced", **FIELDS, **plain
+    )
+    assert done.files.settings()["course"]["class_weights"] == "balanced"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"class_weights": (1,)}, "1 numbers for 2 classes"),
+        ({"class_weights": (1, 0)}, "class_weights=0"),
+        ({"class_weights": "heavy"}, "'balanced'"),
+        ({"trainable": "tail"}, "last:K"),
+        ({"trainable": "head", "lora_rank": 2}, "give one of them"),
+        ({"trainable": "last:3"}, "has 2 layers"),
+    ],
+)
+def test_wrong_settings_are_refused(
+    given: dict[str, Any], problem: str, table: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidArgument, match=problem):
+        train(table, tmp_path / "run", **given, **FIELDS, **QUICK)
+
+
+def test_weights_are_for_classifiers(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("a\nb\n")
+    with pytest.raises(InvalidArgument, match="is for classifiers"):
+        train(notes, tmp_path / "run", epsilon=8, class_weights=(1, 2))
+
+
+def test_weights_scale_the_losses_of_their_class_before_clipping() -> None:
+    documents = [Document("they were here", labels=(str(number % 2),)) for number in range(4)]
+    cut = Cut(context=16, long="truncate")
+    records = make_labeled_records(documents, default_tokenizer(), cut, ("0", "1"))
+    ((plain,),) = physical_batches(records, range(4), most_tokens=100)
+    ((heavy,),) = physical_batches(weigh_classes(records, 2, (1, 3)), range(4), most_tokens=100)
+    assert (heavy.weights / plain.weights).tolist() == [1, 3, 1, 3]
+    skewed = [Document("a", labels=(one,)) for one in "0001"]
+    uneven = make_labeled_records(skewed, default_tokenizer(), cut, ("0", "1"))
+    balanced = weigh_classes(uneven, 2, "balanced").class_weights
+    assert balanced is not None
+    assert balanced * [3, 1] == pytest.approx([2, 2])  # both classes weigh the same
+
+
+STUDY = """
+seeds = [1]
+groups = "1"
+anchors = false
+
+[corpus]
+path = "cola.tsv"
+field = "4"
+label_field = "2"
+header = false
+{public}
+
+[test]
+path = "cola.tsv"
+field = "4"
+label_field = "2"
+header = false
+{public}
+
+[model]
+name = "gpt-small"
+settings = {{ layers = 2, width = 8, heads = 2, context = 16 }}
+classes = ["0", "1"]
+trainable = "head"
+epochs = 1
+batch_size = 4
+delta = 0.01
+accountant = "rdp"
+class_weights = [1, 2]
+
+[[methods]]
+name = "head"
+training = "private"
+epsilon = 8
+
+[measures.classification]
+"""
+
+
+@pytest.mark.parametrize("public", ["", "public = true"])
+def test_a_study_trains_and_measures_classifiers(public: str, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "cola.tsv").write_text(table.read_text())
+    study = Study.parse(STUDY.format(public=public), folder=tmp_path, name="classes")
+    rows = study.run(workers=0).rows()
+    assert {row.metric for row in rows} >= set(METRICS)
+    assert {row.group for row in rows if row.metric == "accuracy"} == {None, "source0", "source1"}
+    whole = next(row for row in rows if row.metric == "accuracy" and row.group is None)
+    assert whole.n == 12
+
+
+def test_a_study_of_classes_needs_labels(tmp_path: Path) -> None:
+    text = STUDY.format(public="").replace('label_field = "2"\n', "")
+    with pytest.raises(InvalidArgument, match="need a path and label_field"):
+        Study.parse(text, folder=tmp_path, name="classes")
