@@ -57,6 +57,14 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.gradients.candidates:GradientCandidates",
             "which of some texts a noisy gradient belongs to, by its likelihood",
         ),
+        "gradient-span": (
+            "sfumato.attacks.gradients.span:GradientSpan",
+            "rebuild a batch's texts exactly, by the span of what attention has read",
+        ),
+        "gradient-tokens": (
+            "sfumato.attacks.gradients.tokens:GradientTokens",
+            "the words of a batch, by rows of the embeddings' gradient that stand out of noise",
+        ),
         "matching": (
             "sfumato.attacks.stretches.matching:Matching",
             "which original a released document was made from, by what stayed (any mechanism)",

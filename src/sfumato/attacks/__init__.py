@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
     from sfumato.attacks.exposure.attack import Exposure as Exposure
     from sfumato.attacks.gradients.candidates import GradientCandidates as GradientCandidates
+    from sfumato.attacks.gradients.span import GradientSpan as GradientSpan
+    from sfumato.attacks.gradients.tokens import GradientTokens as GradientTokens
     from sfumato.attacks.inference.token_inference import TokenInference as TokenInference
     from sfumato.attacks.membership.attack import Membership as Membership
     from sfumato.attacks.memorization import Memorization as Memorization
@@ -34,6 +36,8 @@ else:
             "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
             "sfumato.attacks.exposure.attack": "Exposure",
             "sfumato.attacks.gradients.candidates": "GradientCandidates",
+            "sfumato.attacks.gradients.span": "GradientSpan",
+            "sfumato.attacks.gradients.tokens": "GradientTokens",
             "sfumato.attacks.inference.token_inference": "TokenInference",
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
@@ -52,6 +56,8 @@ __all__ = [
     "ContextInference",
     "Exposure",
     "GradientCandidates",
+    "GradientSpan",
+    "GradientTokens",
     "Inputs",
     "Matching",
     "Membership",

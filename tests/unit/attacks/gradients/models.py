@@ -103,6 +103,27 @@ def decoder(seed: int = 1, **settings: Any) -> ModelTarget:
     return ModelTarget(LoadedModel(network, plain_tokenizer(), CONTEXT), "digest")
 
 
+def turned_decoder(seed: int = 1) -> ModelTarget:
+    """A language model in Llama's shape: positions are turned into queries and keys."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=len(SPECIAL) + len(WORDS),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        bos_token_id=2,
+        eos_token_id=2,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: Any = LlamaForCausalLM(config)
+    return ModelTarget(LoadedModel(network, plain_tokenizer(), CONTEXT), "digest")
+
+
 def sentences(count: int, *, length: int = 8, seed: int = 5) -> list[Document]:
     """Made-up sentences of about so many words, each with a class."""
     drawn = torch.Generator().manual_seed(seed)
