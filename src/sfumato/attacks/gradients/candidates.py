@@ -13,6 +13,14 @@ How
     noise of standard deviation σ, the covariance σ²K. A von Mises–Fisher draw is simulated in
     coordinates of the span of the gradients (``training.clipping.vmf``).
 
+Who sees what
+    With ``noise="run"`` the step is that of a run, with its clipping and its noise. Noise that is
+    added once to a sum hides a record by σ, whatever the batch, from somebody who knows all others.
+    Where every record has noise of its own, it matters who looks: somebody who sees each record's
+    draw (``observer="draw"``, no server is trusted) faces σ, and somebody who sees the sum of a
+    step only (``observer="sum"``, a trusted server adds up) faces σ·√(batch size). Methods are to
+    be compared under one of the two.
+
 Proven and expected
     A guess among M candidates is right with probability at most Φ(Φ⁻¹(1/M) + 1/σ), since leaving
     the record out moves the release by at most 1 (``accounting.reconstruction``). If all gradients
@@ -21,7 +29,9 @@ Proven and expected
 
 Care
     Simulated noise is for the attack alone; nothing here is released. Texts that are almost equal
-    have almost the same gradient, and a wrong guess between them counts as wrong.
+    have almost the same gradient, and a wrong guess between them counts as wrong. The sum of many
+    directional draws is simulated by the Gaussian noise that matches them, which is the same up to
+    a total variation that ``accounting.directional`` states.
 
 Reference
     Hayes, Mahloujifar and Balle 2023, "Bounding training data reconstruction in DP-SGD" (the
@@ -39,7 +49,9 @@ import numpy as np
 
 from sfumato.accounting.directional import match_kappa
 from sfumato.attacks.attack import Done, Inputs, Needs
-from sfumato.attacks.model_target import ModelTarget, not_a_model, open_model
+from sfumato.attacks.gradients.opening import open_trained
+from sfumato.attacks.gradients.step import OF_RUN, step_of_run
+from sfumato.attacks.model_target import ModelTarget, not_a_model
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import BadInput, InvalidArgument
@@ -49,8 +61,12 @@ from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.shares import mean_share
 from sfumato.text.document import Document
 
-NOISES = ("gaussian", "directional")
+NOISES = ("gaussian", "directional", OF_RUN)
+OBSERVERS = ("draw", "sum")
 FEWEST = 4
+# Of a run without noise; a sigma of zero would divide by zero.
+LEAST_SIGMA = 1e-6
+RIGHT = "right guesses"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +86,19 @@ class Gradients:
 
 def gradients_of(target: ModelTarget, documents: Sequence[Document], tokens: int) -> Gradients:
     """The gradient of each document's loss, all recorded in one batch."""
+    from sfumato.attacks.gradients.release import make_records
     from sfumato.training.batches import physical_batches
-    from sfumato.training.clipping.losses import record_losses
     from sfumato.training.clipping.recording import Recording
-    from sfumato.training.records import Cut, make_language_records
+    from sfumato.training.row_losses import row_losses
 
     model = target.model
-    cut = Cut(context=min(tokens, model.context), unit="example", long="truncate")
-    records = make_language_records(documents, model.tokenizer, cut)
+    records = make_records(model, documents, tokens)
     everyone = np.arange(len(records))
     (group,) = physical_batches(records, everyone, most_tokens=len(records) * records.context)
     (rows,) = group
     recording = Recording(model.network.eval())
     try:
-        logits = model.network(input_ids=rows.input_ids, attention_mask=rows.attention_mask).logits
-        losses = record_losses(logits, rows.labels, divisor=1.0) * rows.weights
+        losses = row_losses(model.network, rows.inputs(), rows.labels, rows.weights)
         batch = recording.backward(losses, rows.owner)
         gram = recording.gram(batch).numpy()
         dimension = sum(slot.parameter.numel() for slot in recording.slots.values())
@@ -101,8 +115,10 @@ class GradientCandidates:
 
     ``sigma`` is the noise on a gradient of norm 1, several numbers for several figures; ``noise``
     is gaussian, or directional with the concentration that matches it. Gradients are directions, or
-    clipped with ``clip_norm``. At most ``most`` documents of ``tokens`` tokens are candidates, and
-    ``releases`` are simulated for each.
+    clipped with ``clip_norm``. With ``noise="run"`` all of that is taken from the target, which is
+    a run, and the ``observer`` sees each record's draw, or the sum of a step. At most ``most``
+    documents of ``tokens`` tokens are candidates, and ``releases`` are simulated for each. The
+    candidates of a classifier come with their labels.
     """
 
     name: ClassVar[str] = "gradient-candidates"
@@ -112,16 +128,22 @@ class GradientCandidates:
     sigma: tuple[float, ...] = (0.1, 0.3, 1.0)
     noise: str = "gaussian"
     clip_norm: float | None = None
+    observer: str = "draw"
     most: int = 64
     tokens: int = 32
     releases: int = 200
 
     def __post_init__(self) -> None:
         one_of("noise", self.noise, NOISES)
+        one_of("observer", self.observer, OBSERVERS)
+        if self.observer != "draw" and self.noise != OF_RUN:
+            raise InvalidArgument("the sum of a step is that of a run; take noise='run' with it")
         for sigma in self.sigma or (0.0,):
             positive("sigma", sigma)
         if self.clip_norm is not None:
             positive("clip_norm", self.clip_norm)
+            if self.noise == OF_RUN:
+                raise InvalidArgument("noise='run' clips as the run does; leave clip_norm out")
             if self.noise == "directional":
                 raise InvalidArgument("directional noise has directions only; leave clip_norm out")
         at_least("most", self.most, FEWEST)
@@ -139,7 +161,8 @@ class GradientCandidates:
         """The model and the documents."""
         if inputs.members is None:
             raise InvalidArgument("members are missing")
-        return open_model(inputs.target, kind="causal"), tuple(inputs.documents(inputs.members))
+        documents = tuple(inputs.documents(inputs.members))
+        return open_trained(inputs.target, documents), documents
 
     def score(
         self,
@@ -150,19 +173,56 @@ class GradientCandidates:
     ) -> Scores:
         """How often the right document is chosen, for every amount of noise."""
         with time_block() as watch:
-            chosen = self._choose(data, randomness.stream(0))
+            chosen = self._choose(data, target, randomness.stream(0))
+            own = self._of_run(target) if self.noise == OF_RUN else self
             found = gradients_of(target, chosen, self.tokens)
-            scores = self._scores(found, randomness.stream(1), done)
+            scores = own._scores(found, randomness.stream(1), done)
+            if self.noise == OF_RUN:
+                scores = self._about_run(scores)
         return watch.stamp(scores)
 
-    def _choose(self, data: Sequence[Document], randomness: Randomness) -> list[Document]:
-        different = list({one.text: replace(one, labels=()) for one in data}.values())
-        if len(different) < FEWEST:
-            raise BadInput(f"there are {len(different)} different documents; {FEWEST} are needed")
-        if len(different) > self.most:
-            places = randomness.choose(len(different), self.most).tolist()
-            different = [different[place] for place in places]
-        return different
+    def _choose(
+        self, data: Sequence[Document], target: ModelTarget, randomness: Randomness
+    ) -> list[Document]:
+        from sfumato.attacks.gradients.release import choose_documents
+
+        labeled = bool(target.model.classes)
+        chosen = choose_documents(data, self.most, randomness, labeled=labeled)
+        if len(chosen) < FEWEST:
+            raise BadInput(f"there are {len(chosen)} different documents; {FEWEST} are needed")
+        return chosen
+
+    def _of_run(self, target: ModelTarget) -> GradientCandidates:
+        """The same attack on what a step of the run shows the observer."""
+        step = step_of_run(target.settings)
+        summed = self.observer == "sum" and step.batch > 1
+        sigma = step.deviation if summed else step.sigma
+        turned = step.noise == "directional" and not summed
+        return replace(
+            self,
+            noise="directional" if turned else "gaussian",
+            sigma=(max(sigma, LEAST_SIGMA),),
+            clip_norm=step.clip_norm if step.bound == "clipped" else None,
+            observer="draw",
+        )
+
+    def _about_run(self, scores: Scores) -> Scores:
+        """Under one name whatever the noise, so that runs can be compared."""
+        who = {
+            "draw": "sees what one step adds up of one record, or knows all others of its batch",
+            "sum": "sees the sum of one step and knows all other records of its batch",
+        }[self.observer]
+
+        def named(figures: Sequence[Measured]) -> tuple[Measured, ...]:
+            return tuple(replace(one, metric=RIGHT) for one in figures)
+
+        return replace(
+            scores,
+            knowledge=f"{scores.knowledge} The noise is that of the run, and the attacker {who}.",
+            figures=named(scores.figures),
+            chance=dict.fromkeys([RIGHT], next(iter(scores.chance.values()))),
+            control=replace(scores.control, figures=named(scores.control.figures)),
+        )
 
     def _scores(self, found: Gradients, randomness: Randomness, done: Done | None) -> Scores:
         scaled = found.scaled(self.clip_norm)
@@ -175,7 +235,7 @@ class GradientCandidates:
             # By the likelihood; for directions all lengths are the same.
             guesses = (products - np.diag(scaled) / 2).argmax(axis=2)
             right = (guesses == np.arange(count)[:, None]).mean(axis=1)
-            metric = f"right guesses at σ = {sigma:g}"
+            metric = f"{RIGHT} at σ = {sigma:g}"
             figures.append(mean_share(metric, right))
             # The release of one text, and somebody who takes it for that of the next one.
             shifted = (guesses == np.roll(np.arange(count), -1)[:, None]).mean(axis=1)
@@ -186,6 +246,7 @@ class GradientCandidates:
                     "proven_at_most": proven(count, sigma),
                     "expected": expected(scaled, sigma),
                 }
+                | self._kappa(sigma, found.dimension)
             )
             if done:
                 done(place + 1, len(self.sigma))
@@ -206,6 +267,10 @@ class GradientCandidates:
             ),
             details={"candidates": count, "dimension": found.dimension, "levels": beside},
         )
+
+    def _kappa(self, sigma: float, dimension: int) -> dict[str, float]:
+        """The concentration, which means nothing without the number of dimensions beside it."""
+        return {"kappa": match_kappa(sigma, dimension)} if self.noise == "directional" else {}
 
 
 def simulate(

@@ -1,9 +1,9 @@
 """The model whose steps are attacked, with the weights that its training changes.
 
-A run trains what its settings say: everything, or low-rank factors and a classifier's head. So a
-step of a run with low-rank factors releases these alone; to see what all weights would release,
-attack the folder ``RUN/model``. A folder with an encoder that has no head becomes a classifier with
-a new one, whose classes are the labels of the documents.
+A run trains what its settings say: everything, the head, the last layers, or low-rank factors and a
+classifier's head. So a step of a run with low-rank factors releases these alone; to see what all
+weights would release, attack the folder ``RUN/model``. A folder with an encoder that has no head
+becomes a classifier with a new one, whose classes are the labels of the documents.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from sfumato.attacks.model_target import ModelTarget, is_run, open_model
 from sfumato.core.pretrained import read_config
 from sfumato.core.randomness import Randomness
+from sfumato.models.trainable import Trainable
 from sfumato.text.document import Document
 
 _CLASSIFIER = "ForSequenceClassification"
@@ -26,8 +27,12 @@ def open_trained(path: Path, documents: Sequence[Document]) -> ModelTarget:
     """The model of a run or of a folder, ready for the gradients of its documents."""
     if is_run(path):
         target = open_model(path)
-        rank = (target.settings or {}).get("lora_rank")
-        return target if rank is None else _with_factors(target, int(rank))
+        settings = target.settings or {}
+        rank = settings.get("lora_rank")
+        if rank is not None:
+            return _with_factors(target, int(rank))
+        fixed = Trainable.choose(settings.get("trainable"), None).freeze(target.model.network)
+        return replace(target, model=replace(target.model, fixed=fixed))
     found = [str(name) for name in read_config(path).architectures or ()]
     if any(name.endswith(_CLASSIFIER) for name in found):
         return open_model(path, kind="classifier")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -23,6 +26,8 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.results.scores import Scores
 from sfumato.text.document import Document
+from sfumato.verbs.attack import attack
+from sfumato.verbs.train import train
 from unit.training.runs import small_model, some_documents
 
 TEXTS = [Document(one.text) for one in some_documents(10)]
@@ -126,3 +131,55 @@ def test_what_cannot_be_is_refused(target: ModelTarget) -> None:
         GradientCandidates(sigma=(0.0,))
     with pytest.raises(InvalidArgument, match="sigma"):
         GradientCandidates(sigma=())
+    with pytest.raises(InvalidArgument, match="noise='run'"):
+        GradientCandidates(observer="sum")
+    with pytest.raises(InvalidArgument, match="leave clip_norm out"):
+        GradientCandidates(noise="run", clip_norm=1.0)
+    with pytest.raises(InvalidArgument, match="the target is none"):
+        GradientCandidates(noise="run").score(target, TEXTS, Randomness.reproducible(1))
+
+
+def of_run(target: ModelTarget, method: str, observer: str = "draw") -> float:
+    """Right guesses against a step of 16 records with noise of 0.2."""
+    dimension = gradients_of(target, TEXTS, 32).dimension
+    multiplier = 0.2 if method != "directional" else dimension**0.5 / match_kappa(0.2, dimension)
+    plan = {
+        "stages": [{"noise_multiplier": multiplier, "batch_size": 16}],
+        "clipping": {"kind": "fixed", "norm": 1e-3},
+        "dimension": dimension,
+    }
+    run = replace(target, settings={"method": method, "plan": plan})
+    (figure,) = scored(run, noise="run", observer=observer, releases=1000).figures
+    assert figure.metric == "right guesses"
+    return figure.value
+
+
+def test_a_run_is_attacked_with_its_own_noise(target: ModelTarget) -> None:
+    """Clipped far below every length, or reduced to directions, the three are one mechanism."""
+    by_hand = scored(target, sigma=(0.2, 0.8), releases=1000)
+    alone, among_others = (one.value for one in by_hand.figures)
+    assert among_others < alone - 0.3
+    for method in ("private", "per-record", "directional"):
+        assert of_run(target, method) == pytest.approx(alone, abs=0.05)
+    # A sum of 16 draws has four times the noise; noise that is added once has not.
+    assert of_run(target, "private", "sum") == pytest.approx(alone, abs=0.05)
+    for method in ("per-record", "directional"):
+        assert of_run(target, method, "sum") == pytest.approx(among_others, abs=0.05)
+    assert of_run(target, "plain") > 0.99
+
+
+def test_a_run_that_trained_a_head_shows_the_head_alone(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.tsv"
+    rows = "".join(f"{place % 2}\tword {place} of {place * 7}\n" for place in range(12))
+    notes.write_text("label\ttext\n" + rows)
+    sizes: dict[str, object] = {"layers": 1, "width": 8, "heads": 2, "context": 16}
+    run = train(
+        notes, tmp_path / "run", method="per-record", model="gpt-small", trainable="head",
+        settings={**sizes, "per-record.sigma": 0.5}, classes=[0, 1],
+        label_field="label", epochs=1, batch_size=4, seed=1,
+    )  # fmt: skip
+    found = attack(
+        "gradient-candidates", run, members=notes, settings={"noise": "run", "releases": 20},
+        label_field="label",
+    )  # fmt: skip
+    assert found.details["dimension"] == 2 * 8 + 2 * 8
