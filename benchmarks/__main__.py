@@ -29,6 +29,7 @@ NAMES = (
     "training_step",
     "sliced_losses",
     "directional",
+    "gradients",
     "interleaved",
     "exposure",
 )

@@ -12,7 +12,7 @@ from sfumato.cli.main import main
 
 TINY = ("--set", "context=48", "--batch-size", "8", "--epsilon", "inf", "--epochs", "1")
 LSTM = ("--model", "lstm", "--set", "hidden=16", "--set", "embedding=16")
-GPT = ("--model", "gpt-small", "--set", "width=16", "--set", "layers=1", "--set", "heads=2")
+GPT = ("--model", "gpt-small", "--set", "width=16", "--set", "layers=2", "--set", "heads=2")
 # Words that stand in the private files and nowhere else.
 PRIVATE = ("quillifer", "brambleton", "oxenholme", "dashwickle")
 
@@ -27,6 +27,11 @@ EACH = {
     ),
     "gradient-candidates": (
         "run", "--members", "planted.jsonl", "--set", "most=4", "--set", "releases=20",
+    ),
+    "gradient-tokens": ("run", "--members", "planted.jsonl", "--set", "most=4"),
+    "gradient-span": (
+        "classifier", "--members", "posts.jsonl", "--label-field", "label", "--set", "most=2",
+        "--set", "noise=run", "--set", "batch=1",
     ),
     "classifier-extraction": (
         "classifier", "--canaries", "marked.jsonl.classifier-canaries.json", "--set", "beam=5",
