@@ -29,6 +29,8 @@ from collections.abc import Callable
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
 
+# How often a secret is guessed anyway, for tables.
+PRIORS = (1e-2, 1e-4, 1e-6)
 # Where deltas are tried: powers of ten below 1, and finer around the best of them.
 _SMALLEST, _FINER = 12, 5
 _LARGEST = 700.0

@@ -22,6 +22,7 @@ Reference
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.corpora.coins import Coins
 from sfumato.guarantees.bound import EmpiricalBound
 from sfumato.guarantees.guarantee import Notion
+from sfumato.statistics.intervals import beta_quantile
 from sfumato.text.document import Document
 
 if TYPE_CHECKING:
@@ -104,6 +106,26 @@ class Audited:
         """The bound that assumes nothing."""
         return self.one_run
 
+    @property
+    def proven_at_most(self) -> float | None:
+        """The largest expected share of right guesses that the claim allows; None without one.
+
+        Of r guesses about m coins at most r·e^ε/(1+e^ε) + 2mδ are right on average (Steinke, Nasr
+        and Jagielski 2023, theorem 5.2).
+        """
+        if self.claimed is None or math.isinf(self.claimed) or not self.comparable:
+            return None
+        share = 1 / (1 + math.exp(-self.claimed))
+        return min(1.0, share + 2 * self.one_run.samples * self.delta / self.guesses)
+
+    @property
+    def measured_at_least(self) -> float:
+        """A lower bound on the share of right guesses, at the confidence of the audit."""
+        alpha = 1 - self.one_run.confidence
+        if not self.right:
+            return 0.0
+        return beta_quantile(alpha, self.right, self.guesses - self.right + 1)
+
     def __repr__(self) -> str:
         claim = "nothing" if self.claimed is None else f"epsilon {self.claimed:g}"
         told = "refuted" if self.refuted else "not refuted, which does not prove it"
@@ -128,6 +150,10 @@ class Audited:
             "guesses": self.guesses,
             "right": self.right,
             "refuted": self.refuted,
+            "right_guesses": {
+                "measured_at_least": self.measured_at_least,
+                "proven_at_most": self.proven_at_most,
+            },
             "bounds": {name: getattr(self, name).as_dict() for name in ASSUMES},
         }
 

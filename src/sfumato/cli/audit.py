@@ -107,6 +107,12 @@ def _print(run: str, one: Audited) -> None:
         "the model and all made-up documents, and guesses which were in the corpus.",
         markup=False,
     )
+    if one.proven_at_most is not None:
+        console.print(
+            f"Share of right guesses: measured at least {one.measured_at_least:.3g}, proven at "
+            f"most {at_most(one.proven_at_most, 3)}.",
+            markup=False,
+        )
     if not nothing and not one.comparable:
         console.print(
             "The claim is about what a policy finds in a document, not about whole documents: "

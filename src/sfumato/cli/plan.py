@@ -12,7 +12,6 @@ from sfumato.cli import options, training_options
 from sfumato.cli.output import note, print_json, stdout
 
 # Guesses that are right so often without the model.
-PRIORS = (1e-2, 1e-4, 1e-6)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -90,6 +89,7 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
 def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from sfumato.accounting.reconstruction import PRIORS
     from sfumato.core.json import write_number
 
     guarantee = made.guarantee()
@@ -145,6 +145,8 @@ def _print(made: Plan, rows: tuple[AccountantRow, ...]) -> None:
 def _rebuilt(made: Plan) -> Table:
     """What the level means for somebody who guesses."""
     from rich.table import Table
+
+    from sfumato.accounting.reconstruction import PRIORS
 
     table = Table(
         f"a secret of one {made.unit}, guessed without the model",

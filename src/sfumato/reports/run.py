@@ -32,6 +32,7 @@ from sfumato.reports.sections.limits import (
     run_limits,
     three_sentences,
 )
+from sfumato.reports.sections.rebuilt import rebuilt_section
 from sfumato.reports.settings import lines_of, short_path
 from sfumato.reports.words import best_guess
 from sfumato.results.scores import Scores
@@ -71,6 +72,7 @@ def run_page(path: Path, showing: Showing) -> Page:
                 sections=[
                     guarantee_section(guarantee, _beside(content)),
                     _covered(settings),
+                    *rebuilt_section(content.get("plan"), guarantee, scores),
                     *([] if found is None else [found]),
                 ],
             ),

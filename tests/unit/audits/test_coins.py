@@ -124,6 +124,19 @@ def test_equal_scores_are_not_guessed_by_the_order_of_the_file() -> None:
     assert 20 < found.right < 60
 
 
+def test_right_guesses_are_proven_at_most_and_measured_at_least() -> None:
+    coins = tossed(200)
+    blind = shown(np.zeros(200), coins)
+    assert blind.proven_at_most == pytest.approx(1 / (1 + np.exp(-1)) + 2 * 200 * 1e-5 / 40)
+    assert blind.measured_at_least < 0.6 < (blind.proven_at_most or 0)
+    assert blind.as_dict()["right_guesses"]["proven_at_most"] == blind.proven_at_most
+    told = shown(coins.included, coins)
+    assert told.measured_at_least > (told.proven_at_most or 1)
+    assert told.refuted
+    nothing = replace(told, claimed=None)
+    assert nothing.proven_at_most is None
+
+
 def test_a_threshold_lies_between_two_scores() -> None:
     scores, inside = np.array([1.0, 2.0, 2.0, 3.0]), np.array([False, False, True, True])
     assert 2.0 < _best_threshold(scores, inside) < 3.0

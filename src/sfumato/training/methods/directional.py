@@ -33,6 +33,7 @@ Reference
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -141,6 +142,14 @@ class DirectionalPlan(Plan):
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return super().as_dict() | {"dimension": self.dimension, "noise": self.noise}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> DirectionalPlan:
+        """The inverse of ``as_dict``."""
+        own = {key: values[key] for key in ("dimension", "noise") if key in values}
+        with quietly():
+            common = Plan.from_dict({key: values[key] for key in values if key not in own})
+            return cls(**{one.name: getattr(common, one.name) for one in fields(common)}, **own)
 
 
 @lru_cache(maxsize=4096)
