@@ -4,7 +4,7 @@ Runs ``studies/demo.toml``: generates customer dialogues with planted secrets, p
 (metric DP) and the selected words (selective metric DP), trains a small public model on them
 without privacy, with DP-SGD and selectively, attacks all of them, compares them at equal leakage
 and writes one page about it. Everything is in ``demo/``. The last lines say what was found, and
-what of the expected picture was not.
+for each part of the expected picture whether the figures show it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from sfumato.calibration.curves import LevelEstimate, estimate_of
+from sfumato.calibration.curves import LevelEstimate, estimate_of, overlap
 from sfumato.cli.main import main as sfumato
 from sfumato.results.row import ANCHORS, NO_PRIVACY, Row
 from sfumato.studies.folder import StudyFolder
@@ -64,36 +64,93 @@ def summary(folder: StudyFolder, seconds: float) -> list[str]:
         "13.3):",
         *(f"  {method}: {_pair(rows, method)}" for method in ANCHORS),
         *(f"  {method}: {_at_levels(rows, method)}" for method in methods),
-        *surprises(rows),
+        "Of the picture that one expects:",
+        *facts(rows),
         f"The report is in {PAGE.resolve()}",
     ]
 
 
-def surprises(rows: Iterable[Row]) -> list[str]:
-    """What of the expected picture these figures do not show."""
+def facts(rows: Iterable[Row]) -> list[str]:
+    """Each of the five facts that one expects, and whether these figures show it."""
     some = list(rows)
-    methods = {row.method for row in some if not row.anchor and row.method}
-    chance = next(row.chance for row in some if row.metric == EXPOSED) or 0.0
-    said = []
-    leaked = _of(some, NO_PRIVACY, None, EXPOSED)
-    if leaked.low is None or leaked.low < chance + 1:
-        said.append("Without privacy the model does not clearly give secrets away.")
-    for method, level in _points(some, [one for one in methods if not one.startswith("MDP")]):
-        found = _of(some, method, level, EXPOSED)
-        if found.low is not None and found.low > chance:
-            said.append(f"{method} at ε {level:g} gives away more than chance.")
-    best = {method: _best(some, method) for method in (NO_PRIVACY, *methods)}
-    order = [NO_PRIVACY, *(one for one in methods if one.startswith("Selective"))]
-    order += [one for one in methods if one.startswith("DP-SGD")]
-    for better, worse in pairwise(order):
-        if best[better] > best[worse]:
-            said.append(f"{worse} predicts new dialogues better than {better}.")
-    selective, whole = (
-        next(one for one in methods if one.startswith(start)) for start in ("SMDP", "MDP")
+    asked = (
+        ("without privacy the model gives secrets away", _no_leak),
+        ("SMDP, Selective-DPSGD and DP-SGD stay near chance, below no privacy", _not_near_chance),
+        ("no privacy predicts best, then Selective-DPSGD, then DP-SGD", _out_of_order),
+        ("MDP, with noise on all words, is far behind SMDP", _not_far_behind),
+        ("what is drawn as a trend is larger than its interval", _no_trend),
     )
-    if best[whole] < 2 * best[selective]:
-        said.append(f"{whole} is not far behind {selective}.")
+    said = []
+    for expected, doubts_of in asked:
+        doubts = doubts_of(some)
+        said.append(f"  shown: {expected}." if not doubts else f"  NOT SHOWN: {expected}:")
+        said += [f"    {doubt}" for doubt in doubts]
     return said
+
+
+def _no_leak(rows: list[Row]) -> list[str]:
+    leaked, chance = _of(rows, NO_PRIVACY, None, EXPOSED), _chance(rows)
+    if leaked.low is not None and leaked.low >= chance + 1:
+        return []
+    return [f"{_bits(leaked)} are less than a bit above chance, or may be."]
+
+
+def _not_near_chance(rows: list[Row]) -> list[str]:
+    chance, leaked = _chance(rows), _of(rows, NO_PRIVACY, None, EXPOSED)
+    said = []
+    for method, level in _points(rows, [_named(rows, one) for one in ("SMDP", "Sel", "DP-SGD")]):
+        found = _of(rows, method, level, EXPOSED)
+        where = f"{method} at ε {level:g}: {_bits(found)}"
+        if found.low is not None and found.low > chance:
+            said.append(f"{where} are more than chance.")
+        elif found.high is None or leaked.low is None or found.high >= leaked.low:
+            said.append(f"{where} cannot be told from no privacy, {_bits(leaked)}.")
+    return said
+
+
+def _out_of_order(rows: list[Row]) -> list[str]:
+    order = [NO_PRIVACY, _named(rows, "Selective"), _named(rows, "DP-SGD")]
+    return [
+        f"{worse} predicts new dialogues better than {better}."
+        for better, worse in pairwise(order)
+        if _best(rows, better) > _best(rows, worse)
+    ]
+
+
+def _not_far_behind(rows: list[Row]) -> list[str]:
+    selective, whole = (_named(rows, start) for start in ("SMDP", "MDP"))
+    best, other = _best(rows, selective), _best(rows, whole)
+    return [] if other >= 2 * best else [f"perplexity {other:.3g} and {best:.3g}."]
+
+
+def _no_trend(rows: list[Row]) -> list[str]:
+    said = []
+    for method in dict.fromkeys(row.method for row in rows if row.level is not None):
+        levels = [level for _, level in _points(rows, [method])]
+        ends = [_of(rows, method, level, "perplexity") for level in (levels[0], levels[-1])]
+        if len(levels) > 1 and overlap(*ends):
+            said.append(
+                f"the perplexity of {method} at ε {levels[0]:g} cannot be told from that at ε "
+                f"{levels[-1]:g}."
+            )
+    for times in dict.fromkeys(row.metric for row in rows if row.metric.startswith("exposure at")):
+        leaked = _of(rows, NO_PRIVACY, None, times)
+        if leaked.low is None or leaked.low <= _chance(rows):
+            said.append(f"{times}: {_bits(leaked)} without privacy cannot be told from chance.")
+    return said
+
+
+def _chance(rows: list[Row]) -> float:
+    return next(row.chance for row in rows if row.metric == EXPOSED) or 0.0
+
+
+def _named(rows: list[Row], start: str) -> str:
+    return next(row.method for row in rows if row.method.startswith(start) and not row.anchor)
+
+
+def _bits(found: LevelEstimate) -> str:
+    ends = "" if found.low is None else f" ({found.low:.1f} to {found.high:.1f})"
+    return f"{found.value:.1f} bits{ends}"
 
 
 def _points(rows: list[Row], methods: Iterable[str]) -> list[tuple[str, float]]:

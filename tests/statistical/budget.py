@@ -114,7 +114,17 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         ),
         "clusters: coverage": Check(
             2e-9,
-            ("secrets differ", "seeds differ", "nothing differs", "few secrets", "power"),
+            (
+                "secrets differ",
+                "seeds differ",
+                "nothing differs",
+                "few secrets",
+                "power",
+                "rare leaks",
+                "two secrets",
+                "half leak",
+                "documents",
+            ),
         ),
         "attacks: stretches": Check(2e-9, ("surrogate", "redact", "control", "matching")),
         "classes: coverage": Check(1e-9, ("accuracy", "matthews", "f1, macro", "f1, yes")),

@@ -1,16 +1,24 @@
-"""Intervals over seeds and secrets together hold as often as they say; half-hearted ones do not."""
+"""Intervals over seeds and secrets, or over documents, hold as often as they say.
+
+Half-hearted ones do not: those that take seeds for granted, that resample only what was seen, or
+that count words instead of documents.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from sfumato.core.arrays import Floats
 from sfumato.results.measured import Ends
 from sfumato.statistics.clusters import over_clusters
+from sfumato.statistics.intervals import clopper_pearson
+from sfumato.statistics.shares import clustered_share
 from sfumato.studies.power import LEAKING, half_width, secrets_for, secrets_to_tell
 from statistical import budget
 
@@ -79,6 +87,111 @@ def test_intervals_hold(case: str) -> None:
 )
 def test_sabotaged_intervals_do_not(case: str, sabotaged: Combine) -> None:
     assert budget.rejects(CHECK, case, [p_value(misses(case, sabotaged))])
+
+
+BITS = (0.0, 13.3)
+CHANCE = 1 / np.log(2)
+# Seeds, secrets, the share of secrets that leak everything.
+LEAKS = {"rare leaks": (3, 12, 0.05), "two secrets": (2, 2, 0.3), "half leak": (1, 20, 0.5)}
+
+
+def within_range(values: Floats) -> Ends:
+    return over_clusters(values, BITS)
+
+
+def only_what_was_seen(values: Floats) -> Ends:
+    """Sabotaged: the range plays no part."""
+    return over_clusters(values)
+
+
+def leaks_missed(case: str, combine: Combine) -> int:
+    """Secrets give away what chance gives or, a few of them, everything, whichever seed it is."""
+    seeds, secrets, share = LEAKS[case]
+    generator = np.random.default_rng(11)
+    missed = 0
+    for _ in range(REPEATS):
+        little = generator.exponential(CHANCE, (seeds, secrets)).clip(0, BITS[1])
+        values = np.where(generator.random(secrets) < share, BITS[1], little)
+        low, high = combine(values)
+        # The mean of an exponential number that is cut at the end of the range.
+        of_little = CHANCE * (1 - np.exp(-BITS[1] / CHANCE))
+        truth = share * BITS[1] + (1 - share) * of_little
+        missed += low is None or high is None or not low <= truth <= high
+    return missed
+
+
+@pytest.mark.parametrize("case", LEAKS)
+def test_secrets_that_leak_rarely_are_reckoned_with(case: str) -> None:
+    assert not budget.rejects(CHECK, case, [p_value(leaks_missed(case, within_range))])
+
+
+@pytest.mark.parametrize("case", ["rare leaks", "two secrets"])
+def test_resampling_what_was_seen_is_caught(case: str) -> None:
+    assert budget.rejects(CHECK, case, [p_value(leaks_missed(case, only_what_was_seen))])
+
+
+def test_two_secrets_leave_most_of_the_range_open() -> None:
+    low, high = over_clusters(np.array([[1.2, 1.3], [1.25, 1.3]]), BITS)
+    assert low is not None
+    assert high is not None
+    assert high - low > 0.7 * BITS[1]
+
+
+# Documents, how often a word is hit, how much the words of a document agree, and its length.
+SHARES = list(product((2, 5, 30), (0.02, 0.3, 0.98), (0.0, 0.9, 1.0), ("same", "mixed")))
+FEW_REPEATS = 40
+Share = Callable[[NDArray[np.bool_], NDArray[np.int64]], Ends]
+
+
+def over_documents(hits: NDArray[np.bool_], documents: NDArray[np.int64]) -> Ends:
+    found = clustered_share("hit", hits, documents)
+    assert found.low is not None
+    assert found.high is not None
+    return found.low, found.high
+
+
+def over_words(hits: NDArray[np.bool_], documents: NDArray[np.int64]) -> Ends:
+    """Sabotaged: every word counts as one more document."""
+    return clopper_pearson(int(hits.sum()), len(documents))
+
+
+def estimated(hits: NDArray[np.bool_], documents: NDArray[np.int64]) -> Ends:
+    """Sabotaged, as it once was: how much documents differ is believed from two of them."""
+    share, sizes = float(hits.mean()), np.bincount(documents)
+    away = np.bincount(documents, weights=hits) - share * sizes
+    spread = len(sizes) / (len(sizes) - 1) * np.square(away).sum() / len(hits) ** 2
+    worth = len(hits) if spread == 0 else min(len(hits), share * (1 - share) / spread)
+    found = round(share * worth)
+    return clopper_pearson(min(found, int(worth)), int(worth))
+
+
+def shares_missed(combine: Share) -> list[float]:
+    """p-values, one for each kind of corpus."""
+    generator = np.random.default_rng(12)
+    found = []
+    for count, rate, agree, lengths in SHARES:
+        missed = 0
+        for _ in range(FEW_REPEATS):
+            sizes = (
+                np.full(count, 20) if lengths == "same" else generator.choice([3, 20, 80], count)
+            )
+            documents = np.repeat(np.arange(count), sizes)
+            # Some documents are hit as a whole or not at all, the words of others by themselves.
+            whole = np.where(generator.random(count) < rate, 1.0, 0.0)
+            rates = np.where(generator.random(count) < agree, whole, rate)
+            low, high = combine(generator.random(len(documents)) < rates[documents], documents)
+            missed += low is None or high is None or not low <= rate <= high
+        found.append(float(stats.binom.sf(missed - 1, FEW_REPEATS, 0.05)))
+    return found
+
+
+def test_shares_over_documents_lie_in_their_intervals() -> None:
+    assert not budget.rejects(CHECK, "documents", shares_missed(over_documents))
+
+
+@pytest.mark.parametrize("sabotaged", [over_words, estimated])
+def test_shares_over_words_are_caught(sabotaged: Share) -> None:
+    assert budget.rejects(CHECK, "documents", shares_missed(sabotaged))
 
 
 def test_the_planned_number_of_secrets_tells_one_bit_from_four() -> None:

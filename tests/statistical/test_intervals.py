@@ -9,10 +9,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sfumato.attacks.exposure.figures import mean_interval
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import ANYTHING, POSITIVE, SHARE, Ends, Range, leaves
 from sfumato.statistics import intervals, ranking, shares
+from sfumato.statistics.clusters import over_clusters
 from sfumato.statistics.intervals import clopper_pearson, wilson
 from sfumato.statistics.ranking import measure_auc
 from sfumato.statistics.seeds import SeedFigure, over_seeds
@@ -80,7 +80,7 @@ def bits_of_seeds(generator: np.random.Generator, combine: Combine) -> tuple[flo
     figures = []
     for _ in range(3):
         values = generator.exponential(1 / math.log(2), 12)
-        low, high = mean_interval(values, BITS)
+        low, high = over_clusters(values[None], BITS)
         figures.append(SeedFigure(value=float(values.mean()), low=low, high=high))
     return 1 / math.log(2), combine(figures, BITS)
 
@@ -274,7 +274,7 @@ def secrets_missed(quantile: Callable[[float, float], float]) -> tuple[int, int]
         values = np.clip(generator.normal(4, 3, 5), *BITS)
         mean, spread = float(values.mean()), float(values.std(ddof=1))
         half = quantile(0.95, 4) * spread / math.sqrt(5)
-        low, high = mean_interval(values, BITS)
+        low, high = over_clusters(values[None], BITS)
         if quantile is not intervals.student:
             low, high = mean - half, mean + half
         assert low is not None

@@ -148,6 +148,22 @@ def test_whole_file_and_empty_file_and_emoji_only(sfumato: Command, tmp_path: Pa
         counts = side(output)["counts"]
         assert isinstance(counts, dict)
         assert counts["documents"] == documents
+        # What holds nothing must not read like a success.
+        assert (b"the input holds no words" in result.stdout) == ("1" not in content)
+
+
+def test_an_empty_file_is_told_from_one_in_which_nothing_is_found(
+    sfumato: Command, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    for content, said in (("", b"holds no words"), ("plain words\n", b"finds nothing in these")):
+        source.write_text(content, encoding="utf-8")
+        for quiet in ([], ["-q"]):
+            options = ["-p", "digits", "-e", "5", "--overwrite", *quiet]
+            result = sfumato("privatize", source, "-o", output, *options)
+            assert said in result.stdout + result.stderr
+    source.write_text("", encoding="utf-8")
+    assert b"the input holds no document" in sfumato("scan", source, "-p", "digits").stderr
 
 
 def test_a_seed_gives_the_same_output_for_any_number_of_workers_and_stamps_it(

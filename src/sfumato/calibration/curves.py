@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
-from sfumato.results.measured import ANYTHING, CONFIDENCE, Ends, Range
+from sfumato.results.measured import ANYTHING, CONFIDENCE, Ends, Range, inside
 from sfumato.results.row import Row
-from sfumato.statistics.clusters import over_clusters
+from sfumato.statistics.clusters import sides_over_clusters
 from sfumato.statistics.seeds import SeedFigure, over_seeds, own_sides
 
 
@@ -127,7 +128,7 @@ class Curve:
         A level without an interval is taken to be as uncertain as the most uncertain one.
         """
         # Around a monotone fit the interval stands elsewhere, so it is cut to the range there.
-        found = [_estimate(some, ANYTHING, confidence) for some in self.rows]
+        found = [_estimate(some, confidence) for some in self.rows]
         sides = np.array(
             [
                 (math.nan, math.nan)
@@ -185,10 +186,14 @@ def estimate_of(rows: Sequence[Row], confidence: float = CONFIDENCE) -> LevelEst
 
     Rows of the same seed are averaged first; rows without a finite value are ignored.
     """
-    return _estimate(rows, range_of(rows), confidence)
+    found, within = _estimate(rows, confidence), range_of(rows)
+    if found is None or found.low is None or found.high is None:
+        return found
+    return replace(found, low=inside(found.low, within), high=inside(found.high, within))
 
 
-def _estimate(rows: Sequence[Row], within: Range, confidence: float) -> LevelEstimate | None:
+def _estimate(rows: Sequence[Row], confidence: float) -> LevelEstimate | None:
+    """The same before the interval is cut to the range of the figure."""
     seeds: defaultdict[int, list[Row]] = defaultdict(list)
     for row in rows:
         if usable(row):
@@ -196,7 +201,8 @@ def _estimate(rows: Sequence[Row], within: Range, confidence: float) -> LevelEst
     if not seeds:
         return None
     figures = [_figure(some) for some in seeds.values()]
-    low, high = _over_units(seeds, within, confidence) or over_seeds(figures, within, confidence)
+    ends = _over_units(seeds, range_of(rows), confidence)
+    low, high = ends or over_seeds(figures, ANYTHING, confidence)
     value = float(np.mean([one.value for one in figures]))
     return LevelEstimate(value=value, low=low, high=high, n=len(figures))
 
@@ -208,7 +214,37 @@ def _over_units(
     units = [rows[0].units for rows in seeds.values() if len(rows) == 1 and rows[0].units]
     if len(units) < len(seeds) or len({len(one) for one in units}) != 1 or len(units[0]) < 2:
         return None
-    return over_clusters(np.array(units), within, confidence)
+    values = np.array(units)
+    sides, mean = sides_over_clusters(values, within, confidence), float(values.mean())
+    return (None, None) if sides is None else (mean - sides[0], mean + sides[1])
+
+
+class WithEnds(Protocol):
+    """A figure with its interval, if one is known."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+        ...
+
+
+def overlap(first: WithEnds, second: WithEnds) -> bool:
+    """Whether two figures cannot be told apart; without intervals nothing can.
+
+    >>> wide, high = (LevelEstimate(value=1, low=low, high=4, n=2) for low in (0, 3))
+    >>> overlap(wide, high), overlap(wide, LevelEstimate(value=9, low=8, high=9, n=2))
+    (True, False)
+    """
+    ends = first.low, first.high, second.low, second.high
+    if any(end is None for end in ends):
+        return True
+    low, high, other_low, other_high = (end or 0.0 for end in ends)
+    return low <= other_high and other_low <= high
 
 
 def usable(row: Row) -> bool:

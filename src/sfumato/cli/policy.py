@@ -169,5 +169,9 @@ def _print_counts(found: Scan) -> None:
     console = stdout()
     console.print(table)
     console.print(f"{sum(found.counts.values()):,} spans in {found.documents:,} documents")
+    if not found.documents:
+        note(
+            "warning: the input holds no document, so nothing was looked at; is it the right file?"
+        )
     share = f" ({found.selected / found.words:.1%})" if found.words else ""
     console.print(f"{found.selected:,} of {found.words:,} words selected{share}", highlight=False)

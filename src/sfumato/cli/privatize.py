@@ -173,7 +173,7 @@ def _show(preview: Preview, as_json: bool) -> None:
 
 
 def _report(release: Release, streams: bool, as_json: bool) -> None:
-    from sfumato.releases.release import NOT_YET
+    from sfumato.releases.release import NOT_YET, NOTHING_THERE
 
     told = dict(release.summary) | ({"already_finished": True} if release.already_finished else {})
     if as_json and not streams:
@@ -183,12 +183,12 @@ def _report(release: Release, streams: bool, as_json: bool) -> None:
         return
     if release.already_finished:
         note("finished already: nothing was done")
-    if release.privatized == 0:
+    if release.privatized == 0 and not release.is_empty:
         warn("warning: no word was privatized; the policy finds nothing in these texts")
     lines = release.lines
     if QUIET.get() and not as_json:
         for line in release.warnings:
-            if NOT_YET in line:
+            if NOT_YET in line or line == NOTHING_THERE:
                 warn(in_options(line))
         return
     if as_json:

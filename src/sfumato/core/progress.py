@@ -1,9 +1,10 @@
 """How far a command is, on standard error: a bar on a terminal, else a line every so often.
 
-Lines are for what is written to a file or read by a program: the first one comes after ``PATIENCE``
-seconds, so that short work stays silent, and each waits longer than the one before. They say how
-much is done and how much time is left. Neither a label nor a line contains data: counts of steps,
-bytes and documents are what whoever starts a command sees anyway.
+Lines are for what is written to a file or read by a program. After a few seconds the first one
+says how long all of it will take, if that is worth a line; short work stays silent. The others come
+after ``PATIENCE`` seconds, and each waits longer than the one before. They say how much is done and
+how much time is left. Neither a label nor a line contains data: counts of steps, bytes and
+documents are what whoever starts a command sees anyway.
 """
 
 from __future__ import annotations
@@ -20,8 +21,16 @@ QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 
 # Seconds until the first line; until the next it is longer by this factor, up to a limit.
 PATIENCE = 20.0
+# Seconds of work from which all of it is estimated.
+SOON = 2.0
 LONGER = 1.5
 LONGEST = 300.0
+
+
+def announce(line: str) -> None:
+    """Say a line before long work begins, unless silence was asked for; it must hold no data."""
+    if not QUIET.get():
+        _to_stderr(line)
 
 
 @contextmanager
@@ -71,6 +80,7 @@ class Lines:
         self._first: tuple[int, float] | None = None
         self._wait = PATIENCE
         self._due = self._began + self._wait
+        self._estimated = False
 
     def reach(self, reached: int) -> None:
         """So much is done."""
@@ -78,11 +88,21 @@ class Lines:
         if self._first is None:
             # Time is counted from the first report: what a resumed run finds done took none now.
             self._first = reached, now
+        self._estimate(reached, now)
         if now < self._due or (self.total is not None and reached >= self.total):
             return
         self._wait = min(LONGEST, self._wait * LONGER)
         self._due = now + self._wait
         self._say(f"{self.label}: {self._amount(reached)}{self._left(reached, now)}")
+
+    def _estimate(self, reached: int, now: float) -> None:
+        """Once, as soon as it can be known: how long it takes, if that is long."""
+        seconds = None if now < self._began + SOON else self._seconds_left(reached, now)
+        if self._estimated or seconds is None:
+            return
+        self._estimated = True
+        if seconds >= PATIENCE > 0:
+            self._say(f"{self.label}: this takes about {duration(seconds)}")
 
     def _amount(self, reached: int) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -91,11 +111,16 @@ class Lines:
         return f"{reached:,} of {self.total:,}{unit} ({100 * reached // self.total} %)"
 
     def _left(self, reached: int, now: float) -> str:
-        if not self.total or self._first is None or reached <= self._first[0]:
+        seconds = self._seconds_left(reached, now)
+        if seconds is None:
             return f", {duration(now - self._began)} so far"
-        begun, since = self._first
-        seconds = (self.total - reached) * (now - since) / (reached - begun)
         return f", about {duration(seconds)} left"
+
+    def _seconds_left(self, reached: int, now: float) -> float | None:
+        if not self.total or self._first is None or reached <= self._first[0]:
+            return None
+        begun, since = self._first
+        return (self.total - reached) * (now - since) / (reached - begun)
 
 
 def duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ Lines are decoded here for all formats, with errors that give the place and not 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
@@ -28,11 +29,26 @@ def decode(content: bytes, encoding: str, *, offset: int = 0, line: int = 1) -> 
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         place = error.start
+    wide = _wide_encoding(content) if line == 1 else None
     # Outside the except block: the original error carries the bytes along.
     raise UndecodableText(
         f"not valid {encoding} at byte {offset + place} (line {line}); "
-        "`encoding=NAME` names another encoding"
+        + (
+            "`encoding=NAME` names another encoding"
+            if wide is None
+            else f'it looks like {wide}, in which programs on Windows write "Unicode" text: '
+            f"convert the file first (iconv -f {wide} -t UTF-8 IN > OUT)"
+        )
     )
+
+
+def _wide_encoding(start: bytes) -> str | None:
+    """The encoding with two or four bytes for every letter that a file begins in, if it does."""
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "UTF-32"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16"
+    return None
 
 
 def split_terminator(line: str) -> tuple[str, str]:

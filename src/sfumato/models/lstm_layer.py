@@ -4,6 +4,10 @@ It has the parameters, names and signatures of a one-layer ``torch.nn.LSTM`` wit
 so that weights can be exchanged. Torch's own layer does not expose the gradients at the gates, and
 without them a gradient cannot be split by row. Here the projection of the whole input is one matrix
 product, as are the gradients of both matrices; only the recurrence is computed step by step.
+
+Where nothing is split, in plain training and in evaluation, torch's own layer does the work if
+oneDNN computes it: the whole recurrence is then one call instead of a dozen for each step, and
+rows of 128 tokens take less than half the time.
 """
 
 from __future__ import annotations
@@ -79,6 +83,12 @@ class LSTM(nn.Module):
     def forward(self, entered: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Outputs at every step, and the state after the last."""
         hidden, cell = self.start(entered, state)
+        if is_quick(entered):
+            weights = list(self.weights())
+            outputs, *last = torch.lstm(
+                entered, (hidden[None], cell[None]), weights, True, 1, 0.0, True, False, True
+            )
+            return outputs, (last[0], last[1])
         outputs, last_hidden, last_cell = _Fused.apply(  # type: ignore[no-untyped-call]
             entered, hidden, cell, *self.weights()
         )
@@ -98,6 +108,13 @@ class LSTM(nn.Module):
     def extra_repr(self) -> str:
         """The sizes, as torch shows them."""
         return f"{self.input_size}, {self.hidden_size}, batch_first=True"
+
+
+def is_quick(entered: Tensor) -> bool:
+    """Whether torch computes such a layer in one call of oneDNN."""
+    known = torch.backends.mkldnn
+    plain = entered.device.type == "cpu" and entered.dtype == torch.float32
+    return plain and entered.numel() > 0 and known.is_available() and bool(known.enabled)  # type: ignore[no-untyped-call]
 
 
 class ForwardPass(NamedTuple):

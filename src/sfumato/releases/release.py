@@ -15,6 +15,10 @@ _LISTED = 12
 _LONGEST = 60
 NOT_YET = "NOT FOR RELEASE"
 NOT_FOR_RELEASE = f"REPRODUCIBLE: {NOT_YET} (whoever knows the seed can undo the noise)"
+# An empty file passes every check: it must not read like a success.
+NOTHING_THERE = (
+    "warning: the input holds no words, so nothing was privatized; is it the right file?"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +65,11 @@ class Release:
         return int(self.counts["replaced_stretches"] if words is None else words)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the input held no word at all."""
+        return not self.counts["documents"] or self.counts.get("words") == 0
+
+    @property
     def reproducible(self) -> bool:
         """Whether a seed was given, so that the noise can be undone."""
         return self.summary["settings"]["reproducible"] is True
@@ -77,7 +86,8 @@ class Release:
     @property
     def warnings(self) -> list[str]:
         """What nobody may overlook."""
-        return [*([NOT_FOR_RELEASE] if self.reproducible else []), *self.column_warnings]
+        empty = [NOTHING_THERE] if self.is_empty else []
+        return [*empty, *([NOT_FOR_RELEASE] if self.reproducible else []), *self.column_warnings]
 
     @property
     def _counted(self) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from sfumato.calibration.curves import overlap
 from sfumato.charts.numbers import level_of
 from sfumato.guarantees.guarantee import SEED_LEAK, Guarantee
 from sfumato.guarantees.wording import says_it_stays, share_in_words
@@ -194,7 +195,7 @@ class Decision:
             for one in some
             if (one.method, one.parameter) == (best.method, best.parameter)
             and one.utility is not None
-            and (one is best or _overlap(one.utility, best.utility))
+            and (one is best or (best.utility is not None and overlap(one.utility, best.utility)))
         ]
         return min(like, key=lambda one: -math.inf if one.level is None else one.level)
 
@@ -205,7 +206,9 @@ class Decision:
             for one in self.choices
             if one.method != chosen.method
             and one.verdict.kind == YES
-            and _overlap(one.utility, chosen.utility)
+            and one.utility is not None
+            and chosen.utility is not None
+            and overlap(one.utility, chosen.utility)
         ]
 
     def end(self, name: str) -> tuple[SeriesPoint | None, SeriesPoint | None]:
@@ -275,22 +278,16 @@ def judge(
 
 
 def _floor(point: SeriesPoint, random: SeriesPoint | None, sign: float) -> float | None:
-    """What is found where there is nothing to find: by chance, or in random output."""
-    known = [] if point.chance is None else [sign * point.chance]
-    if random is not None:
-        ends = [random.value, random.low, random.high]
-        known.append(max(sign * one for one in ends if one is not None))
-    return max(known, default=None)
+    """What is found where there is nothing to find: by chance, or in random output.
 
-
-def _overlap(first: SeriesPoint | None, second: SeriesPoint | None) -> bool:
-    if first is None or second is None:
-        return False
-    ends = (first.low, first.high, second.low, second.high)
-    if any(end is None for end in ends):
-        return True  # without intervals nothing can be told apart
-    low, high, other_low, other_high = (end or 0.0 for end in ends)
-    return low <= other_high and other_low <= high
+    Where chance is known, few cases in random output must not raise the floor by their interval.
+    """
+    if random is None:
+        return None if point.chance is None else sign * point.chance
+    if point.chance is not None:
+        return max(sign * point.chance, sign * random.value)
+    ends = [random.value, random.low, random.high]
+    return max(sign * one for one in ends if one is not None)
 
 
 def _order(place: QuantityPlace) -> tuple[str, float]:

@@ -10,8 +10,7 @@ from typing import Any
 from sfumato.attacks.text_target import side_path
 from sfumato.charts.bars import Level, bars_picture
 from sfumato.charts.numbers import as_number, count_things, epsilon_of, number
-from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
-from sfumato.guarantees.guarantee import Guarantee
+from sfumato.core.errors import InvalidArgument
 from sfumato.reports.page import (
     NOT_FOR_RELEASE,
     PRIVATE_TEXT,
@@ -39,6 +38,8 @@ from sfumato.reports.sections.attacked import attack_sentence, attacked, read_sc
 from sfumato.reports.sections.limits import (
     at_a_glance,
     guarantee_section,
+    last_questions,
+    read_guarantee,
     release_limits,
     three_sentences,
 )
@@ -56,7 +57,7 @@ _MORE = "Whether more stands in the way, the guarantee says."
 def release_page(path: Path, showing: Showing) -> Page:
     """The page of a privatized file, made from its side file."""
     content = side_file_of(path)
-    guarantee = _guarantee(content, path)
+    guarantee = read_guarantee(content, side_path(path))
     settings: Mapping[str, Any] = content["settings"]
     policy, originals = read_stated_policy(settings), showing.source
     if showing.samples and originals is None:
@@ -101,18 +102,11 @@ def release_page(path: Path, showing: Showing) -> Page:
                     texts(samples, _WITHOUT_ORIGINALS),
                 ],
             ),
-            Question(
-                name="wrong",
-                title="What could go wrong?",
-                answer=f"{count_things(len(guarantee.uncovered), 'thing')} not covered, "
-                f"{len(guarantee.leaks):,} still visible.",
-                sections=[release_limits(guarantee)],
-            ),
-            Question(
-                name="made",
-                title="How was it made?",
-                answer="Every setting and the version.",
-                sections=[_made(settings, content)],
+            *last_questions(
+                guarantee,
+                release_limits(guarantee),
+                _made(settings, content),
+                "Every setting and the version.",
             ),
         ],
     )
@@ -164,13 +158,6 @@ def _not_for_release(content: Mapping[str, Any]) -> Notice:
         return NOT_FOR_RELEASE
     said = "Nobody has decided about columns that were left as they were; privatize, drop or keep"
     return replace(NOT_FOR_RELEASE, text=f"{said}: {', '.join(undecided)}. {_MORE}")
-
-
-def _guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:
-    try:
-        return Guarantee.from_dict(content["guarantee"])
-    except (SfumatoError, KeyError, TypeError, AttributeError):
-        raise BadInput(f"{side_path(path)} holds no guarantee that can be read") from None
 
 
 def _lead(settings: Mapping[str, Any], counts: Mapping[str, Any]) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.charts.bars import Level, Line, bars_picture
-from sfumato.charts.numbers import as_number, count_things, epsilon_of, interval, number, rounded
-from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
+from sfumato.charts.numbers import as_number, epsilon_of, interval, number, rounded
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import read_json
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.reports.page import (
@@ -29,6 +29,8 @@ from sfumato.reports.sections.attacked import attack_sentence, attacked, read_sc
 from sfumato.reports.sections.limits import (
     at_a_glance,
     guarantee_section,
+    last_questions,
+    read_guarantee,
     run_limits,
     three_sentences,
 )
@@ -36,7 +38,7 @@ from sfumato.reports.sections.rebuilt import rebuilt_section
 from sfumato.reports.settings import lines_of, short_path
 from sfumato.reports.words import best_guess
 from sfumato.results.scores import Scores
-from sfumato.training.folder import SCHEMA, RunFolder, open_run
+from sfumato.training.folder import SCHEMA, open_run
 
 _ACCOUNTED = ("epsilon", "delta")
 _OF_TRAINING = (*_ACCOUNTED, "steps")
@@ -52,7 +54,7 @@ def run_page(path: Path, showing: Showing) -> Page:
     folder = open_run(path)
     settings = folder.settings()
     content = _content(folder.guarantee)
-    guarantee = _guarantee(content, folder)
+    guarantee = read_guarantee(content, folder.guarantee)
     measured = folder.measured()
     scores = read_scores(showing.scores)
     found = attacked(scores)
@@ -82,18 +84,11 @@ def run_page(path: Path, showing: Showing) -> Page:
                 answer=_useful(measured),
                 sections=[_results(measured)],
             ),
-            Question(
-                name="wrong",
-                title="What could go wrong?",
-                answer=f"{count_things(len(guarantee.uncovered), 'thing')} not covered, "
-                f"{len(guarantee.leaks):,} still visible.",
-                sections=[run_limits(guarantee)],
-            ),
-            Question(
-                name="made",
-                title="How was it made?",
-                answer="The plan, every setting and the versions.",
-                sections=[_made(settings, content, _content(folder.config))],
+            *last_questions(
+                guarantee,
+                run_limits(guarantee),
+                _made(settings, content, _content(folder.config)),
+                "The plan, every setting and the versions.",
             ),
         ],
     )
@@ -143,13 +138,6 @@ def _content(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise BadInput(f"{path} was not written by this version")
     return content
-
-
-def _guarantee(content: Mapping[str, Any], folder: RunFolder) -> Guarantee:
-    try:
-        return Guarantee.from_dict(content["guarantee"])
-    except (SfumatoError, KeyError, TypeError, AttributeError):
-        raise BadInput(f"{folder.guarantee} holds no guarantee that can be read") from None
 
 
 def _lead(settings: Mapping[str, Any]) -> str:

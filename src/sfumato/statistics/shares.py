@@ -1,18 +1,14 @@
 """Shares and means over documents or words, and quantiles, each with its interval.
 
 Words of one document may succeed and fail together, so n words carry less information than n
-independent ones. How much less is estimated from how the documents differ (the design effect, at
-least 1), and the exact interval is computed for that smaller number. If all words agree, or if
-there is only one document, nothing can be estimated and the words count as independent.
+independent ones, and how much less is badly known from a few documents. So their intervals are over
+documents, and count with a document that was not seen (``bounded``). A single document says nothing
+about others, and has no interval.
 
 Why intervals of quantiles hold for every distribution
     The number of n independent values below the true q-quantile is binomial with probability at
     most q. So an order statistic whose rank is a quantile of that binomial distribution lies below,
     or above, the true quantile with the corresponding probability.
-
-Reference
-    Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of
-    positive counts estimated from survey data".
 """
 
 from __future__ import annotations
@@ -36,6 +32,7 @@ from sfumato.results.measured import (
     Range,
     inside,
 )
+from sfumato.statistics.bounded import share_within
 from sfumato.statistics.intervals import beta_quantile, bootstrap_tail, clopper_pearson
 
 # Numbers that are resampled at a time.
@@ -95,19 +92,22 @@ def paired_difference(metric: str, first: NDArray[np.bool_], second: NDArray[np.
 def clustered_share(
     metric: str, hits: NDArray[np.bool_] | NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> Measured:
-    """The share of hits, each in a cluster, with its 95 % interval.
+    """The share of hits, each in a cluster, with its 95 % interval; none for a single cluster.
 
     A number between 0 and 1 counts as the probability of a hit.
 
-    >>> whole = clustered_share("all", np.array([True] * 8), np.zeros(8, dtype=np.int64))
-    >>> whole.value, round(whole.low or 0, 3), whole.high, whole.n
-    (1.0, 0.631, 1.0, 8)
+    >>> whole = clustered_share("all", np.array([True] * 8), np.arange(8) // 2)
+    >>> whole.value, round(whole.low or 0, 1), whole.high, whole.n  # as four hits of four
+    (1.0, 0.4, 1.0, 8)
     """
     if not len(hits):
         raise BadInput(f"there is nothing to measure {metric!r} on")
     share = float(hits.mean())
-    count = _worth(hits, clusters, share)
-    low, high = _limits(share, count)
+    _, which, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    if len(sizes) == 1:
+        return Measured(metric, share, None, None, len(hits), SHARE)
+    found = np.bincount(which.reshape(-1), weights=hits.astype(np.float64)).astype(np.float64)
+    low, high = share_within(found, sizes.astype(np.float64))
     return Measured(metric, share, low, high, len(hits), SHARE)
 
 
@@ -118,19 +118,6 @@ def _limits(share: float, count: float) -> tuple[float, float]:
     low = beta_quantile(alpha, most, rest + 1) if most > 0 else 0.0
     high = 1 - beta_quantile(alpha, rest, most + 1) if rest > 0 else 1.0
     return min(low, share), max(high, share)
-
-
-def _worth(
-    hits: NDArray[np.bool_] | NDArray[np.float64], clusters: NDArray[np.int64], share: float
-) -> float:
-    """The effective number of independent words."""
-    total = len(hits)
-    _, which, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
-    if len(sizes) < 2 or share in (0.0, 1.0):
-        return float(total)
-    found = np.bincount(which.reshape(-1), weights=hits.astype(np.float64))
-    spread = len(sizes) / (len(sizes) - 1) * np.square(found - share * sizes).sum() / total**2
-    return float(total) if spread == 0 else min(float(total), share * (1 - share) / float(spread))
 
 
 def bootstrap_mean(

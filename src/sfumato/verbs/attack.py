@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import refuse_class
 from sfumato.core.errors import BadInput, MissingInput, SfumatoError, StorageFailed
-from sfumato.core.progress import progress
+from sfumato.core.progress import announce, progress
 from sfumato.verbs.inputs import (
     Placed,
     Settings,
@@ -115,6 +115,11 @@ def attack_all(
     why = {name: chosen.missing(given) for name, chosen in every.items()}
     skipped = {name: lacking for name, lacking in why.items() if lacking is not None}
     ready = [name for name in every if name not in skipped]
+    if ready:
+        announce(
+            f"{len(ready)} of {len(every)} attacks can be run: {', '.join(ready)}. Each says how "
+            "long it takes, if it takes long."
+        )
     for place, (name, chosen) in enumerate(every.items()):
         if name in skipped:
             continue
@@ -221,4 +226,7 @@ def _score(
 @contextmanager
 def _bar(name: str) -> Iterator[Done]:
     with progress(f"attacking: {name}", _STEPS, unit_is_bytes=False) as advance:
+        advance(
+            0
+        )  # time counts from here, so that the first report already tells how long it takes
         yield lambda reached, whole: advance(_STEPS * reached // max(whole, 1))

@@ -41,7 +41,9 @@ def test_short_work_says_nothing() -> None:
 
 
 def test_long_work_says_how_far_it_is_ever_more_rarely() -> None:
-    said = lines(400, 1.0, 400)
+    estimate, *said = lines(400, 1.0, 400)
+    # From the first report, after one second, to the second.
+    assert estimate == "training: this takes about 7 minutes"
     assert said[0] == "training: 20 of 400 steps (5 %), about 7 minutes left"
     assert 4 <= len(said) <= 8
     done = [int(one.split()[1]) for one in said]
@@ -49,6 +51,10 @@ def test_long_work_says_how_far_it_is_ever_more_rarely() -> None:
     assert gaps == sorted(gaps)
     # The twin says a line at every step.
     assert len(said) < 400 / 20
+
+
+def test_work_that_ends_soon_is_not_estimated() -> None:
+    assert lines(15, 1.0, 15) == []
 
 
 def test_without_a_total_the_time_so_far_is_said() -> None:
@@ -63,7 +69,8 @@ def test_what_was_done_before_takes_no_time() -> None:
     for step in range(300, 401):
         shown.reach(step)
         clock.now += 1.0
-    assert said[0] == "training: 320 of 400 steps (80 %), about 2 minutes left"
+    assert said[0] == "training: this takes about 2 minutes"
+    assert said[1] == "training: 320 of 400 steps (80 %), about 2 minutes left"
 
 
 def test_lines_go_to_standard_error_unless_it_is_a_terminal_or_silence_was_asked_for(

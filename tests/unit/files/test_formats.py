@@ -142,6 +142,13 @@ def test_a_malformed_json_line_is_named_and_not_quoted(line: bytes, complaint: s
     assert "secret" not in repr(caught.value.__cause__) + repr(caught.value.__context__)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_text_with_wide_letters_is_named_with_a_way_out(encoding: str) -> None:
+    with pytest.raises(BadInput, match=f"looks like {encoding.upper()}.*iconv -f") as caught:
+        rewritten(text.read, "a secret\n".encode(encoding))
+    assert "secret" not in str(caught.value)
+
+
 ROWS = st.lists(st.tuples(UNICODE, UNICODE, UNICODE), min_size=1, max_size=4)
 
 

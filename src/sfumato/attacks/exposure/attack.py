@@ -75,7 +75,7 @@ def remarks(batches: Sequence[SpaceFindings], samples: int) -> list[str]:
         )
     said += _about_the_law(batches)
     if any(figure.low is None for figure in figures.means(found)):
-        said.append("A mean over one canary, or over equal exposures, has no interval.")
+        said.append("A mean over one canary has no interval.")
     if not any(one.planted.repetitions for one in found):
         said.append("No canary was planted: all of them are controls.")
     return said

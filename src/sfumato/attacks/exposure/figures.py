@@ -1,9 +1,10 @@
 """Figures from what was found: means by repetitions, the largest exposure, and the controls.
 
-Intervals of a mean are over canaries (Student's t): with enumeration the rank of a canary has no
-error, but another canary would have another rank. A single canary, or several with equal exposure,
-say nothing about others, and their mean has no interval. With sampling, a single canary has the
-interval of its share of likelier candidates.
+Intervals of a mean are over canaries: with enumeration the rank of a canary has no error, but
+another canary would have another rank. They are those that a study draws over several seeds
+(``statistics.clusters``), for a single one: canaries of which none leaks do not show that none
+does. A single canary says nothing about others, and has no interval; with sampling, it has that of
+its share of likelier candidates.
 
 ``chapter`` makes what a report shows of many attempts, from what ``details`` has written.
 """
@@ -23,6 +24,7 @@ from sfumato.charts.exposure import MeanExposure, exposure_chart, repetitions_ch
 from sfumato.charts.numbers import as_number, interval, number
 from sfumato.core.arrays import Floats
 from sfumato.results.measured import CONFIDENCE, POSITIVE, SHARE, Ends, Measured, Range, inside
+from sfumato.statistics.clusters import over_clusters
 from sfumato.statistics.intervals import clopper_pearson, student
 
 # The share of controls that reach this many bits is reported too; by chance it is 1/16.
@@ -72,7 +74,7 @@ def means(found: Sequence[ExposedCanary]) -> list[Measured]:
     for (method, repetitions), some in groups(found).items():
         values = np.array([one.exposure for one in some])
         within = _bits(some)
-        ends: Ends = mean_interval(values, within)
+        ends = over_clusters(values[None], within)
         if len(some) == 1 and some[0].low is not None and some[0].high is not None:
             ends = some[0].low, some[0].high
         name = mean_name(repetitions, method)
@@ -197,7 +199,7 @@ def _bits(some: Sequence[ExposedCanary]) -> Range:
 
 
 def mean_interval(values: Floats, within: Range, worth: float | None = None) -> Ends:
-    """Student's interval for a mean, cut to its range; none for one value, or for equal values.
+    """Student's interval for the mean of many controls, cut to its range; none for equal values.
 
     ``worth`` is the effective number of independent values, if it is not their number.
 

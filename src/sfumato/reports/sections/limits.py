@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from sfumato.charts.numbers import count_things
+from sfumato.core.errors import BadInput, SfumatoError
 from sfumato.guarantees.guarantee import SEED_LEAK, Guarantee, Part
 from sfumato.guarantees.wording import (
     at_most,
@@ -25,6 +29,7 @@ from sfumato.reports.page import (
     Block,
     CellValue,
     Explained,
+    Question,
     Quote,
     Section,
     Table,
@@ -94,6 +99,28 @@ def _section(proven: list[Guarantee], general: tuple[str, ...]) -> Section:
         parts += [paragraph("Still visible in what is released:"), bullets(leaks)]
     parts += [paragraph("And in general:" if parts else "In general:"), bullets(general)]
     return Section(name=NAME, title=TITLE, parts=parts)
+
+
+def last_questions(
+    guarantee: Guarantee, limits: Section, made: Section, how: str
+) -> tuple[Question, Question]:
+    """What could go wrong, and how it was made: the last two of a page about one release."""
+    uncovered = count_things(len(guarantee.uncovered), "thing")
+    wrong = Question(
+        name="wrong",
+        title="What could go wrong?",
+        answer=f"{uncovered} not covered, {len(guarantee.leaks):,} still visible.",
+        sections=[limits],
+    )
+    return wrong, Question(name="made", title="How was it made?", answer=how, sections=[made])
+
+
+def read_guarantee(content: Mapping[str, Any], path: Path) -> Guarantee:
+    """The guarantee in what a release or a run has written."""
+    try:
+        return Guarantee.from_dict(content["guarantee"])
+    except (SfumatoError, KeyError, TypeError, AttributeError):
+        raise BadInput(f"{path} holds no guarantee that can be read") from None
 
 
 def three_sentences(guarantee: Guarantee, found: str) -> list[tuple[str, str]]:

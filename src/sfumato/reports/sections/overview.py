@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
+from sfumato.calibration.curves import overlap
 from sfumato.charts.numbers import count_things, interval, rounded
 from sfumato.charts.overview import Axis, Overview, Stop, Track, overview_picture
 from sfumato.reports.decision import Choice, Decision, Found
@@ -144,10 +146,24 @@ def _chart(study: Studied, decision: Decision) -> Figure | None:
         title="What is kept, against what leaks.",
         description="Up is more useful, left is more private: the best place is the upper left "
         f"corner. Each line is a method from its smallest level to its largest; thin lines are "
-        f"95 % intervals.{ring}{alone}",
+        f"95 % intervals.{ring}{alone}{_flat(tracks)}",
         table=_data(decision, leakage, utility),
         picture=picture,
     )
+
+
+def _flat(tracks: Sequence[Track]) -> str:
+    """Which lines are no trends: their two ends cannot be told apart."""
+    long = [track for track in tracks if len(track.stops) > 1]
+    said = []
+    for what, at in (("leakage", attrgetter("leakage")), ("use", attrgetter("utility"))):
+        same = [one.name for one in long if overlap(at(one.stops[0]), at(one.stops[-1]))]
+        if same:
+            named = "every method" if len(same) == len(long) > 1 else _all(same)
+            said.append(f"in {what} for {named}")
+    if not said:
+        return ""
+    return f" The smallest and the largest level cannot be told apart {' and '.join(said)}."
 
 
 def _useful(utility: Quantity) -> str:
