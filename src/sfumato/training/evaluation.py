@@ -145,6 +145,7 @@ def evaluate_model(
     is the second of their labels.
     """
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
+        advance(0)
         if model.classes:
             return _evaluate_classes(model, documents, classify(model, documents, advance))
         scores = predict_tokens(model, documents, advance)

@@ -50,6 +50,7 @@ def audit(
     if target.model.classes:
         raise BadInput(f"{folder} is a classifier; this audit is of language models")
     with progress("auditing", len(tossed), unit_is_bytes=False) as advance:
+        advance(0)
         return audit_run(
             target,
             tossed,
