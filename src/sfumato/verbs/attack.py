@@ -226,7 +226,5 @@ def _score(
 @contextmanager
 def _bar(name: str) -> Iterator[Done]:
     with progress(f"attacking: {name}", _STEPS, unit_is_bytes=False) as advance:
-        advance(
-            0
-        )  # time counts from here, so that the first report already tells how long it takes
+        advance(0)  # time counts from here: the first report tells how long all of it takes
         yield lambda reached, whole: advance(_STEPS * reached // max(whole, 1))

@@ -106,7 +106,7 @@ def test_intervals_count_batches_that_fail_together() -> None:
     mixed = texts.figures([[[0], [1]], [[4], [5]]], "without noise")[-1]
     assert half.value == mixed.value == 0.5
     widths = [(one.high or 0) - (one.low or 0) for one in (half, mixed)]
-    assert widths[0] > widths[1] + 0.2
+    assert widths[0] > widths[1] + 0.1  # two batches tell little, even if they agree
 
 
 def test_settings_of_a_run_and_what_is_refused() -> None:
