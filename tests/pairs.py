@@ -36,6 +36,12 @@ def worst_excess(rows: Logs, claim: RowMechanism) -> float:
         allowed = loss_bounds(claim, point)
         claimed = np.isfinite(allowed)
         with np.errstate(invalid="ignore"):
-            excess = row - covered[claimed] - allowed[claimed, None]
-        worst = max(worst, float(np.nan_to_num(excess, nan=-math.inf, posinf=math.inf).max()))
+            lost = largest(row - covered[claimed])
+        worst = max(worst, float((lost - allowed[claimed]).max()))
     return worst
+
+
+def largest(ratios: Logs) -> Logs:
+    """Of each row the largest number; those that are none, 0 against 0, do not count."""
+    found: Logs = np.fmax.reduce(ratios, axis=1, initial=-math.inf)
+    return found

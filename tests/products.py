@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pairs import largest
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.exponential import Exponential
@@ -46,6 +47,7 @@ class Traced:
     epsilon: float
     drawn_at: float | None = None
     seen: list[str] = field(default_factory=list)
+    laws: dict[str, Logs] = field(default_factory=dict)
 
     def guarantee(self) -> Guarantee:
         return Exponential(space=self.space, epsilon=self.epsilon).guarantee()
@@ -64,8 +66,10 @@ class Traced:
 
     def law(self, mark: str) -> Logs:
         word = self.seen[int(mark.strip("⟦⟧").partition(":")[2])]
-        drawn = Exponential(space=self.space, epsilon=self.drawn_at or self.epsilon)
-        return drawn.log_row(self.space.point_of(word))
+        if word not in self.laws:
+            drawn = Exponential(space=self.space, epsilon=self.drawn_at or self.epsilon)
+            self.laws[word] = drawn.log_row(self.space.point_of(word))
+        return self.laws[word]
 
 
 def words_of(space: Space) -> list[str]:
@@ -78,18 +82,26 @@ def laws(protecting: Protecting, mechanisms: Sequence[Traced], text: str) -> lis
 
     The last column is for a word that was copied although it is outside the vocabulary.
     """
-    (result,) = protecting.privatize([Document(text)], Randomness.secure())
+    return laws_of_each(protecting, mechanisms, [text])[0]
+
+
+def laws_of_each(
+    protecting: Protecting, mechanisms: Sequence[Traced], texts: Sequence[str]
+) -> list[list[Logs]]:
+    """The same for many texts."""
+    results = protecting.privatize([Document(text) for text in texts], Randomness.secure())
     by_mark = {str(id(one)): one for one in mechanisms}
     space = mechanisms[0].space
-    found = []
-    for token in result.text.split():
+
+    def law(token: str) -> Logs:
         row = np.full(len(space) + 1, -math.inf)
         if token.startswith("⟦"):
             row[:-1] = by_mark[token.strip("⟦⟧").partition(":")[0]].law(token)
         else:
             row[space.point_of(token)] = 0.0
-        found.append(row)
-    return found
+        return row
+
+    return [[law(token) for token in result.text.split()] for result in results]
 
 
 def loss(law: Logs, other: Logs) -> float:
@@ -100,10 +112,7 @@ def loss(law: Logs, other: Logs) -> float:
 def losses(rows: Logs) -> Logs:
     """The same for each law (one per row) against each."""
     with np.errstate(invalid="ignore"):
-        ratios = [
-            np.nan_to_num(row - rows, nan=-math.inf, posinf=math.inf).max(axis=1) for row in rows
-        ]
-    return np.array(ratios)
+        return np.array([largest(row - rows) for row in rows])
 
 
 def distance(space: Space, word: str, other: str) -> float:

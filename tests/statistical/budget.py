@@ -14,12 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 TOTAL = 1e-6
 
@@ -154,16 +153,19 @@ def fits_law(sample: NDArray[np.float64], law: stats.rv_continuous) -> float:
     return float(stats.kstest(sample, law.cdf, method="exact").pvalue)
 
 
-@cache  # many entries of a list are drawn equally often
 def fits_share(hits: int, draws: int, share: float) -> float:
-    """Exact two-sided p-value of ``hits`` among ``draws`` when each has probability ``share``."""
-    return float(stats.binomtest(hits, draws, share).pvalue)
+    """Two-sided p-value of ``hits`` among ``draws`` when each has probability ``share``.
+
+    Twice the smaller tail: an upper bound, and a hundred times quicker than to look for all numbers
+    that are as unlikely.
+    """
+    as_few = float(special.bdtr(hits, draws, share))
+    return min(1.0, 2 * min(as_few, at_most(hits, draws, share)))
 
 
-@cache
 def at_most(hits: int, draws: int, share: float) -> float:
     """Exact p-value of so many ``hits``, or more, when each has probability ``share`` at most."""
-    return float(stats.binomtest(hits, draws, share, alternative="greater").pvalue)
+    return float(special.bdtrc(hits - 1, draws, share)) if hits else 1.0
 
 
 def has_no_drift(directions: NDArray[np.float64]) -> float:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.binary import Binary
@@ -26,7 +26,14 @@ from sfumato.mechanisms.sanitize_plus import SanitizePlus
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.vectors.space import Space
 from statistical import budget
-from statistical.rows import Gamma, _corners, along_ray, exact_rows, worst_excess
+from statistical.rows import (
+    Gamma,
+    along_rays,
+    corners,
+    exact_rows,
+    piecewise_integral,
+    worst_excess,
+)
 
 Points = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -201,20 +208,16 @@ def shaped_rows(epsilon: float, power: float) -> Points:
     words = PLANE.vectors.astype(np.float64)
 
     def row(place: Points) -> Points:
-        def density(angle: float) -> Points:
-            ray = root @ np.array([np.cos(angle), np.sin(angle)])
-            return along_ray(words, place, ray, law) / (2 * np.pi)
+        def density(angles: Points) -> Points:
+            rays = np.column_stack([np.cos(angles), np.sin(angles)]) @ root.T
+            return along_rays(words, place, rays, law) / (2 * np.pi)
 
         # Where corners of cells are seen the integrand has kinks: A^power·u points at them for
         # these u.
-        seen = np.array(_corners(words, place))
+        seen = np.array(corners(words, place))
         turned = np.column_stack([np.cos(seen), np.sin(seen)]) @ np.linalg.inv(root)
-        kinks = np.sort(np.arctan2(turned[:, 1], turned[:, 0]))
-        found, error = integrate.quad_vec(
-            density, -np.pi, np.pi, epsabs=1e-11, epsrel=1e-11, points=kinks
-        )
-        assert error < 1e-9
-        return np.asarray(found)
+        kinks = np.arctan2(turned[:, 1], turned[:, 0])
+        return piecewise_integral(density, [-np.pi, *kinks.tolist(), np.pi])
 
     return np.stack([row(place) for place in inputs_of(PLANE)])
 

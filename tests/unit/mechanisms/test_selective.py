@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from products import UNKNOWN, Traced, distance, laws, loss, losses, words_of
+from products import UNKNOWN, Traced, distance, laws_of_each, loss, losses, words_of
 from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
@@ -153,7 +153,7 @@ def worst_pair_of_texts(space: Space, mechanism: Traced, policy: Policy) -> floa
     worst = [-np.inf, -np.inf]
     for place, other in itertools.product((0, 1), ("w1", "w2")):
         texts = [f"{word} {other}" if place == 0 else f"{other} {word}" for word in words]
-        rows = [laws(protecting, [mechanism], text) for text in texts]
+        rows = laws_of_each(protecting, [mechanism], texts)
         # A word that is the same in both texts, selected or not, adds exactly nothing.
         assert {loss(row[1 - place], rows[0][1 - place]) for row in rows} == {0.0}
         excess = losses(np.array([row[place] for row in rows])) - allowed
@@ -185,16 +185,15 @@ def test_every_pair_of_texts_one_by_one(small_space: Space) -> None:
     mechanism = Traced(small_space, 2.0)
     protecting = Selective(policy=Everything(), mechanism=mechanism)
     words = words_of(small_space)
-    texts = [(first, second) for first in words for second in words]
+    texts = [f"{first} {second}" for first in words for second in words]
     joint = np.array(
-        [np.add.outer(*laws(protecting, [mechanism], " ".join(text)))[:-1, :-1] for text in texts]
+        [np.add.outer(*both)[:-1, :-1] for both in laws_of_each(protecting, [mechanism], texts)]
     )
     assert np.exp(joint).sum(axis=(1, 2)) == pytest.approx(np.ones(len(texts)))
-    for text, law in zip(texts, joint, strict=True):
-        allowed = [
-            2.0 * sum(distance(small_space, *pair) for pair in zip(text, other, strict=True))
-            for other in texts
-        ]
+    away = np.array([[distance(small_space, one, other) for other in words] for one in words])
+    for text, law in enumerate(joint):
+        first, second = divmod(text, len(words))
+        allowed = 2.0 * np.add.outer(away[first], away[second]).ravel()
         assert ((law - joint).max(axis=(1, 2)) - allowed).max() <= 1e-9
 
 

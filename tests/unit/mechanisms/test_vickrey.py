@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import integrate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -19,7 +18,7 @@ from sfumato.mechanisms.vickrey import Vickrey, chance_of_first
 from sfumato.vectors import search
 from sfumato.vectors.search import NearestTwo
 from sfumato.vectors.space import Space
-from statistical.rows import worst_excess
+from statistical.rows import piecewise_integral, worst_excess
 
 Rows = NDArray[np.float64]
 
@@ -128,19 +127,19 @@ def _row(point: int, epsilon: float, t: float, dropping: bool) -> Rows:
     vickrey = Vickrey(space=space, epsilon=epsilon, t=t)
     here, places = float(INPUTS[point, 0]), space.vectors.ravel().astype(float)
 
-    def density(place: float) -> Rows:
-        words, first = vickrey.choices(np.array([[place]]))
-        row = np.zeros(len(LINE))
-        row[kept[words[0, 0]]], row[kept[words[0, 1]]] = first[0], 1 - first[0]
-        return row * epsilon / 2 * math.exp(-epsilon * abs(place - here))
+    def density(at: Rows) -> Rows:
+        words, first = vickrey.choices(at[:, None])
+        rows, each = np.zeros((len(at), len(LINE))), np.arange(len(at))
+        for place, share in enumerate((first, 1 - first)):
+            rows[each, np.array(kept)[words[:, place]]] += share
+        return rows * (epsilon / 2 * np.exp(-epsilon * np.abs(at - here)))[:, None]
 
     # The choice has kinks at the words and jumps halfway between any two.
-    halfway = ((places[:, None] + places[None]) / 2).ravel()
-    breaks = sorted({here, *halfway.tolist()})
-    ends = breaks[0] - 40 / epsilon, breaks[-1] + 40 / epsilon
-    row, error = integrate.quad_vec(density, *ends, epsabs=1e-10, epsrel=1e-10, points=breaks)
-    assert error < 1e-8
-    return np.asarray(row)
+    halfway = ((places[:, None] + places[None]) / 2).ravel().tolist()
+    breaks = sorted({here, *halfway})
+    return piecewise_integral(
+        density, [breaks[0] - 40 / epsilon, *breaks, breaks[-1] + 40 / epsilon]
+    )
 
 
 @pytest.mark.parametrize(("epsilon", "t"), [(0.5, 0.3), (2.0, 0.5), (2.0, 1.0)])

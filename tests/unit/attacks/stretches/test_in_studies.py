@@ -17,9 +17,10 @@ from small_study import SMALL, small_study
 ATTACKS = "[attacks.context-inference]\ncandidates = 5\n[attacks.matching]\n"
 
 
+@pytest.mark.usefixtures("small_vectors")
 def test_masks_have_figures_of_leakage_beside_word_mechanisms(tmp_path: Path) -> None:
     text = SMALL.replace("seeds = [1, 2]", "seeds = [1]").replace("count = 6", "count = 12")
-    run_study(small_study(tmp_path, text + ATTACKS), tmp_path / "out")
+    run_study(small_study(tmp_path, text + ATTACKS), tmp_path / "out", workers=0)
     rows = [row for row in StudyFolder(tmp_path / "out").rows() if row.role == LEAKAGE]
     for by in ("context-inference", "matching"):
         mine = [row for row in rows if row.by == by]
