@@ -31,8 +31,8 @@ progress.PATIENCE = float("inf")
 # Files whose tests take long on their own: they go first, so that at the end no worker is left with
 # one of them while the others have nothing to do.
 LONG = ("system/test_docs.py", "system/test_studies.py", "system/test_train.py",
-        "system/test_verify.py", "system/test_audit.py", "browser/", "unit/studies/",
-        "statistical/", "system/")  # fmt: skip
+        "system/test_verify.py", "system/test_audit.py", "browser/", "unit/reports/",
+        "unit/studies/", "statistical/", "system/")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,7 +19,7 @@ from sfumato.text.span import Span, Stretch
 from statistical.budget import fits_share, rejects
 
 CHECK = "surrogates: uniform"
-DRAWS = 10_000
+DRAWS = 5_000
 LISTS = read_lists("en")
 GERMAN = Local("de", "DE")
 TOWNS = tuple(entry.rpartition(" ")[0] for entry in read_lists("de")["towns DE"])

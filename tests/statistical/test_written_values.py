@@ -26,7 +26,7 @@ from statistical import budget
 from unit.mechanisms.test_number import HalfTheNoise
 
 NOISE, ROWS, CLAIMS = "values: noise", "values: drawn from rows", "values: true claims"
-DRAWS = 20_000
+DRAWS = 8_000
 EFFORT = Effort(draws=1500)
 RATES = {
     "rate 1/10": Fraction(1, 10),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from sfumato.attacks.attack import Inputs
 from sfumato.attacks.memorization import Cutting, Memorization, Recalled, TrainedOn, cut, recall
@@ -16,6 +17,7 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.generate import TokenSampling, continue_text
 from sfumato.models.load import load_model
+from sfumato.models.output_layer import IGNORED
 from sfumato.text.document import Document
 
 SMALL = Memorization(prefix=4, suffix=6, tries=50)
@@ -44,11 +46,15 @@ def target() -> ModelTarget:
         settings={"embedding": 24, "hidden": 32, "context": 48},
     )
     optimizer = torch.optim.Adam(model.network.parameters(), lr=0.05)
+    texts = [
+        torch.tensor([model.tokenizer.begin, *model.tokenizer.encode(text).tolist()])
+        for text in LEARNED
+    ]
+    rows = pad_sequence(texts, batch_first=True)
+    labels = pad_sequence(texts, batch_first=True, padding_value=IGNORED)
     for _ in range(200):
         optimizer.zero_grad()
-        for text in LEARNED:
-            rows = torch.tensor([[model.tokenizer.begin, *model.tokenizer.encode(text).tolist()]])
-            model.network(input_ids=rows, labels=rows).loss.backward()
+        model.network(input_ids=rows, labels=labels).loss.backward()
         optimizer.step()
     return ModelTarget(model, "learned")
 
