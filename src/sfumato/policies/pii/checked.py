@@ -87,16 +87,18 @@ class Table:
         """Numbers grouped as a row says that is sure by its check, or that seems announced."""
         runs = page.runs
         whole = ~surely(runs.before(1), LETTERS + DIGITS + "._$")
-        told = whole & page.told_before(self._announcing, _LOOK_BACK)
-        lengths = np.minimum(runs.lengths, _BASE - 1)
-        links = runs.joins(" .-/").astype(np.int64)
-        linked, numbers = np.ones(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
+        told = page.told_on_line(self._announcing, _LOOK_BACK)
+        links = runs.joins(" .-/")
         found = np.zeros(len(runs), dtype=np.bool_)
-        for place in range(MOST):
-            numbers += linked * runs.following(lengths, place) * _BASE**place
-            found |= (linked > 0) & whole & np.isin(numbers, self._sure)
-            found |= (linked > 0) & told & np.isin(numbers, self._groups)
-            linked = linked * runs.following(links, place)
+        places, ahead = np.flatnonzero(whole), 0
+        numbers = np.zeros(len(places), dtype=np.int64)
+        while len(places) and ahead < MOST:
+            last = places + ahead
+            numbers += np.minimum(runs.lengths[last], _BASE - 1) * _BASE**ahead
+            sure, grouped = np.isin(numbers, self._sure), np.isin(numbers, self._groups)
+            found[places[sure | (grouped & told[places])]] = True
+            linked = links[last]
+            places, numbers, ahead = places[linked], numbers[linked], ahead + 1
         return found
 
     def _grouped(self, reading: Reading, first: int) -> Iterator[Found]:
@@ -145,6 +147,11 @@ class Table:
 
 
 _LETTERS_BEFORE = 7
+_COUNTRIES = "AT BE BG CY CZ DE DK EE EL ES FI FR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK GB"
+_FARTHEST_COUNTRY = 8  # characters from the code of a country to the first digit
+_CODES = 256
+_WIDEST = 5  # letters and signs between two digits of a form
+_SHORTEST_WORD = 9
 _FIRST_RUNS = (1, 2, 6, 8)  # how long the first of several runs of digits is, if letters follow
 
 
@@ -155,7 +162,41 @@ def _may_have_letters(page: Page) -> Flags:
     beside = among(before, LETTERS) | among(after, LETTERS)
     first = np.isin(runs.lengths, _FIRST_RUNS)
     followed = first & among(after, " -.") & among(runs.after(2), LETTERS + DIGITS)
-    return beside | followed | (among(before, " -") & among(runs.before(2), CAPITALS))
+    near = beside | followed | (among(before, " -") & among(runs.before(2), CAPITALS))
+    # Every form has some digits from its first one on, or is one long word.
+    led = among(before, LETTERS) | (among(before, " -") & among(runs.before(2), LETTERS))
+    digits = runs.totals(LETTERS + " .-+", _WIDEST)
+    enough = (digits >= 8) | (led & ((digits >= 6) | ((digits >= 4) & page.ask(_may_be_taxed))))
+    return near & (enough | page.ask(_is_in_long_word))
+
+
+def _may_be_taxed(page: Page) -> Flags:
+    """Whether the code of a country of the European Union stands before a run of digits."""
+    codes, starts = page.runs.codes.astype(np.int64), page.runs.starts
+    found = np.zeros(len(starts), dtype=np.bool_)
+    for back in range(2, _FARTHEST_COUNTRY + 1):
+        place = np.maximum(starts - back, 0)
+        found |= _countries()[codes[place] * _CODES + codes[place + 1]]
+    return found
+
+
+@cache
+def _countries() -> Flags:
+    """For two characters whether they are the code of a country."""
+    table = np.zeros(_CODES * _CODES, dtype=np.bool_)
+    table[[ord(one) * _CODES + ord(other) for one, other in _COUNTRIES.split()]] = True
+    return table
+
+
+def _is_in_long_word(page: Page) -> Flags:
+    """Whether letters and digits without anything between are as many as a form has."""
+    runs = page.runs
+    inside = among(runs.codes, LETTERS + DIGITS).view(np.int8)
+    turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    firsts, lasts = turns[::2], turns[1::2]
+    word = np.searchsorted(firsts, runs.starts, side="right") - 1
+    held: Flags = (lasts - firsts)[word] >= _SHORTEST_WORD
+    return held
 
 
 def _number_of(groups: tuple[int, ...]) -> int:

@@ -32,6 +32,20 @@ _BETWEEN = (
     r"|[:=#\-,(\"'|]))"
     r"{0,4}[ \t:#=\"'(]{0,4}"
 )
+# The words with which what announces a number goes on, and those that may stand between.
+_PASSED = frozenset(
+    """
+    m r n med medical rec record recs records id nr nummer clínica clinica médical medical patient
+    insurance plan card member policy d adhérent adherent médico medico case file
+    licence license de conduire conducir bancaria corriente bancaire courant code verification*
+    security seguridad visuel sécurité sécurite securité securite digits
+    date on in dt thru through until till to bis en el caducidad vencimiento hasta expiration expire
+    le fin jusqu au à
+    number numbers num no n o número numero numéro book holder la tarjeta carte cuenta compte
+    pasaporte is was ist lautet es est war heißt heisst from for of the file für fur with end ends
+    der die das le el mein* my it s its still again back c account acct acc a thru good valid* exp*
+    """.split()
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,8 @@ class _Kind:
 
     def may_announce(self, page: Page) -> Flags:
         """The numbers that one of the words seems to stand before."""
-        return page.told_before(words_of(self.words), _LOOK_BACK + _LONGEST_LEAD)
+        words, reach = words_of(self.words), _LOOK_BACK + _LONGEST_LEAD
+        return page.told_over(words, _PASSED, reach)
 
     def find(self, reading: Reading, label: str) -> Iterator[Found]:
         """Numbers right after the words."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.pii.runs import CAPITALS, LETTERS, Flags, among
 
@@ -81,9 +80,8 @@ def _may_be_told(page: Page) -> Flags:
     lettered = among(one, LETTERS) | (among(one, " -") & among(runs.before(2), LETTERS + " -"))
     followed = among(other, LETTERS) | (among(other, " -") & among(runs.after(2), LETTERS))
     beside = lettered | followed | runs.joins("-")
-    return (
-        (runs.lengths <= 4) & beside & page.told_before(_announcing(), _LOOK_BACK + _LONGEST_LEAD)
-    )
+    told = page.told_on_line(_LAST_WORDS, _BETWEEN + _LONGEST_LEAD)
+    return (runs.lengths <= 4) & beside & told
 
 
 def _beginnings(text: str, start: int) -> Iterator[int]:
@@ -132,11 +130,15 @@ _WORDS = (
     r"|(?:my|the|his|her|a|white|black|red|blue|grey|gray|silver) (?:car|van|truck)|coche"
     r"|voiture|auto|wagen|placa"
 )
-
-
-@cache
-def _announcing() -> frozenset[str]:
-    return words_of(_WORDS)
+# The last words of these.
+_LAST_WORDS = frozenset(
+    (
+        *("plate", "plates", "no", "reg", "registration", "number", "nr", "vrm", "*kennzeichen"),
+        *("kennz", "kfz", "pkw", "matrícula", "matricula", "plaque", "immat*", "targa", "kenteken"),
+        *("car", "van", "truck", "coche", "voiture", "auto", "wagen", "placa"),
+    )
+)
+_BETWEEN = 24 + 1  # characters, a full stop among them, from these words to a plate
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from sfumato.policies.pii.runs import MOST, Flags, Runs
 _LOOK_BACK = 60
 _LOOK_AHEAD = 30
 _WIDEST_GAP = 4
+_BREAK = ord("\n")
 
 Trigger = Callable[["Page"], Flags]
 Finder = Callable[["Page"], NDArray[np.int64]]
@@ -55,6 +57,37 @@ class Page:
         """The runs of digits before which a word of a list seems to stand."""
         return self.words.near_before(words, self.runs.starts, reach)
 
+    def told_on_line(self, words: frozenset[str], reach: int) -> Flags:
+        """The same, where no line break and no other number stands between."""
+        ends = np.append(-reach - 1, self.words.ends_of(words))
+        latest = ends[np.searchsorted(ends, self.runs.starts, side="right") - 1]
+        held: Flags = (self.runs.starts - latest <= reach) & (latest >= self._floors)
+        return held
+
+    def told_over(self, words: frozenset[str], between: frozenset[str], reach: int) -> Flags:
+        """The same, where all words between seem to be in another list.
+
+        The last one may be any word: letters that belong to the number.
+        """
+        if not len(self.words):
+            return np.zeros(len(self.runs), dtype=np.bool_)
+        index = np.arange(len(self.words))
+        told, passed = self.words.among(words), self.words.among(between)
+        latest = np.maximum.accumulate(np.where(told, index, -1))
+        barred = np.maximum.accumulate(np.where(passed, -1, index))
+        reached = np.where((latest >= 0) & (latest >= barred), self.words.ends[latest], -reach - 1)
+        last = np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
+        farthest = np.maximum(reached[np.maximum(last, 0)], reached[np.maximum(last - 1, 0)])
+        held: Flags = (last >= 0) & (self.runs.starts - farthest <= reach)
+        return held
+
+    @cached_property
+    def _floors(self) -> NDArray[np.int64]:
+        """For each run of digits where the one before it or the line before it ends."""
+        breaks = np.flatnonzero(self.runs.codes == _BREAK)
+        lines = breaks[np.searchsorted(breaks, self.runs.starts) - 1] + 1
+        return np.maximum(lines, np.append(0, self.runs.ends[:-1])[: len(lines)])
+
     def told_after(self, words: frozenset[str], reach: int) -> Flags:
         """The runs of digits after which a word of a list seems to stand."""
         return self.words.near_after(words, self.runs.ends, reach)
@@ -63,12 +96,10 @@ class Page:
         """Places that matter, counted in their documents, by the document's number."""
         spots = self._spots.get(finder)
         if spots is None:
-            spots = self._spots[finder] = {}
             places = finder(self)
             documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
-            counted = (places - self.runs.offsets[documents]).tolist()
-            for document, place in zip(documents.tolist(), counted, strict=True):
-                spots.setdefault(document, []).append(place)
+            counted = places - self.runs.offsets[documents]
+            spots = self._spots[finder] = _by_document(documents, counted)
         return spots
 
     def documents_at(self, places: NDArray[np.int64]) -> list[int]:
@@ -87,13 +118,30 @@ class Page:
         """The runs of digits that matter, counted in their documents, by the document's number."""
         chosen = self._chosen.get(trigger)
         if chosen is None:
-            chosen = self._chosen[trigger] = {}
             places = np.flatnonzero(self.ask(trigger))
             documents = self.runs.documents[places]
-            counted = (places - self.runs.first[documents]).tolist()
-            for document, run in zip(documents.tolist(), counted, strict=True):
-                chosen.setdefault(document, []).append(run)
+            counted = places - self.runs.first[documents]
+            chosen = self._chosen[trigger] = _by_document(documents, counted)
         return chosen
+
+
+def _by_document(
+    documents: NDArray[np.int64], values: NDArray[np.int64]
+) -> dict[int, list[int]]:
+    """Values by their documents, which need not be in order; the values of each stay in theirs."""
+    if not len(documents):
+        return {}
+    if (documents[1:] < documents[:-1]).any():
+        order = np.argsort(documents, kind="stable")
+        documents, values = documents[order], values[order]
+    firsts = np.flatnonzero(np.append(True, documents[1:] != documents[:-1]))
+    limits, listed = [*firsts.tolist(), len(documents)], values.tolist()
+    return {
+        number: listed[first:last]
+        for number, (first, last) in zip(
+            documents[firsts].tolist(), pairwise(limits), strict=True
+        )
+    }
 
 
 @dataclass(frozen=True, eq=False)
