@@ -12,7 +12,7 @@ from benchmarks.inputs import dialogues, prose
 from benchmarks.timing import Row, Work, by_turns
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.pii.detector import Pii
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.reading import Page
 from sfumato.policies.pii.tagger import tag
 from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.policy import Policy, find_in
@@ -57,8 +57,8 @@ def _scanned(text: str, documents: Sequence[Document], quick: bool) -> list[Row]
 class _Rules(Pii):
     """``pii`` as it was before it had a tagger."""
 
-    def _tag(self, readings: Sequence[Reading]) -> list[list[Span]]:
-        return [[] for _ in readings]
+    def _tag(self, page: Page) -> list[list[Span]]:
+        return [[] for _ in page.texts]
 
 
 def _scan(policy: Policy, documents: Sequence[Document]) -> Work:

@@ -39,15 +39,20 @@ ec2-user jenkins ansible docker deploy bot support required missing invalid empt
 """
 
 
-def find_accounts(reading: Reading) -> Iterator[tuple[int, int]]:
-    """Where the names stand.
+def find_accounts(page: Page) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Where the names stand, with the numbers of their documents.
 
     >>> text = "user=jdoe uid=1000 user=root"
-    >>> [text[start:end] for start, end in find_accounts(Reading.of(text))]
+    >>> [text[start:end] for _, (start, end) in find_accounts(Page([text]))]
     ['jdoe']
     """
+    for number, signs in page.spots(_signs).items():
+        yield from ((number, place) for place in _after_signs(page.readings[number], signs))
+
+
+def _after_signs(reading: Reading, signs: list[int]) -> Iterator[tuple[int, int]]:
     text, reached = reading.text, 0
-    for sign in reading.spots(_signs):
+    for sign in signs:
         end = sign - (text[sign - 1 : sign] == " ")
         end -= text[end - 1 : end] in ('"', "'")
         if end < reached or not reading.small.endswith(_ENDS, max(0, end - _LONGEST), end):

@@ -6,6 +6,7 @@ each of these words in the whole text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -78,6 +79,19 @@ def _acts(text: str, end: int) -> bool:
     words = [word.rstrip(".,;:!?") for word in text[end : end + _AFTER].split(" ", 3)[1:3]]
     phrases = _by_word(cues.ACTING, 0).get(words[0], ())
     return any(words[: len(phrase)] == phrase for phrase in phrases)
+
+
+@cache
+def role_words() -> frozenset[str]:
+    """The last runs of letters of what stands before a name for its part."""
+    last = (re.findall(r"[^\W\d_]+", word)[-1] for word in (*_by_word(cues.ROLES, -1), *_FIELDS))
+    return frozenset(last)
+
+
+@cache
+def acting_words() -> frozenset[str]:
+    """The first runs of letters of what only people do."""
+    return frozenset(re.findall(r"[^\W\d_]+", word)[0] for word in _by_word(cues.ACTING, 0))
 
 
 @cache

@@ -8,7 +8,7 @@ time stays linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -73,25 +73,30 @@ class Chain(NamedTuple):
         return end + (word.is_initial and self.text[end : end + 1] == ".")
 
 
-def find_chains(text: str, tags: frozenset[str], forms: Forms, idle: frozenset[str]) -> list[Chain]:
-    """All chains of a text, except single words that stand in ``idle``.
+def cut_plain(shown: str, tags: frozenset[str], forms: Forms, idle: frozenset[str]) -> list[Form]:
+    """The chains of a plain cluster, except single words that stand in ``idle``.
 
     What was cut once is not cut again: ``forms`` remembers it for texts with the same tags.
     """
-    found: list[Chain] = []
-    for match in _cluster().finditer(text):
-        shown = match[0]
-        cut = forms.get(shown)
-        if cut is None:
-            cut = forms[shown] = _cut(shown, tags, idle)
-        if cut:
-            start = match.start()
-            if start and text[start - 1] in _JOINTS:
-                start, longer = _with_prefix(text, start, shown)
-                cut = cut if longer == shown else [one.form for one in chains(longer, tags)]
-            for form in cut:
-                found.append(Chain(text, form, start))  # noqa: PERF401
-    return found
+    cut = forms.get(shown)
+    if cut is None:
+        cut = forms[shown] = _cut(shown, tags, idle)
+    return cut
+
+
+def cut_at(
+    text: str, start: int, tags: frozenset[str], forms: Forms, idle: frozenset[str]
+) -> tuple[list[Chain], int]:
+    """The chains of a cluster that begins here, if one does, and where it ends."""
+    match = _cluster().match(text, start)
+    if not match:
+        return [], start
+    shown = match[0]
+    cut = cut_plain(shown, tags, forms, idle)
+    if cut and start and text[start - 1] in _JOINTS:
+        start, longer = _with_prefix(text, start, shown)
+        cut = cut if longer == shown else [one.form for one in chains(longer, tags)]
+    return [Chain(text, form, start) for form in cut], match.end()
 
 
 def _cut(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
@@ -182,10 +187,13 @@ def _is_joined(text: str, one: Capital, start: int) -> bool:
     return all(word in _particles() for word in gap.split())
 
 
-def speaker_tags(text: str) -> frozenset[str]:
-    """Two or three capitals before a colon that begin several lines: no names."""
-    heads = _tag().of(text).findall("\n" + text)
-    return frozenset(tag for tag in set(heads) if tag.isupper() and heads.count(tag) > 1)
+def speaker_tags(heads: Sequence[str]) -> frozenset[str]:
+    """Of what begins lines before a colon two or three capitals that do so several times: no names.
+
+    >>> sorted(speaker_tags(["SYS", "USR", "SYS", "USR", "Bob", "Bob", "ANN"]))
+    ['SYS', 'USR']
+    """
+    return frozenset(head for head in set(heads) if head.isupper() and heads.count(head) > 1)
 
 
 @cache
@@ -213,11 +221,6 @@ def _cluster() -> Expression:
     small = rf"(?:(?:{'|'.join(PARTICLES.split())}) ){{0,7}}+"
     gap = rf"(?:{initial}|(?<=\bSt)\.)? {small}{prefix}?|{initial}"
     return Expression(rf"{first}(?:(?:{gap})\p{{Lu}}{rest})*+")
-
-
-@cache
-def _tag() -> Expression:
-    return Expression(r"\n(\p{L}{2,3}) ?:")
 
 
 @cache

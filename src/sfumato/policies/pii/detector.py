@@ -164,7 +164,7 @@ class Pii:
 
         page = Page([document.text for document in documents])
         readings = page.readings
-        found = [[_ranked(span, len(TYPES)) for span in spans] for spans in self._tag(readings)]
+        found = [[_ranked(span, len(TYPES)) for span in spans] for spans in self._tag(page)]
         # One kind after the other: a recognizer reads the next text faster right after the last.
         for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
             for number in recognizer.where(page):
@@ -189,13 +189,16 @@ class Pii:
         """The labels that the tagger is asked for."""
         return frozenset(label for kind, label in _TAGGED.items() if kind in self.types)
 
-    def _tag(self, readings: Sequence[Reading]) -> list[list[Span]]:
-        if not self._tagged:
-            return [[] for _ in readings]
+    def _tag(self, page: Page) -> list[list[Span]]:
+        wanted = self._tagged
+        if not wanted:
+            return [[] for _ in page.texts]
         from sfumato.policies.pii.tagger import tag
 
-        found = tag([reading.text for reading in readings], self.recall)
-        return [[span for span in spans if span.label in self._tagged] for spans in found]
+        found = tag(page.texts, self.recall, page.tokens)
+        if len(wanted) == len(_TAGGED):
+            return found
+        return [[span for span in spans if span.label in wanted] for spans in found]
 
 
 def _ranked(found: Found | Span, kind: int) -> _Ranked:

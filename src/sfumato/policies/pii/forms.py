@@ -13,8 +13,10 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.around import acting_words, role_words
 from sfumato.policies.pii.capitals import JOINING, PARTICLES
 from sfumato.policies.pii.cues import NOT_NAMES
+from sfumato.policies.pii.judging import idle_words
 from sfumato.policies.pii.listed import leads_to_name
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.vectors.load import default_space
@@ -39,6 +41,7 @@ MARKS = (
     *("parts two", "joins two", "given", "abbreviated"),  # where the name of a person ends
     *("thing", "unit", "ordinary", "head", "tag", "starter"),  # what names nobody
     *("listed", "plain", "particle", "article", "joining", "opens", "weak", "short", "capital"),
+    *("titled", "idle", "named", "role", "acts", "prefix"),  # what the rules for names look at
 )
 _NUMBERS = {name: 1 << number for number, name in enumerate(MARKS)}
 
@@ -89,6 +92,7 @@ _OF = ("of", "the", "for", "des", "und", "et")  # beside particles, inside names
 _JOINS_TWO = ("y", "e", "i")
 _ARTICLES = ("la", "le", "las", "los", "el", "den")  # with which names of places begin
 _LEGAL = "GmbH OHG AG KG SARL SAS Ltd LLC PLC plc Inc Corp SL SLU SA S"
+_PREFIXES = ("d", "l", "dell", "al", "el", "ad", "ar", "as", "an")  # of d'Aubigny, al-Rashid
 _BARS = '"“”„«»‹›/+|'
 _LONGEST_TAG = 4
 _SHAPE_BITS = 5
@@ -190,6 +194,8 @@ def marks_of(form: str) -> int:
     found = exact.get(form, 0) | in_small.get(small, 0) | without.get(simple, 0)
     if not form[:1].isupper():
         found &= ~_NUMBERS["starter"]
+    if form[:1].isupper():
+        found |= _NUMBERS["titled"]
     if len(form) <= _LONGEST_TAG:
         found |= _short_marks(form)
     elif form.endswith(_STREETS) and form.islower():
@@ -230,15 +236,24 @@ def _marked() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         "article": _ARTICLES,
         "joining": JOINING,
         "weak": inside,
+        "acts": acting_words(),
+        "prefix": _PREFIXES,
     }
     in_small = {
         "abbreviated": _ABBREVIATED.split(),
         "unit": _UNITS.split(),
         "ordinary": names.words,
         "starter": (frozenset(f"{NOT_NAMES} {_STARTERS}".split())) - names.alone,
+        "role": role_words(),
     }
-    things = f"{_DAYS} {_LABELS}".split()
-    without = {"given": names.alone, "thing": things, "head": _HEADS.split()}
+    without: dict[str, Iterable[str]] = {
+        "given": names.alone,
+        "thing": f"{_DAYS} {_LABELS}".split(),
+        "head": _HEADS.split(),
+        "idle": idle_words(),
+        "named": names.alone | names.paired | names.surnames,
+        "role": role_words(),
+    }
     return _bits(exact), _bits(in_small), _bits(without)
 
 

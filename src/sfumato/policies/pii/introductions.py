@@ -19,8 +19,8 @@ from sfumato.policies.pii.around import Cued
 from sfumato.policies.pii.capitals import PARTICLES
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.openings import words_of
-from sfumato.policies.pii.reading import Finder, Page, Reading
-from sfumato.policies.pii.runs import Flags, among
+from sfumato.policies.pii.reading import Finder, Page
+from sfumato.policies.pii.runs import LETTERS, Flags, among
 from sfumato.policies.pii.spelling import FULL, INITIAL, NAME, PARTICLE, QUESTION, WORD
 
 _SPEAKING = "said|says|asked|asks|replied|replies|wrote|writes|explained|shouted"
@@ -30,6 +30,9 @@ _ASKING = frozenset(["name", "who", "whom"])
 _PREFIXES = frozenset((*PARTICLES.replace("'", "").split(), *["d", "l", "dell", "al", "el"]))
 _GREETED = _PREFIXES | frozenset(["geehrte", "geehrter", "morning", "afternoon", "evening"])
 _TITLED = _PREFIXES | frozenset(("ra", "ssa"))  # of Sig.ra and Dott.ssa
+_BREAK = ord("\n")
+_IN_NAMES = LETTERS + "'-. \t>"
+_SHORTEST = 3  # characters of a line with two words
 _Places = NDArray[np.int64]
 
 
@@ -43,18 +46,29 @@ class Rule(NamedTuple):
     back: int = 0
 
 
-def find_introduced(reading: Reading) -> Iterator[Cued]:
-    """Names by all rules; those of one rule do not overlap."""
-    text = reading.text
+def find_introduced(page: Page) -> Iterator[tuple[int, Cued]]:
+    """Names by all rules, with the numbers of their documents; those of one rule do not overlap."""
     for name, reason, expression, finder, back in list_rules():
-        reached = 0
-        for place in reading.spots(finder):
-            if place - back >= reached:
-                match = expression.match(text, place - back)
-                if match:
+        for number, places in page.spots(finder).items():
+            text, reached = page.texts[number], 0
+            match_at = expression.of(text).match
+            for place in places:
+                if place - back >= reached and (match := match_at(text, place - back)):
                     reached = match.end()
-                    yield Cued(name, reason, match.span("name"))
-    yield from _blocks(text)
+                    yield number, Cued(name, reason, match.span("name"))
+    for number in page.spots(_plain_lines):
+        yield from ((number, cued) for cued in _blocks(page.texts[number]))
+
+
+def _plain_lines(page: Page) -> _Places:
+    """Where lines end in which nothing stands but what names are written with."""
+    codes = page.runs.codes
+    breaks = np.flatnonzero(codes == _BREAK)
+    others = np.append(0, np.cumsum(~among(codes, _IN_NAMES)))
+    first, last = breaks[:-1] + 1, breaks[1:]
+    plain_ones = (others[last] == others[first]) & (last - first >= _SHORTEST)
+    spots: NDArray[np.int64] = first[plain_ones]
+    return spots
 
 
 def _blocks(text: str) -> Iterator[Cued]:

@@ -1,79 +1,159 @@
 """Names of people: by the words around them, by a list, and by an earlier mention.
 
 A name that was found once is found again wherever it stands with a capital in the same document.
+All documents of a page are read together, one rule after the other.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from typing import ClassVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.policies.pii.accounts import find_accounts
-from sfumato.policies.pii.around import Cued, find_cued_around, may_act
-from sfumato.policies.pii.capitals import Chain, Forms, find_chains, speaker_tags
+from sfumato.policies.pii.around import find_cued_around
+from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain, speaker_tags
+from sfumato.policies.pii.clusters import CUED, HARD, Cluster, Clusters
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
 from sfumato.policies.pii.listed import names_in
 from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.runs import BEYOND, LETTERS, Codes, Flags, surely
 from sfumato.policies.pii.small_names import find_small
 
-_Judged = dict[tuple[str, str], Name | None]
+_BREAK, _BLANK, _COLON = map(ord, "\n :")
+_LABEL = "PERSON"
 _Listed = list[tuple[int, int, tuple[str, ...]]]
+_Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Person:
     """Somebody's name."""
 
-    label: ClassVar[str] = "PERSON"
+    label: ClassVar[str] = _LABEL
 
     def where(self, page: Page) -> Iterable[int]:
-        """All documents: names stand everywhere."""
-        return range(len(page.texts))
+        """The documents in which there is a name; they are all read for that."""
+        return (number for number, found in enumerate(_people_of(page)) if found)
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Names after a cue and listed names, then the same names wherever else they stand."""
-        text, known, found = reading.text, set[str](), set[tuple[int, int]]()
-        tags = speaker_tags(text)
-        memory = reading.page.memory
-        forms = cast("Forms", memory.setdefault(("chains", tags), {}))
-        judged = cast("_Judged", memory.setdefault("names", {}))
-        chains = find_chains(text, tags, forms, idle_words())
-        for rule, reason, (start, reached) in _cued(reading, chains):
-            end = without_joining(text, start, reached)
-            stretch = text[start:end], rule
-            if stretch not in judged:
-                judged[stretch] = judge(*stretch)
-            name = judged[stretch]
-            if name and name.first not in tags:
-                known.update(name.lasting)
-                last = end - 2 * text.endswith("'s", start + 3, end)
-                found.add((start, last))
-                yield Found(start, last, self.label, rule, reason)
-        for chain in chains:
-            for first, last, words in _listed(chain):
-                known.update(words)
-                start, end = chain.start + chain.words[first].start, chain.end_of(last)
-                found.add((start, end))
-                yield Found(start, end, self.label, "person-listed", "stands in a list of names")
-        for start, end in find_accounts(reading):
+        return iter(_people_of(reading.page)[reading.number])
+
+
+def _people_of(page: Page) -> list[list[Found]]:
+    people = page.memory.get("people")
+    if people is None:
+        people = page.memory["people"] = _People(page).find()
+    return cast("list[list[Found]]", people)
+
+
+class _People:
+    """The names in the documents of a page."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._found: list[list[Found]] = [[] for _ in page.texts]
+        self._known: dict[int, set[str]] = {}
+        self._chains: dict[int, list[Chain]] = {}
+        self._forms: dict[frozenset[str], dict[str, list[Form]]] = {}
+        self._judged: dict[tuple[str, str], Name | None] = {}
+        self._hard: dict[int, list[_Place]] = {}  # where clusters stand that are not plain
+
+    def find(self) -> list[list[Found]]:
+        """All names, by the number of their document."""
+        page, clusters = self._page, Clusters(self._page)
+        for number, cued in find_introduced(page):
+            self._judge(number, *cued)
+        for number, cued in find_small(page):
+            self._judge(number, *cued)
+        for cluster in clusters.telling():
+            for chain in self._cut(cluster):
+                self._look_at(chain, cluster)
+        for number, place in find_accounts(page):
             reason = "stands in a field for the name of an account"
-            yield Found(start, end, self.label, "person-account", reason)
-        for start, end in _again(chains, known) if known else ():
-            if (start, end) not in found:
+            self._found[number].append(Found(*place, _LABEL, "person-account", reason))
+        for cluster in clusters.others_with(self._known) if self._known else ():
+            if not self._is_inside(cluster):
+                self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
+        for number, known in self._known.items():
+            self._find_again(number, known)
+        return self._found
+
+    def _judge(self, number: int, rule: str, reason: str, place: _Place) -> None:
+        """Keep what stands where a name can stand if it is one."""
+        text = self._page.texts[number]
+        start, end = place[0], without_joining(text, *place)
+        stretch = text[start:end], rule
+        if stretch not in self._judged:
+            self._judged[stretch] = judge(*stretch)
+        name = self._judged[stretch]
+        if name and name.first not in self._tags[number]:
+            self._known.setdefault(number, set()).update(name.lasting)
+            last = end - 2 * text.endswith("'s", start + 3, end)
+            self._found[number].append(Found(start, last, _LABEL, rule, reason))
+
+    def _look_at(self, chain: Chain, cluster: Cluster) -> None:
+        """Names by the words beside a chain, then listed ones in it."""
+        number = cluster.number
+        self._chains.setdefault(number, []).append(chain)
+        if cluster.kind & (CUED | HARD):
+            for cued in find_cued_around(chain):
+                self._judge(number, *cued)
+        for first, last, words in _listed(chain):
+            self._known.setdefault(number, set()).update(words)
+            start, end = chain.start + chain.words[first].start, chain.end_of(last)
+            reason = "stands in a list of names"
+            self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
+
+    def _cut(self, cluster: Cluster) -> list[Chain]:
+        """The chains of a cluster, unless it is a part of one that was cut already."""
+        number, start, end, kind = cluster
+        text, tags = self._page.texts[number], self._tags[number]
+        forms = self._forms.setdefault(tags, {})
+        if not kind & HARD:
+            if number in self._hard and self._is_inside(cluster):
+                return []
+            cut = cut_plain(text[start:end], tags, forms, idle_words())
+            return [Chain(text, form, start) for form in cut]
+        hard = self._hard.setdefault(number, [])
+        if hard and start < hard[-1][1]:
+            return []
+        chains, reached = cut_at(text, start, tags, forms, idle_words())
+        hard.append((start, reached))
+        return chains
+
+    def _is_inside(self, cluster: Cluster) -> bool:
+        """Whether a cluster is a part of one that is not plain."""
+        places = self._hard.get(cluster.number, [])
+        following = bisect_right(places, cluster.start, key=itemgetter(0))
+        return following > 0 and cluster.start < places[following - 1][1]
+
+    def _find_again(self, number: int, known: set[str]) -> None:
+        found = self._found[number]
+        places = {(one.start, one.end) for one in found if one.rule != "person-account"}
+        for start, end in _again(self._chains.get(number, ()), known):
+            if (start, end) not in places:
                 reason = "a name found elsewhere in the document"
-                yield Found(start, end, self.label, "person-again", reason)
+                found.append(Found(start, end, _LABEL, "person-again", reason))
 
-
-def _cued(reading: Reading, chains: list[Chain]) -> Iterator[Cued]:
-    yield from find_introduced(reading)
-    yield from find_small(reading)
-    for chain in chains:
-        words = chain.words
-        if len(words) > 1 or may_act(chain.text, chain.start + words[0].end):
-            yield from find_cued_around(chain)
+    @cached_property
+    def _tags(self) -> list[frozenset[str]]:
+        """What names the speakers of each document."""
+        none: frozenset[str] = frozenset()
+        tags = [none for _ in self._page.texts]
+        for number, places in self._page.spots(_headed_lines).items():
+            text = self._page.texts[number]
+            tags[number] = speaker_tags([text[at : at + 3].rstrip(" :") for at in places])
+        return tags
 
 
 def _listed(chain: Chain) -> _Listed:
@@ -87,7 +167,7 @@ def _listed(chain: Chain) -> _Listed:
     return cast("_Listed", form.known)
 
 
-def _again(chains: list[Chain], known: set[str]) -> Iterator[tuple[int, int]]:
+def _again(chains: Iterable[Chain], known: set[str]) -> Iterator[_Place]:
     """Runs of known words, initials between them included."""
     for chain in chains:
         if known.isdisjoint(chain.form.plains):
@@ -101,3 +181,18 @@ def _again(chains: list[Chain], known: set[str]) -> Iterator[tuple[int, int]]:
                 first = -1
         if first >= 0:
             yield chain.start + chain.words[first].start, chain.end_of(last)
+
+
+def _headed_lines(page: Page) -> NDArray[np.int64]:
+    """Where lines begin with two or three letters before a colon."""
+    codes = page.runs.codes
+    ends = np.flatnonzero(codes == _COLON)
+    ends = ends - (codes[ends - 1] == _BLANK)
+    held = _is_letter(codes[ends - 1]) & _is_letter(codes[ends - 2])
+    starts = ends - 2 - _is_letter(codes[ends - 3])
+    spots: NDArray[np.int64] = starts[held & (codes[starts - 1] == _BREAK)]
+    return spots
+
+
+def _is_letter(codes: Codes) -> Flags:
+    return surely(codes, LETTERS) | (codes == BEYOND)

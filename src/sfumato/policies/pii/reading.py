@@ -18,6 +18,7 @@ from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
 from sfumato.policies.pii.plainness import make_plain
 from sfumato.policies.pii.runs import MOST, Flags, Runs
+from sfumato.policies.pii.tokens import Tokens
 
 _LOOK_BACK = 60
 _LOOK_AHEAD = 30
@@ -47,6 +48,11 @@ class Page:
 
     def __repr__(self) -> str:
         return f"Page({len(self.texts)} documents)"
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """All documents cut into tokens."""
+        return Tokens.of(self.texts)
 
     @cached_property
     def words(self) -> Words:
@@ -99,7 +105,7 @@ class Page:
             places = finder(self)
             documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
             counted = places - self.runs.offsets[documents]
-            spots = self._spots[finder] = _by_document(documents, counted)
+            spots = self._spots[finder] = by_document(documents, counted)
         return spots
 
     def documents_at(self, places: NDArray[np.int64]) -> list[int]:
@@ -121,11 +127,11 @@ class Page:
             places = np.flatnonzero(self.ask(trigger))
             documents = self.runs.documents[places]
             counted = places - self.runs.first[documents]
-            chosen = self._chosen[trigger] = _by_document(documents, counted)
+            chosen = self._chosen[trigger] = by_document(documents, counted)
         return chosen
 
 
-def _by_document(
+def by_document(
     documents: NDArray[np.int64], values: NDArray[np.int64]
 ) -> dict[int, list[int]]:
     """Values by their documents, which need not be in order; the values of each stay in theirs."""

@@ -14,7 +14,7 @@ from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.introductions import asking
 from sfumato.policies.pii.judging import no_names, words_of_name
 from sfumato.policies.pii.names import list_names, plain
-from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.reading import Finder, Page
 from sfumato.policies.pii.runs import Flags
 from sfumato.policies.pii.spelling import GIVEN, PARTICLE, QUESTION, SMALL
 
@@ -25,24 +25,31 @@ _Places = NDArray[np.int64]
 _BREAK = ord("\n")
 
 
-def find_small(reading: Reading) -> Iterator[Cued]:
+def find_small(page: Page) -> Iterator[tuple[int, Cued]]:
     """Answers to a question for a name, names after some words, and names that begin a line."""
-    text, reached = reading.text, 0
-    for place in reading.spots(asking):
-        line = _answer_line().match(text, place) if place >= reached else None
-        if line:
-            reached = line.end()
-            yield from _answers(text, line)
-    reached = 0
-    for place in reading.spots(_leads):
-        lead = _lead().match(text, place) if place >= reached else None
-        if lead:
-            reached = lead.end()
-            yield from _given_name(text, lead)
-    for place in reading.spots(_line_starts):
-        given = _given().match(text, place) if text[place].islower() else None
-        if given:
-            yield from _given_name(text, given)
+    for number, text, line in _matches(page, asking, _answer_line()):
+        yield from ((number, cued) for cued in _answers(text, line))
+    for number, text, lead in _matches(page, _leads, _lead()):
+        yield from ((number, cued) for cued in _given_name(text, lead))
+    for number, places in page.spots(_line_starts).items():
+        text = page.texts[number]
+        for place in places:
+            given = _given().match(text, place) if text[place].islower() else None
+            if given:
+                yield from ((number, cued) for cued in _given_name(text, given))
+
+
+def _matches(
+    page: Page, finder: Finder, expression: Expression
+) -> Iterator[tuple[int, str, Match]]:
+    """Matches at some places that do not overlap, with the numbers and texts of the documents."""
+    for number, places in page.spots(finder).items():
+        text, reached = page.texts[number], 0
+        match_at = expression.of(text).match
+        for place in places:
+            if place >= reached and (match := match_at(text, place)):
+                reached = match.end()
+                yield number, text, match
 
 
 def _leads(page: Page) -> _Places:

@@ -41,9 +41,14 @@ _REASONS = {
 _NAMED = tuple((kind, f"{kind.lower()}-tagged", _REASONS[kind]) for kind in KINDS)
 
 
-def tag(texts: Sequence[str], recall: str) -> list[list[Span]]:
-    """The names in each text; what is found in one does not depend on the others."""
-    tokens = Tokens.of(texts)
+def tag(
+    texts: Sequence[str], recall: str, tokens: Tokens | None = None
+) -> list[list[Span]]:
+    """The names in each text; what is found in one does not depend on the others.
+
+    ``tokens`` are those of the texts, if they are known already.
+    """
+    tokens = tokens or Tokens.of(texts)
     if not tokens.ids.any():
         return [[] for _ in texts]
     network = load_network()

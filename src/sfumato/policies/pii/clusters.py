@@ -1,0 +1,152 @@
+"""Where words with capitals stand together in many documents, by a look at all tokens at once.
+
+A cluster is what chains (``capitals``) are cut from: words with capitals, and between them only
+what can stand inside a name. Most are plain: words with nothing but single blanks between. Of these
+it is known at once whether a list of names, or a word beside them, can make a name of them; others
+are at most a name that was found elsewhere in the document. A cluster that is not plain (with an
+initial, a hyphen, a "van") is left to an expression. Single words that are no name are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.policies.pii.forms import mark
+from sfumato.policies.pii.names import plain
+from sfumato.policies.pii.reading import Page
+from sfumato.policies.pii.runs import BEYOND, CAPITALS, DIGITS, LETTERS, Codes, Flags, surely
+from sfumato.policies.pii.tokens import Tokens
+
+_BLANK, _STOP = ord(" "), ord(".")
+_JOINTS = "'-"
+_WORDLY = LETTERS + DIGITS + "_@"  # right after these no cluster begins
+_Places = NDArray[np.int64]
+
+NAMED, CUED, HARD = 1, 2, 4  # what can make a cluster a name: a list, words beside it, or anything
+
+
+class Cluster(NamedTuple):
+    """A document's number, where a cluster starts there and, if it is plain, ends, and its kind."""
+
+    number: int
+    start: int
+    end: int
+    kind: int
+
+
+class Clusters:
+    """The clusters of the documents of a page."""
+
+    def __init__(self, page: Page) -> None:
+        self._look = _Look(page.tokens, page.runs.codes, page.runs.offsets)
+        self._first, self._last, self._kinds = self._look.clusters()
+
+    def telling(self) -> list[Cluster]:
+        """Those that something can make a name, in reading order."""
+        return self._shown(np.flatnonzero(self._kinds))
+
+    def others_with(self, words: Mapping[int, set[str]]) -> list[Cluster]:
+        """Of the others those that have a word of their document's, written plainly."""
+        look, idle = self._look, np.flatnonzero(self._kinds == 0)
+        ids, which = np.unique(look.ids[look.titled], return_inverse=True)
+        plains: dict[str, list[int]] = {}
+        for number, form in enumerate(ids.tolist()):
+            plains.setdefault(plain(look.forms[form]), []).append(number)
+        wanted = [
+            document * len(ids) + number
+            for document, known in words.items()
+            for word in known
+            for number in plains.get(word, ())
+        ]
+        held = np.zeros(len(look.ids), dtype=np.bool_)
+        held[look.titled] = np.isin(look.documents[look.titled] * len(ids) + which, wanted)
+        return self._shown(idle[_any_between(held, self._first[idle], self._last[idle])])
+
+    def _shown(self, chosen: _Places) -> list[Cluster]:
+        look, first = self._look, self._first[chosen]
+        ends = look.ends[self._last[chosen]] - look.offsets[first]
+        columns = (look.documents[first], look.inside(first), ends, self._kinds[chosen])
+        return list(map(Cluster, *(column.tolist() for column in columns)))
+
+
+class _Look:
+    """The tokens of a page without the empty ones, and what stands beside each."""
+
+    def __init__(self, tokens: Tokens, codes: Codes, offsets: _Places) -> None:
+        places = np.flatnonzero(tokens.ids)
+        counts = [last - first for first, last in tokens.bounds]
+        self.forms, self.ids = tokens.forms, tokens.ids[places]
+        self.documents = np.repeat(np.arange(len(counts)), counts)
+        self.offsets = offsets[self.documents]
+        self.starts = tokens.starts[places] + self.offsets
+        self.ends = tokens.ends[places] + self.offsets
+        self._marks = tokens.mark[places]
+        self._endings = tokens.among("ending")[places]
+        self._codes = codes
+        self._before, self._after = codes[self.starts - 1], codes[self.ends]
+        self.titled = self._has("titled") & ~surely(self._before, _WORDLY)
+        blank = self._after[:-1] == _BLANK
+        near = blank & (self.starts[1:] == self.ends[:-1] + 1)
+        self._near = np.append(near, False)[: len(places)]
+        # "'S" begins with a capital, too, if nothing before goes on with it.
+        self._shouted = self._endings & surely(codes[self.starts + 1], CAPITALS)
+
+    def inside(self, places: _Places) -> _Places:
+        """Where some tokens begin in their documents, the sign before an ending left out."""
+        return self.starts[places] + self._shouted[places] - self.offsets[places]
+
+    def clusters(self) -> tuple[_Places, _Places, _Places]:
+        """The first and last tokens of the clusters, in their order, and what can come of each."""
+        link = self.titled & self._near & self._next(self.titled)
+        linked = np.append(False, link[:-1])[: len(link)]
+        first = np.flatnonzero((self.titled & ~linked) | self._shouted)
+        last = np.flatnonzero((self.titled & ~link) | self._shouted)
+        hard = _any_between(self._is_hard() | self._shouted, first, last)
+        several = last > first
+        named = _any_between(self._has("named"), first, last)
+        named |= several & _any_between(self._has("short"), first, last)
+        cued = several & _any_between(self._has("role"), first, last)
+        cued |= several & self._follows_role()[first]
+        cued |= (self._near & self._next(self._has("acts")))[last]
+        kept = several | hard | ~self._has("idle")[first]
+        kinds = named * NAMED + cued * CUED + hard * HARD
+        return first[kept], last[kept], kinds[kept]
+
+    def _is_hard(self) -> Flags:
+        """Words that an expression must look at: with a joint, an initial's stop, a small word."""
+        hard = surely(self._before, _JOINTS) | (self._before >= BEYOND)
+        hard |= surely(self._after, _JOINTS)
+        saint = (self._codes[self.starts] == ord("S")) & (self.ends - self.starts == 2)
+        hard |= (self._after == _STOP) & (self._has("short") | saint)
+        return hard | (self._near & self._next(self._has("particle", "prefix")))
+
+    def _follows_role(self) -> Flags:
+        """Tokens whose word before is the last one of those for a person's part."""
+        words = self._has("role") | self._endings
+        named = self._is_word()
+        latest = np.maximum.accumulate(np.where(named, np.arange(len(named)), 0))
+        return np.append(False, words[latest[:-1]])[: len(words)]
+
+    def _is_word(self) -> Flags:
+        first = self._codes[self.starts]
+        return self._endings | surely(first, LETTERS) | (first == BEYOND)
+
+    def _has(self, *names: str) -> Flags:
+        bits = sum(mark(name) for name in names)
+        found: Flags = (self._marks & np.uint32(bits)) != 0
+        return found
+
+    def _next(self, flags: Flags) -> Flags:
+        """For each token what holds for the next one."""
+        return np.append(flags[1:], False)[: len(flags)]
+
+
+def _any_between(flags: Flags, first: _Places, last: _Places) -> Flags:
+    """Whether a flag is raised from the first to the last token of each cluster."""
+    count = np.append(0, np.cumsum(flags))
+    held: Flags = count[last + 1] > count[first]
+    return held
