@@ -19,7 +19,7 @@ from sfumato.policies.pii.address_parts import HEADS, heading
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.reading import Page, Reading, Trigger
-from sfumato.policies.pii.runs import CAPITALS, FAR, LETTERS, Flags, among, surely
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, FAR, LETTERS, Flags, among, surely
 
 _MOST_HEADINGS = 50
 _STREET_AFTER = 160
@@ -88,6 +88,8 @@ def _may_be_coded(page: Page) -> Flags:
 
 
 _CODED = LETTERS + " "
+_BARS = '\n\t\r?!:;()"@$%&*+=<>[]{}|~^\\_'  # none of these stands inside an address of one line
+_BLANK, _COMMA = map(ord, " ,")
 _INSIDE = LETTERS + "$.,"
 
 
@@ -111,8 +113,13 @@ def _may_have_parts(page: Page) -> Flags:
     following = runs.following(runs.lengths)
     codes = (runs.lengths == 6) | ((runs.lengths == 3) & runs.joins(" ") & (following == 3))
     places = np.append(runs.starts[codes], FAR)
-    reaches = (places[np.searchsorted(places, runs.ends)] - runs.ends) <= _FARTHEST_CODE
-    return page.ask(_goes_on) & (headed | reaches)
+    nearest = places[np.searchsorted(places, runs.ends)]
+    reaches = (nearest - runs.ends <= _FARTHEST_CODE) & (nearest < page.until(_BARS))
+    one, two = runs.after(1), runs.after(2)
+    parted = among(one, LETTERS + "-/") | ((one == _COMMA) & (two == _BLANK))
+    parted |= (one == _BLANK) & among(two, CAPITALS + DIGITS)
+    held: Flags = page.ask(_goes_on) & (headed | reaches) & parted
+    return held
 
 
 def _may_be_box(page: Page) -> Flags:
@@ -120,7 +127,7 @@ def _may_be_box(page: Page) -> Flags:
 
 
 def _may_precede_street(page: Page) -> Flags:
-    return page.ask(_goes_on) & page.told_after(house.street_words(), _STREET_AFTER)
+    return page.ask(_goes_on) & page.told_until(house.street_words(), _STREET_AFTER, _BARS)
 
 
 def _may_be_framed(page: Page) -> Flags:

@@ -8,7 +8,7 @@ time stays linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -74,13 +74,13 @@ class Chain(NamedTuple):
 
 
 def cut_plain(shown: str, tags: frozenset[str], forms: Forms, idle: frozenset[str]) -> list[Form]:
-    """The chains of a plain cluster, except single words that stand in ``idle``.
+    """The chains of words with capitals and single blanks, except one that stands in ``idle``.
 
     What was cut once is not cut again: ``forms`` remembers it for texts with the same tags.
     """
     cut = forms.get(shown)
     if cut is None:
-        cut = forms[shown] = _cut(shown, tags, idle)
+        cut = forms[shown] = _cut_words(shown, tags, idle)
     return cut
 
 
@@ -92,7 +92,9 @@ def cut_at(
     if not match:
         return [], start
     shown = match[0]
-    cut = cut_plain(shown, tags, forms, idle)
+    cut = forms.get(shown)
+    if cut is None:
+        cut = forms[shown] = _cut(shown, tags, idle)
     if cut and start and text[start - 1] in _JOINTS:
         start, longer = _with_prefix(text, start, shown)
         cut = cut if longer == shown else [one.form for one in chains(longer, tags)]
@@ -102,13 +104,14 @@ def cut_at(
 def _cut(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
     """The chains in some words with what stands between them, most of which are one chain."""
     shows = shown.split(" ")
-    if (
-        "." in shown
-        or "'s" in shown
-        or len(shows) > _LONGEST
-        or not tags.isdisjoint(shows)
-        or not all(show[:1].isupper() for show in shows)
-    ):
+    if "." in shown or "'s" in shown or not all(show[:1].isupper() for show in shows):
+        return [chain.form for chain in chains(shown, tags, idle)]
+    return _cut_words(shown, tags, idle)
+
+
+def _cut_words(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
+    shows = shown.split(" ")
+    if len(shows) > _LONGEST or not tags.isdisjoint(shows):
         return [chain.form for chain in chains(shown, tags, idle)]
     words: list[Capital] = []
     start = 0
@@ -185,15 +188,6 @@ def _is_joined(text: str, one: Capital, start: int) -> bool:
     if len(gap) < 4 or len(gap) > 13 or gap[0] != " " or gap[-1] != " ":
         return False
     return all(word in _particles() for word in gap.split())
-
-
-def speaker_tags(heads: Sequence[str]) -> frozenset[str]:
-    """Of what begins lines before a colon two or three capitals that do so several times: no names.
-
-    >>> sorted(speaker_tags(["SYS", "USR", "SYS", "USR", "Bob", "Bob", "ANN"]))
-    ['SYS', 'USR']
-    """
-    return frozenset(head for head in set(heads) if head.isupper() and heads.count(head) > 1)
 
 
 @cache

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.reading import Cue, Page, Reading
 from sfumato.policies.pii.runs import Flags
 
 _SHORTEST, _LONGEST = 12, 19
@@ -40,7 +41,7 @@ class Card:
     def _number(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
         candidates = [
             (last, digits)
-            for last, digits in reading.runs(first, _gap(), _LONGEST)
+            for last, digits in reading.runs(first, _gaps(), _LONGEST)
             if len(digits) >= _SHORTEST
         ]
         if not candidates:
@@ -82,8 +83,9 @@ def _may_be_card(page: Page) -> Flags:
 
 
 @cache
-def _gap() -> Expression:
-    return Expression(r"[ \-.\u200b]{1,2}")
+def _gaps() -> frozenset[str]:
+    signs = " -.\u200b"
+    return frozenset((*signs, *map("".join, product(signs, repeat=2))))
 
 
 @cache
@@ -94,8 +96,8 @@ def _grouped() -> Expression:
 
 
 @cache
-def _cue() -> Expression:
-    return cue(
+def _cue() -> Cue:
+    return Cue(
         r"credit|debit|(?:bank|credit|debit|payment)?[ -]?cards?|visa|master ?card|amex|discover",
         r"american express|maestro|diners|jcb|cc|kredit\w*|karten?\w*|kaart\w*|carte|tarjeta",
         r"carta|cart[ãa]o|kort\w*|karta|pan|card ?holder",

@@ -105,7 +105,7 @@ class Table:
         text, start = reading.text, reading.starts[first]
         found: Found | None = None
         lengths: tuple[int, ...] = ()
-        for last, digits in reading.runs(first, _gap(), _MOST_DIGITS):
+        for last, digits in reading.runs(first, _GAPS, _MOST_DIGITS):
             end = reading.ends[last]
             lengths = (*lengths, end - reading.starts[last])
             rows = self._rows.get(lengths)
@@ -184,7 +184,7 @@ def _may_be_taxed(page: Page) -> Flags:
 def _countries() -> Flags:
     """For two characters whether they are the code of a country."""
     table = np.zeros(_CODES * _CODES, dtype=np.bool_)
-    table[[ord(one) * _CODES + ord(other) for one, other in _COUNTRIES.split()]] = True
+    table[[ord(code[0]) * _CODES + ord(code[1]) for code in _COUNTRIES.split()]] = True
     return table
 
 
@@ -239,9 +239,7 @@ def _cue(words: str) -> Expression:
     )
 
 
-@cache
-def _gap() -> Expression:
-    return Expression(r"[ .\-/]")
+_GAPS = frozenset(" .-/")
 
 
 @cache

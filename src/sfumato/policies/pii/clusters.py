@@ -122,7 +122,9 @@ class _Look:
         hard |= surely(self._after, _JOINTS)
         saint = (self._codes[self.starts] == ord("S")) & (self.ends - self.starts == 2)
         hard |= (self._after == _STOP) & (self._has("short") | saint)
-        return hard | (self._near & self._next(self._has("particle", "prefix")))
+        small = self._next(self._has("particle", "prefix"))
+        found: Flags = hard | (self._near & small)
+        return found
 
     def _follows_role(self) -> Flags:
         """Tokens whose word before is the last one of those for a person's part."""
@@ -133,7 +135,8 @@ class _Look:
 
     def _is_word(self) -> Flags:
         first = self._codes[self.starts]
-        return self._endings | surely(first, LETTERS) | (first == BEYOND)
+        found: Flags = self._endings | surely(first, LETTERS) | (first == BEYOND)
+        return found
 
     def _has(self, *names: str) -> Flags:
         bits = sum(mark(name) for name in names)

@@ -10,9 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.reading import Cue, Page, Reading
 from sfumato.policies.pii.runs import DIGITS, LETTERS, among
 
 _SHORTEST = 26
@@ -71,5 +70,5 @@ def _bitcoin() -> re.Pattern[str]:
 
 
 @cache
-def _cue() -> Expression:
-    return cue(r"btc|bitcoins?|wallet\w*|crypto\w*|coins?|monedero|portefeuille|adresse|address")
+def _cue() -> Cue:
+    return Cue(r"btc|bitcoins?|wallet\w*|crypto\w*|coins?|monedero|portefeuille|adresse|address")

@@ -33,19 +33,22 @@ _BETWEEN = (
     r"{0,4}[ \t:#=\"'(]{0,4}"
 )
 # The words with which what announces a number goes on, and those that may stand between.
-_PASSED = frozenset(
-    """
-    m r n med medical rec record recs records id nr nummer clínica clinica médical medical patient
-    insurance plan card member policy d adhérent adherent médico medico case file
-    licence license de conduire conducir bancaria corriente bancaire courant code verification*
-    security seguridad visuel sécurité sécurite securité securite digits
-    date on in dt thru through until till to bis en el caducidad vencimiento hasta expiration expire
-    le fin jusqu au à
-    number numbers num no n o número numero numéro book holder la tarjeta carte cuenta compte
-    pasaporte is was ist lautet es est war heißt heisst from for of the file für fur with end ends
-    der die das le el mein* my it s its still again back c account acct acc a thru good valid* exp*
-    """.split()
-)
+_PASSED_WORDS = """
+m r n med medical rec record recs records id nr nummer clínica clinica médical patient insurance
+plan card member policy d adhérent adherent médico medico case file licence license de conduire
+conducir bancaria corriente bancaire courant code verification* security seguridad visuel
+sécurité sécurite securité securite digits date on in dt thru through until till to bis en el
+caducidad vencimiento hasta expiration expire le fin jusqu au à
+number numbers num no n o número numero numéro book holder la tarjeta carte cuenta compte
+pasaporte is was ist lautet es est war heißt heisst from for of the für fur with end ends
+der die das mein* my it s its still again back c account acct acc a good valid* exp*
+"""
+_GLUED_WORDS = """
+is was ist lautet es est war heißt heisst from for of on the card file für fur with end ends der die
+das le la el mein meine my it its s still again back in to en au
+"""  # two of these may be written as one
+_GLUED = (one + other for one in _GLUED_WORDS.split() for other in _GLUED_WORDS.split())
+_PASSED = frozenset((*_PASSED_WORDS.split(), *_GLUED))
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ can find anything, and reads only those.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from sfumato.core.checks import one_of
@@ -104,8 +105,6 @@ _RECOGNIZERS = {
     "code": "code:Code",
     "person": "person:Person",
 }
-_Ranked = tuple[int, int, bool, int, Found | Span]
-_ORDER = itemgetter(0, 1, 2, 3)
 _TAGGED = {"person": "PERSON", "location": "LOCATION", "org": "ORG"}
 TYPES = tuple(dict.fromkeys((*_RECOGNIZERS, *_TAGGED)))
 RECALLS = ("low", "balanced", "high")
@@ -160,20 +159,21 @@ class Pii:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents, which the tagger reads faster together."""
-        from sfumato.policies.pii.reading import Page  # it loads numpy
+        from sfumato.policies.pii.gathering import Gathered  # these load numpy
+        from sfumato.policies.pii.reading import Page
 
-        page = Page([document.text for document in documents])
-        readings = page.readings
-        found = [[_ranked(span, len(TYPES)) for span in spans] for spans in self._tag(page)]
-        # One kind after the other: a recognizer reads the next text faster right after the last.
-        for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
-            for number in recognizer.where(page):
-                found[number] += [_ranked(one, rank) for one in recognizer.find(readings[number])]
-        outermost = [_outermost(spans) for spans in found]
-        return [
-            _without_monsieur(reading.text, spans)
-            for reading, spans in zip(readings, outermost, strict=True)
-        ]
+        gathered = Gathered(len(documents))
+        with _collector_paused(), closing(Page([document.text for document in documents])) as page:
+            # One kind after the other: a recognizer reads a text faster right after another one.
+            for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
+                for number in recognizer.where(page):
+                    gathered.add(number, rank, recognizer.find(page.readings[number]))
+            for number, spans in enumerate(self._tag(page)):
+                gathered.add(number, len(TYPES), spans)
+            return [
+                _without_monsieur(text, spans)
+                for text, spans in zip(page.texts, gathered.outermost(), strict=True)
+            ]
 
     def identity(self) -> Identity:
         """What is looked for, for whose numbers, how readily, and by which weights."""
@@ -201,30 +201,26 @@ class Pii:
         return [[span for span in spans if span.label in wanted] for spans in found]
 
 
-def _ranked(found: Found | Span, kind: int) -> _Ranked:
-    """What is found, in the order in which it counts: the first and longest, then the kind's.
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep Python from looking for cycles while very many small objects are made and dropped.
 
-    "555-0142" has the shape of a Japanese postcode; by its shape alone it is rather a telephone.
+    What is made here is freed without that, for a page is closed. It takes a fifth of the time.
     """
-    return found.start, -found.end, found.rule == "postcode", kind, found
-
-
-def _outermost(ranked: list[_Ranked]) -> Spans:
-    """Drop what lies inside another; of equal ones keep the first kind's.
-
-    No character that was covered is uncovered by this.
-    """
-    kept: list[Span] = []
-    reached = 0
-    for _, end, _, _, found in sorted(ranked, key=_ORDER):
-        if -end > reached:
-            kept.append(found if isinstance(found, Span) else found.as_span())
-            reached = -end
-    return Spans(tuple(kept))
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _without_monsieur(text: str, spans: Spans) -> Spans:
     """Names begin after a French "M.", which is a title there and an initial everywhere else."""
+    if _MONSIEUR not in text:
+        return spans
     titled = [span.label == "PERSON" and text.startswith(_MONSIEUR, span.start) for span in spans]
     if not any(titled) or guess_language(text[:_ENOUGH_TO_TELL].replace(",", "").split()) != "fr":
         return spans

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.reading import Cue, Page, Reading
 from sfumato.policies.pii.runs import DIGITS, LETTERS, Flags, among, surely
 
 _SHORTEST = 15
@@ -94,5 +94,5 @@ def _part() -> re.Pattern[str]:
 
 
 @cache
-def _cue() -> Expression:
-    return cue(r"iban\w*|account|konto\w*|compte|cuenta|conto|conta|rekening\w*|bank")
+def _cue() -> Cue:
+    return Cue(r"iban\w*|account|konto\w*|compte|cuenta|conto|conta|rekening\w*|bank")

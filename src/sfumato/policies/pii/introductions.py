@@ -24,7 +24,9 @@ from sfumato.policies.pii.runs import LETTERS, Flags, among
 from sfumato.policies.pii.spelling import FULL, INITIAL, NAME, PARTICLE, QUESTION, WORD
 
 _SPEAKING = "said|says|asked|asks|replied|replies|wrote|writes|explained|shouted"
-_SELF = frozenset(["i", "it", "its", "this", "ich", "je", "soy", "sono", "ik"])
+_SELF = frozenset(["i", "it", "this", "ich", "je", "ik"])
+_BEING = frozenset(["am", "m", "s", "is", "bin", "suis", "ben"])
+_SELF_ALONE = frozenset(["its", "soy", "sono"])
 _ASKING = frozenset(["name", "who", "whom"])
 # What a name can begin with in small letters.
 _PREFIXES = frozenset((*PARTICLES.replace("'", "").split(), *["d", "l", "dell", "al", "el"]))
@@ -128,7 +130,10 @@ def _closings(page: Page) -> _Places:
 
 
 def _selves(page: Page) -> _Places:
-    return page.words.starts[page.words.among(_SELF) & _soon(page)]
+    words, begin = page.words, _may_begin(page, _PREFIXES)
+    being = words.later(words.among(_BEING), 1) & words.later(begin, 2)
+    held = (words.among(_SELF) & being) | (words.among(_SELF_ALONE) & words.later(begin, 1))
+    return words.starts[held]
 
 
 def _speaking(page: Page) -> _Places:

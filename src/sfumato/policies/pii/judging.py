@@ -23,7 +23,7 @@ class Name(NamedTuple):
 def judge(text: str, rule: str) -> Name | None:
     """The name that this is; none if it is no name."""
     words = words_of_name(text, rule)
-    return Name(words[0], tuple(lasting(words))) if words else None
+    return Name(words[0], tuple(lasting(map(plain, words)))) if words else None
 
 
 def words_of_name(text: str, rule: str) -> list[str]:
@@ -45,8 +45,8 @@ def words_of_name(text: str, rule: str) -> list[str]:
 
 
 def lasting(words: Iterable[str]) -> Iterator[str]:
-    """Of the words of a name those by which it is known again, as the list of names writes them."""
-    for word in map(plain, words):
+    """Of the words of a name, written plainly, those by which it is known again."""
+    for word in words:
         name = word.removesuffix("'s")
         if len(name) > 2 and name not in _passing():
             yield name

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 from typing import ClassVar, cast
 
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.around import find_cued_around
-from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain, speaker_tags
-from sfumato.policies.pii.clusters import CUED, HARD, Cluster, Clusters
+from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain
+from sfumato.policies.pii.clusters import CUED, HARD, NAMED, Cluster, Clusters
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
@@ -61,6 +60,7 @@ class _People:
 
     def __init__(self, page: Page) -> None:
         self._page = page
+        self._tags = speaker_tags(page)
         self._found: list[list[Found]] = [[] for _ in page.texts]
         self._known: dict[int, set[str]] = {}
         self._chains: dict[int, list[Chain]] = {}
@@ -108,7 +108,7 @@ class _People:
         if cluster.kind & (CUED | HARD):
             for cued in find_cued_around(chain):
                 self._judge(number, *cued)
-        for first, last, words in _listed(chain):
+        for first, last, words in _listed(chain) if cluster.kind & (NAMED | HARD) else ():
             self._known.setdefault(number, set()).update(words)
             start, end = chain.start + chain.words[first].start, chain.end_of(last)
             reason = "stands in a list of names"
@@ -145,15 +145,20 @@ class _People:
                 reason = "a name found elsewhere in the document"
                 found.append(Found(start, end, _LABEL, "person-again", reason))
 
-    @cached_property
-    def _tags(self) -> list[frozenset[str]]:
-        """What names the speakers of each document."""
-        none: frozenset[str] = frozenset()
-        tags = [none for _ in self._page.texts]
-        for number, places in self._page.spots(_headed_lines).items():
-            text = self._page.texts[number]
-            tags[number] = speaker_tags([text[at : at + 3].rstrip(" :") for at in places])
-        return tags
+
+def speaker_tags(page: Page) -> list[frozenset[str]]:
+    """For each document the two or three capitals that begin several lines before a colon.
+
+    They name the speakers of a dialogue and are no names.
+    """
+    none: frozenset[str] = frozenset()
+    tags = [none for _ in page.texts]
+    for number, places in page.spots(_headed_lines).items():
+        text = page.texts[number]
+        heads = [text[place : place + 3].rstrip(" :") for place in places]
+        often = (head for head in set(heads) if heads.count(head) > 1)
+        tags[number] = frozenset(head for head in often if head.isupper())
+    return tags
 
 
 def _listed(chain: Chain) -> _Listed:
@@ -195,4 +200,5 @@ def _headed_lines(page: Page) -> NDArray[np.int64]:
 
 
 def _is_letter(codes: Codes) -> Flags:
-    return surely(codes, LETTERS) | (codes == BEYOND)
+    found: Flags = surely(codes, LETTERS) | (codes == BEYOND)
+    return found

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.policies.pii.code import is_announced
 from sfumato.policies.pii.cued_numbers import card_ends
-from sfumato.policies.pii.dates import date_end
+from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.openings import words_of
-from sfumato.policies.pii.reading import Page, Reading, cue
-from sfumato.policies.pii.runs import Flags
+from sfumato.policies.pii.reading import Cue, Page, Reading
+from sfumato.policies.pii.runs import LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_UNTOLD = 7
@@ -49,25 +50,19 @@ class Phone:
             # The date on a card and the digits behind it look like a number, too.
             if first <= reached or reading.starts[first] in dated:
                 continue
-            found = self._number(reading, first, first in announced)
+            found = self._number(_Start(reading, first), first in announced)
             if found:
                 reached, rule, reason = found
                 begin = _lead(reading, reading.starts[first])
-                extension = _extension().match(reading.text, reading.ends[reached])
-                end = extension.end() if extension else reading.ends[reached]
+                end = _extended(reading.text, reading.ends[reached])
                 yield Found(begin, end, self.label, rule, reason)
 
-    def _number(self, reading: Reading, first: int, announced: bool) -> tuple[int, str, str] | None:
-        candidates = [
-            _Candidate(reading, first, last, digits)
-            for last, digits in reading.runs(first, _gap(), _MOST)
-            if len(digits) >= _FEWEST
-        ]
+    def _number(self, start: _Start, announced: bool) -> tuple[int, str, str] | None:
+        candidates = start.candidates()
         if not candidates:
             return None
-        candidates.reverse()  # the longest first
-        judges = [self._regional, _shaped]
-        if candidates[0].digits.startswith("00") or "+" in reading.before(candidates[0].start, 3):
+        judges = [] if start.is_inside else [self._regional, _shaped]
+        if candidates[0].digits.startswith("00") or start.is_signed:
             judges.insert(0, _international)
         if announced:
             judges.append(_announced)
@@ -84,75 +79,113 @@ class Phone:
         if candidate.is_something_else():
             return ""
         region = _region_of(self.regions, candidate.digits)
-        if not region or candidate.is_code():
+        if not region or candidate.is_code:
             return ""
         return f"can be a number of region {region}"
 
 
-@dataclass(frozen=True, slots=True)
+class _Start:
+    """A run of digits from which on a number may stand, and what holds for all such numbers."""
+
+    def __init__(self, reading: Reading, first: int) -> None:
+        self.reading, self.first = reading, first
+        self.start, self.end = reading.starts[first], reading.ends[first]
+        self._date_end = -1
+
+    def candidates(self) -> list[_Candidate]:
+        """What may be a number, the longest first."""
+        runs = self.reading.runs(self.first, _gaps(), _MOST)
+        found = [_Candidate(self, last, digits) for last, digits in runs if len(digits) >= _FEWEST]
+        found.reverse()
+        return found
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether there is a plus sign before."""
+        return "+" in self.reading.text[max(0, self.start - 3) : self.start]
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this is the rest of a word, a price or a decimal number."""
+        text, start = self.reading.text, self.start
+        before = text[start - 1] if start else ""
+        if before.isalpha() or (before and before in "$€£¥"):
+            return True
+        return start > 1 and before in ".,:" and text[start - 2] in _DIGITS
+
+    @property
+    def date_end(self) -> int:
+        """Where a date that begins here ends."""
+        if self._date_end < 0:
+            text, start = self.reading.text, self.start
+            dated = may_be_date(text, start, self.end)
+            self._date_end = date_end(text, start) if dated else start
+        return self._date_end
+
+    @property
+    def is_announced_code(self) -> bool:
+        """Whether this is announced as the number of an order, a customer or the like."""
+        before = self.reading.before(self.start, 40)
+        return is_announced(before) and not _calling().search(before)
+
+
 class _Candidate:
     """Some runs of digits that may be one number."""
 
-    reading: Reading
-    first: int
-    last: int
-    digits: str
-
-    @property
-    def start(self) -> int:
-        return self.reading.starts[self.first]
-
-    @property
-    def end(self) -> int:
-        return self.reading.ends[self.last]
-
-    def lengths(self) -> tuple[int, ...]:
-        """How many digits each run has."""
-        runs = range(self.first, self.last + 1)
-        return tuple(self.reading.ends[run] - self.reading.starts[run] for run in runs)
-
-    def gaps(self) -> list[str]:
-        """What stands between the runs."""
-        runs = range(self.first, self.last + 1)
-        text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
-        return [text[ends[one] : starts[other]] for one, other in pairwise(runs)]
+    def __init__(self, begin: _Start, last: int, digits: str) -> None:
+        reading, first = begin.reading, begin.first
+        starts, ends = reading.starts, reading.ends
+        self.begin, self.reading, self.last, self.digits = begin, reading, last, digits
+        self.start, self.end = begin.start, ends[last]
+        runs = range(first, last + 1)
+        self.lengths = tuple([ends[run] - starts[run] for run in runs])
+        self.gaps = [reading.text[ends[run] : starts[run + 1]] for run in runs[:-1]]
 
     def is_money(self) -> bool:
         """Whether a sign of a currency stands beside, or two decimals end a number."""
-        text, lengths = self.reading.text, self.lengths()
+        text, lengths = self.reading.text, self.lengths
         if _money_before().search(text, max(0, self.start - 5), self.start):
             return True
-        decimals = len(lengths) > 1 and lengths[-1] == 2 and self.gaps()[-1] == "."
+        decimals = len(lengths) > 1 and lengths[-1] == 2 and self.gaps[-1] == "."
         return (decimals and len(lengths) == 2) or bool(_money_after().match(text, self.end))
 
     def is_something_else(self) -> bool:
-        """Whether this is rather a part of a word, a date, years, a decimal or a quantity."""
-        text, lengths, gaps = self.reading.text, self.lengths(), self.gaps()
-        if self.start and (text[self.start - 1].isalpha() or text[self.start - 1] in "$€£¥"):
+        """Whether this is rather a date, years, a decimal or a quantity."""
+        lengths, gaps = self.lengths, self.gaps
+        if len(lengths) == 1 and len(self.digits) < 9:
+            # Shorter bare numbers are too often something else; the code recognizer has them.
             return True
-        if _continued().match(text, self.end) or _decimal().search(
-            text, max(0, self.start - 2), self.start
-        ):
+        if _goes_on(self.reading.text, self.end):
             return True
         if len(lengths) == 1:
-            # Shorter bare numbers are too often something else; the code recognizer has them.
-            return len(self.digits) < 9
+            return False
         return (
-            date_end(text, self.start) > self.reading.ends[self.first]
+            self.begin.date_end > self.begin.end
             or (set(lengths) == {4} and _all_years(self.digits))
             or _is_quantity(self.digits, lengths, gaps)
             or (max(lengths) < 3 and (len(set(gaps)) > 1 or len(lengths) < 4))
         )
 
+    @property
     def is_code(self) -> bool:
         """Whether this is announced as the number of an order, a customer or the like.
 
         With blanks between its parts it is none, for the code recognizer does not read on there.
         """
-        if len(self.digits) < _FEWEST_OF_CODES or not set(self.gaps()) <= {"-", "/"}:
+        if len(self.digits) < _FEWEST_OF_CODES or not set(self.gaps) <= _CODE_GAPS:
             return False
-        before = self.reading.before(self.start, 40)
-        return is_announced(before) and not _calling().search(before)
+        return self.begin.is_announced_code
+
+
+_DIGITS = frozenset("0123456789")
+_CODE_GAPS = frozenset("-/")
+_ENDING = frozenset(" \n\t;!?)(\"'-/")  # after these and nothing at all a number does not go on
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether decimals, a sign or letters follow."""
+    following = text[end : end + 1]
+    return bool(following) and following not in _ENDING and bool(_continued().match(text, end))
 
 
 def _all_years(digits: str) -> bool:
@@ -174,7 +207,7 @@ def _international(candidate: _Candidate) -> str:
 
     digits = candidate.digits
     plus = _plus().search(candidate.reading.before(candidate.start, 3))
-    if not plus and not (digits.startswith("00") and len(candidate.lengths()) > 1):
+    if not plus and not (digits.startswith("00") and len(candidate.lengths) > 1):
         return ""
     number = digits if plus else digits.removeprefix("00")
     if not 7 <= len(number) <= 16:
@@ -192,25 +225,25 @@ def _shaped(candidate: _Candidate) -> str:
     """Groups that hardly anything but a telephone number has."""
     if len(candidate.digits) not in (7, 10, 11):
         return ""
-    lengths = candidate.lengths()
+    lengths = candidate.lengths
     if lengths not in ((3, 3, 4), (1, 3, 3, 4), (3, 4)) or candidate.is_something_else():
         return ""
-    if candidate.is_code():
+    if candidate.is_code:
         return ""
     return "grouped like a telephone number"
 
 
 def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
-    if candidate.is_money() or candidate.is_code():
+    if candidate.is_money() or candidate.is_code:
         return ""
     if not reading.near(start, end, _cue()):
         return ""
-    if candidate.gaps() == ["/"] and max(candidate.lengths()) < _SHORTEST_PART:
+    if candidate.gaps == ["/"] and max(candidate.lengths) < _SHORTEST_PART:
         return ""  # a blood pressure
-    if date_end(reading.text, start) > start or (
+    if candidate.begin.date_end > start or (
         len(candidate.digits) % 4 == 0
-        and set(candidate.lengths()) == {4}
+        and set(candidate.lengths) == {4}
         and _all_years(candidate.digits)
     ):
         return ""
@@ -219,24 +252,52 @@ def _announced(candidate: _Candidate) -> str:
 
 _LOOK_BACK, _LOOK_AHEAD = 60, 30
 _GAPS, _WIDEST = " -/.()", 4
+_FEWEST_ALONE = 9  # digits of a number without groups that nothing announces
+_PLUS, _ZERO = ord("+"), ord("0")
+_OPENING = frozenset("+( ")
+_EXTENDING = frozenset("xXeEpPdD#")
 
 
 def _may_be_number(page: Page) -> Flags:
     """From these runs on there are digits enough, or some and a word that announces a number."""
-    return (page.runs.totals(_GAPS, _WIDEST) >= _FEWEST_UNTOLD) | _may_be_announced(page)
+    runs = page.runs
+    signed = [runs.before(distance) == _PLUS for distance in (1, 2, 3)]
+    second = (runs.codes[runs.starts + 1] == _ZERO) | (runs.lengths == 1)
+    zeros = (runs.codes[runs.starts] == _ZERO) & second
+    abroad = np.logical_or.reduce([*signed, zeros])
+    grouped = runs.joins(_GAPS, _WIDEST) | (runs.lengths >= _FEWEST_ALONE)
+    alone = grouped & ~surely(runs.before(1), LETTERS + "$")
+    enough = page.ask(_digits_near) >= _FEWEST_UNTOLD
+    held: Flags = (enough & (abroad | alone)) | page.ask(_may_be_announced)
+    return held
+
+
+def _digits_near(page: Page) -> NDArray[np.int64]:
+    """How many digits each run has with those that may belong to it."""
+    return page.runs.totals(_GAPS, _WIDEST)
 
 
 def _may_be_announced(page: Page) -> Flags:
     """Some digits, and a word that seems to announce a number on either side of them."""
-    words, reach = words_of(_cue().pattern), _LOOK_AHEAD + _LONGEST
+    words, reach = _cue().words, _LOOK_AHEAD + _LONGEST
     told = page.told_before(words, _LOOK_BACK) | page.told_after(words, reach)
-    return told & (page.runs.totals(_GAPS, _WIDEST) >= _FEWEST)
+    return told & (page.ask(_digits_near) >= _FEWEST)
 
 
 def _lead(reading: Reading, start: int) -> int:
     """Where the number starts when a plus sign or a parenthesis leads it."""
+    if reading.text[max(0, start - 1) : start] not in _OPENING:
+        return start
     match = _opening().search(reading.text, max(0, start - 3), start)
     return match.start() if match else start
+
+
+def _extended(text: str, end: int) -> int:
+    """Where the number ends with its extension."""
+    if text[end : end + 3].lstrip(" ,")[:1] not in _EXTENDING:
+        return end
+    match = _extension().match(text, end)
+    return match.end() if match else end
 
 
 def _region_of(regions: tuple[str, ...], digits: str) -> str:
@@ -262,8 +323,12 @@ def _numbers_of(regions: tuple[str, ...]) -> Expression:
 
 
 @cache
-def _gap() -> Expression:
-    return Expression(r" {1,2}| ?[-/] ?|\.|--| ?\(|\) ?[-/.]? ?| ?\u200b ?|-\n")
+def _gaps() -> frozenset[str]:
+    """What may stand between the digits of a number."""
+    blank = ("", " ")
+    joined = (f"{one}{sign}{other}" for one in blank for sign in "-/\u200b" for other in blank)
+    closed = (f"){one}{sign}{other}" for one in blank for sign in ("", *"-/.") for other in blank)
+    return frozenset((" ", "  ", ".", "--", "(", " (", "-\n", *joined, *closed))
 
 
 @cache
@@ -299,19 +364,14 @@ def _money_after() -> Expression:
 
 
 @cache
-def _decimal() -> Expression:
-    return Expression(r"[0-9][.,:]\Z")
-
-
-@cache
 def _calling() -> Expression:
     """A word for telephones is the last one: "Telefonnummer"."""
     return Expression(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
 
 
 @cache
-def _cue() -> Expression:
-    return cue(
+def _cue() -> Cue:
+    return Cue(
         r"(?:tele)?phones?|tel|t[ée]l|mob|mobiles?|cell|cellular|call(?:ed|ing)?|fax|ph|sms|text(?:ed)?",
         r"dial|ring|rang|reach(?:ed)?|hotline|whats ?app|telegram|signal|pager|landline|contact",
         r"voicemail|telefon\w*|handy\w*|mobil\w*|rufnummer|festnetz|t[ée]l[ée]phone|portable",

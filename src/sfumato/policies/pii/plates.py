@@ -133,7 +133,7 @@ _WORDS = (
 # The last words of these.
 _LAST_WORDS = frozenset(
     (
-        *("plate", "plates", "no", "reg", "registration", "number", "nr", "vrm", "*kennzeichen"),
+        *("*plate", "*plates", "no", "reg", "registration", "number", "nr", "vrm", "*kennzeichen"),
         *("kennz", "kfz", "pkw", "matrícula", "matricula", "plaque", "immat*", "targa", "kenteken"),
         *("car", "van", "truck", "coche", "voiture", "auto", "wagen", "placa"),
     )

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
@@ -61,17 +64,21 @@ class Postcode:
     def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits."""
         reached = 0
+        formed = frozenset(reading.chosen(_may_have_form))
+        plain = frozenset(reading.chosen(_may_be_plain))
         for first in reading.chosen(_may_be_postcode):
             start = reading.starts[first]
             if start < reached:
                 continue
-            match = self._form(reading.text, start, reading.ends[first])
+            match = None
+            if first in formed:
+                match = self._form(reading.text, start, reading.ends[first])
             if match:
                 reached = match.end()
                 reason = f"written like a postcode of region {match.lastgroup}"
                 yield Found(match.start(), reached, self.label, "postcode", reason)
                 continue
-            reason = self._plain(reading, first)
+            reason = self._plain(reading, first) if first in plain else ""
             if reason:
                 yield Found(start, reading.ends[first], self.label, "postcode-context", reason)
 
@@ -100,17 +107,52 @@ _BACK = 30
 
 
 def _may_be_postcode(page: Page) -> Flags:
-    """Numbers beside letters or hyphens, in groups, or of some length where a code can stand."""
+    return page.ask(_may_have_form) | page.ask(_may_be_plain)
+
+
+def _may_have_form(page: Page) -> Flags:
+    """Numbers beside letters or hyphens, or in groups."""
     runs = page.runs
     length, one, two = runs.lengths, runs.before(1), runs.before(2)
     after, second = runs.after(1), runs.after(2)
-    lettered = (length <= 6) & (among(one, LETTERS) | (among(one, "-") & among(two, LETTERS)))
-    grouped = (length <= 5) & (runs.joins("-") | ((length == 3) & runs.joins(" ")))
+    # At most two letters stand before the first digit, and nothing else right before them.
+    begun = ~(surely(two, LETTERS + DIGITS) & surely(runs.before(3), LETTERS + DIGITS))
+    joined = (length == 6) | ((length <= 5) & among(after, LETTERS + " "))
+    lettered = among(one, LETTERS) & begun & joined
+    lettered |= (length <= 5) & among(one, "-") & among(two, LETTERS)
+    hyphened = (length >= 2) & (length <= 5) & among(after, "-")
+    grouped = (length == 3) & among(after, " ") & among(second, DIGITS)
     dutch = (length == 4) & (among(after, CAPITALS) | among(second, CAPITALS))
-    plain = (length >= 3) & (length <= 6) & ~surely(one, LETTERS + DIGITS + "$.,#")
-    named = page.told_before(_states(), 3) | among(after, " \t\n")
-    held: Flags = lettered | grouped | dutch | (plain & named) | _may_be_announced(page)
+    held: Flags = lettered | hyphened | grouped | dutch
     return held
+
+
+def _may_be_plain(page: Page) -> Flags:
+    """Numbers of some length where a code can stand, or that are announced."""
+    runs = page.runs
+    length, one, two = runs.lengths, runs.before(1), runs.before(2)
+    after, second = runs.after(1), runs.after(2)
+    whole = (length >= 3) & (length <= 6) & ~surely(one, LETTERS + DIGITS + "$.,#")
+    whole &= ~surely(after, LETTERS + "%$")
+    ended = among(one, " ") & among(after, " \t\n")
+    ended &= page.until("\n") - runs.ends == _blanks_after(page)
+    led = among(one, "\n;|\t-") | page.told_before(_LEADING, 1)
+    led |= among(one, " \r\v\f") & among(two, ",\n;|\t \r\v\f")
+    begun = among(after, " ") & among(second, CAPITALS) & led
+    placed = page.told_before(_states(), 3) | ended | begun
+    return whole & ((placed & (length > 3)) | page.ask(_may_be_announced))
+
+
+def _blanks_after(page: Page) -> NDArray[np.int64]:
+    """How many blanks and tabs follow each number."""
+    codes, ends = page.runs.codes, page.runs.ends
+    others = np.append(np.flatnonzero((codes != _BLANK) & (codes != _TAB)), len(codes))
+    counted: NDArray[np.int64] = others[np.searchsorted(others, ends)] - ends
+    return counted
+
+
+_BLANK, _TAB = ord(" "), ord("\t")
+_LEADING = frozenset(("à", "en", "nach"))  # before the name of a town and its code
 
 
 def _may_be_announced(page: Page) -> Flags:

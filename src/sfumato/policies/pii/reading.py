@@ -6,18 +6,21 @@ character is asked of all of them together; what is asked of few is asked of one
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
+from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.plainness import make_plain
-from sfumato.policies.pii.runs import MOST, Flags, Runs
+from sfumato.policies.pii.runs import FAR, MOST, Flags, Runs, surely
 from sfumato.policies.pii.tokens import Tokens
 
 _LOOK_BACK = 60
@@ -25,6 +28,7 @@ _LOOK_AHEAD = 30
 _WIDEST_GAP = 4
 _BREAK = ord("\n")
 
+Value = TypeVar("Value", bound=np.generic)
 Trigger = Callable[["Page"], Flags]
 Finder = Callable[["Page"], NDArray[np.int64]]
 
@@ -42,12 +46,17 @@ class Page:
             )
         ]
         self.memory: dict[object, object] = {}  # of forms seen on this page, gone with it
-        self._flags: dict[Trigger, Flags] = {}
+        self._answers: dict[object, object] = {}
         self._chosen: dict[Trigger, dict[int, list[int]]] = {}
         self._spots: dict[Finder, dict[int, list[int]]] = {}
 
     def __repr__(self) -> str:
         return f"Page({len(self.texts)} documents)"
+
+    def close(self) -> None:
+        """Forget all that was read: documents and their page refer to each other."""
+        self.readings.clear()
+        self.memory.clear()
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -92,11 +101,27 @@ class Page:
         """For each run of digits where the one before it or the line before it ends."""
         breaks = np.flatnonzero(self.runs.codes == _BREAK)
         lines = breaks[np.searchsorted(breaks, self.runs.starts) - 1] + 1
-        return np.maximum(lines, np.append(0, self.runs.ends[:-1])[: len(lines)])
+        floors: NDArray[np.int64] = np.maximum(
+            lines, np.append(0, self.runs.ends[:-1])[: len(lines)]
+        )
+        return floors
 
     def told_after(self, words: frozenset[str], reach: int) -> Flags:
         """The runs of digits after which a word of a list seems to stand."""
         return self.words.near_after(words, self.runs.ends, reach)
+
+    def told_until(self, words: frozenset[str], reach: int, signs: str) -> Flags:
+        """The same, where none of some signs stands between."""
+        starts = np.append(self.words.starts[self.words.among(words)], FAR)
+        following = starts[np.searchsorted(starts, self.runs.ends)]
+        held: Flags = (following - self.runs.ends <= reach) & (following < self.until(signs))
+        return held
+
+    def until(self, signs: str) -> NDArray[np.int64]:
+        """Where after each run of digits the next of some signs stands."""
+        places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
+        following: NDArray[np.int64] = places[np.searchsorted(places, self.runs.ends)]
+        return following
 
     def spots(self, finder: Finder) -> dict[int, list[int]]:
         """Places that matter, counted in their documents, by the document's number."""
@@ -113,12 +138,12 @@ class Page:
         found = np.searchsorted(self.runs.offsets, places, side="right") - 1
         return sorted(set(found.tolist()))
 
-    def ask(self, trigger: Trigger) -> Flags:
+    def ask(self, trigger: Callable[[Page], NDArray[Value]]) -> NDArray[Value]:
         """What a trigger says of every run of digits."""
-        flags = self._flags.get(trigger)
-        if flags is None:
-            flags = self._flags[trigger] = trigger(self)
-        return flags
+        answers = self._answers.get(trigger)
+        if answers is None:
+            answers = self._answers[trigger] = trigger(self)
+        return cast("NDArray[Value]", answers)
 
     def choose(self, trigger: Trigger) -> dict[int, list[int]]:
         """The runs of digits that matter, counted in their documents, by the document's number."""
@@ -131,9 +156,7 @@ class Page:
         return chosen
 
 
-def by_document(
-    documents: NDArray[np.int64], values: NDArray[np.int64]
-) -> dict[int, list[int]]:
+def by_document(documents: NDArray[np.int64], values: NDArray[np.int64]) -> dict[int, list[int]]:
     """Values by their documents, which need not be in order; the values of each stay in theirs."""
     if not len(documents):
         return {}
@@ -144,9 +167,7 @@ def by_document(
     limits, listed = [*firsts.tolist(), len(documents)], values.tolist()
     return {
         number: listed[first:last]
-        for number, (first, last) in zip(
-            documents[firsts].tolist(), pairwise(limits), strict=True
-        )
+        for number, (first, last) in zip(documents[firsts].tolist(), pairwise(limits), strict=True)
     }
 
 
@@ -201,19 +222,25 @@ class Reading:
         """Whether any of these pieces, in small letters, stands anywhere in the text."""
         return any(piece in self.small for piece in pieces)
 
-    def near(self, start: int, end: int, cue: Expression) -> bool:
+    def near(self, start: int, end: int, cue: Cue) -> bool:
         """Whether a context word stands near; words at the ends of the stretch must be whole."""
+        places = self.spots(cue.spots)
+        if not places:
+            return False
         text, last = self.text, end + _LOOK_AHEAD
         while last > end and text[last - 1 : last].isalpha() and text[last : last + 1].isalpha():
             last -= 1
-        first = max(0, start - _LOOK_BACK)
-        return bool(cue.search(text, first, start) or cue.search(text, end, last))
+        for first, limit in ((max(0, start - _LOOK_BACK), start), (end, last)):
+            for place in places[bisect_left(places, first) : bisect_left(places, limit)]:
+                if cue.expression.match(text, place, limit):
+                    return True
+        return False
 
     def stands_alone(self, run: int, gap: int = _WIDEST_GAP) -> bool:
         """Whether the next run of digits is too far away to belong to this one."""
         return run + 1 == len(self.starts) or self.starts[run + 1] - self.ends[run] > gap
 
-    def runs(self, first: int, gap: Expression, most: int) -> Iterator[tuple[int, str]]:
+    def runs(self, first: int, gaps: frozenset[str], most: int) -> Iterator[tuple[int, str]]:
         """Digit runs from run ``first`` on, joined over gaps, as long as ``most`` digits last.
 
         Gives the index of the last run and all digits so far, shortest first.
@@ -227,9 +254,24 @@ class Reading:
                 return
             if starts[last + 1] - ends[last] > _WIDEST_GAP:
                 return
-            if not gap.fullmatch(text, ends[last], starts[last + 1]):
+            if text[ends[last] : starts[last + 1]] not in gaps:
                 return
             last += 1
+
+
+class Cue:
+    """Words or phrases that announce something, whatever their case."""
+
+    def __init__(self, *words: str) -> None:
+        self.expression = cue(*words)
+        self.words = words_of(*words)
+
+    def __repr__(self) -> str:
+        return f"Cue({len(self.words)} words)"
+
+    def spots(self, page: Page) -> NDArray[np.int64]:
+        """Where one of them may begin."""
+        return page.words.starts[page.words.among(self.words)]
 
 
 @cache

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.openings import words_of
-from sfumato.policies.pii.reading import Page, Reading, cue
+from sfumato.policies.pii.reading import Cue, Page, Reading
 from sfumato.policies.pii.runs import Flags, among
 
 
@@ -46,7 +45,7 @@ _LOOK_BACK, _LOOK_AHEAD = 60, 30
 
 
 def _may_be_ssn(page: Page) -> Flags:
-    runs, words = page.runs, words_of(_cue().pattern)
+    runs, words = page.runs, _cue().words
     grouped = (runs.lengths == 3) & (runs.following(runs.lengths) == 2) & runs.joins("-. /_", 3)
     told = page.told_before(words, _LOOK_BACK) | page.told_after(words, _LOOK_AHEAD)
     masked = among(runs.before(1), _MASKS) & among(runs.before(3), _MASKS)
@@ -87,5 +86,5 @@ def _masked() -> Expression:
 
 
 @cache
-def _cue() -> Expression:
-    return cue(r"ssn|s\.s\.n\.|ss ?#|social|social security|itin|tax(?:payer)? ?id\w*|tin")
+def _cue() -> Cue:
+    return Cue(r"ssn|s\.s\.n\.|ss ?#|social|social security|itin|tax(?:payer)? ?id\w*|tin")

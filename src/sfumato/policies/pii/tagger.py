@@ -41,9 +41,7 @@ _REASONS = {
 _NAMED = tuple((kind, f"{kind.lower()}-tagged", _REASONS[kind]) for kind in KINDS)
 
 
-def tag(
-    texts: Sequence[str], recall: str, tokens: Tokens | None = None
-) -> list[list[Span]]:
+def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list[list[Span]]:
     """The names in each text; what is found in one does not depend on the others.
 
     ``tokens`` are those of the texts, if they are known already.

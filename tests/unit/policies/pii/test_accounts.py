@@ -6,11 +6,11 @@ import pytest
 
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.person import Person
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.reading import Page, Reading
 
 
 def found(text: str) -> list[str]:
-    return [text[start:end] for start, end in find_accounts(Reading.of(text))]
+    return [text[start:end] for _, (start, end) in find_accounts(Page([text]))]
 
 
 @pytest.mark.parametrize(

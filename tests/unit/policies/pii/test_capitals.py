@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.capitals import chains, speaker_tags
+from sfumato.policies.pii.capitals import chains
+from sfumato.policies.pii.person import speaker_tags
+from sfumato.policies.pii.reading import Page
+
+
+def tags(text: str) -> frozenset[str]:
+    return speaker_tags(Page([text]))[0]
 
 
 def joined(text: str) -> list[str]:
     return [
         text[chain.words[0].start : chain.end_of(len(chain.words) - 1)]
-        for chain in chains(text, speaker_tags(text))
+        for chain in chains(text, tags(text))
     ]
 
 
@@ -32,8 +38,9 @@ def test_names_are_one_chain(text: str, expected: list[str]) -> None:
 
 
 def test_tags_of_speakers_that_recur_are_left_out() -> None:
-    assert speaker_tags("SYS: Hi\nUSR: Yes\nSYS: Bye\nUSR: Bye\nBob: No\nBob: So") == {"SYS", "USR"}
-    assert speaker_tags("SYS: once") == frozenset()
+    assert tags("SYS: Hi\nUSR : Yes\nSYS: Bye\nUSR: Bye\nBob: No\nBob: So") == {"SYS", "USR"}
+    assert tags("ÄB: Hi\nÄB: Yes\n1AB: Bye\n1AB: So\nÄBCD: no\nÄBCD: no") == {"ÄB"}
+    assert tags("SYS: once") == frozenset()
     assert joined("SYS: hi\nSYS: no") == []
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from cProfile import Profile
 
@@ -17,12 +19,11 @@ from sfumato.policies.pii import Pii
 from sfumato.policies.pii.detector import (
     DEFAULT,
     TYPES,
-    _outermost,
-    _ranked,
     _recognizers,
     list_regions,
 )
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.gathering import Gathered
+from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
@@ -158,8 +159,45 @@ def test_dropping_inner_spans_uncovers_nothing(found: list[tuple[Span, int]]) ->
     def covered(spans: list[Span]) -> set[int]:
         return {place for span in spans for place in range(span.start, span.end)}
 
-    ranked = [_ranked(span, kind) for span, kind in found]
-    assert covered(list(_outermost(ranked))) == covered([span for span, _ in found])
+    gathered = Gathered(2)
+    for span, kind in found:
+        gathered.add(1, kind, [span])
+    none, kept = gathered.outermost()
+    assert not none
+    assert covered(list(kept)) == covered([span for span, _ in found])
+    order = sorted(found, key=lambda one: (one[0].start, -one[0].end, one[1]))
+    assert [span.label for span in kept][:1] == [span.label for span, _ in order[:1]]
+
+
+def test_the_collector_of_cycles_runs_again_afterwards() -> None:
+    document = Document("Ann Lee, 020 7946 0958")
+    Pii().find(document)
+    assert gc.isenabled()
+    with pytest.raises(AttributeError):
+        Pii().find_many([document, None])  # type: ignore[list-item]
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        Pii().find(document)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_page_is_freed_without_looking_for_cycles() -> None:
+    made: list[weakref.ref[Page]] = []
+
+    class Watching(Pii):
+        def _tag(self, page: Page) -> list[list[Span]]:
+            made.append(weakref.ref(page))
+            return super()._tag(page)
+
+    gc.disable()
+    try:
+        Watching().find(Document("SYS: Ann Lee, 020 7946 0958, 12 Elm Street"))
+        assert made[0]() is None
+    finally:
+        gc.enable()
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -171,7 +209,7 @@ def calls(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("piece", HARD)
 def test_steps_grow_no_faster_than_the_text(piece: str) -> None:
-    short, long = (Document((piece * size)[:size]) for size in (500, 1_000))
+    short, long = (Document(piece * (size // len(piece) + 1)) for size in (500, 1_000))
     policy = Pii()
     policy.find(short)  # patterns are compiled and checks loaded once, before anything is counted
     steps = calls(lambda: policy.find(short))
