@@ -1,23 +1,35 @@
-"""How well the tagger of ``pii`` does on text that it was not trained on."""
+"""How well the tagger of ``pii`` does on text that it was not trained on.
+
+    python scripts/tagger_scores.py RESOURCES --treebanks FOLDER --teacher-test TEST.jsonl.gz
+        [--weights tagger.npz --curve]
+
+prints recall at precision of ``pii`` for each setting and part that is only ever scored, as the
+table in ``docs/policies.md`` has them. With ``--curve`` it prints those of the tagger alone along
+its threshold, for these or other weights.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.network import KINDS, Network
+from sfumato.policies.pii.detector import RECALLS, Pii
+from sfumato.policies.pii.network import KINDS, Network, load_network
 from sfumato.policies.pii.scorer import Scorer, score_all
 from sfumato.policies.pii.tagger import find_handles, spans_of
 from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.scoring import compare_with_gold
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
-from tagger_corpus import Text
+from tagger_corpus import LINK, SCORED, Text, read_labeled_lines, read_named, read_tagged
 
 LEVELS = tuple(number / 4 for number in range(6, -17, -1))
+TICKETS = Path(__file__).parents[1] / "tests" / "data" / "tickets.jsonl"
 BETAS = (0.7, 3.0, 5.0)  # how many times as much as precision recall counts, by setting
 
 
@@ -31,6 +43,37 @@ class Found:
     def find(self, document: Document) -> Spans:
         """What was found in a text."""
         return self.found[document.text]
+
+
+def read_scored(resources: Path, treebanks: Path, teacher_test: Path) -> dict[str, list[Text]]:
+    """The parts that are only ever scored."""
+    folder = resources / "data" / "ner"
+    scored = {part: read_tagged(folder / f"{part}.conll.gz") for part in SCORED}
+    scored["web"] = list(read_named(treebanks / "en_ewt-ud-test.iob2"))
+    scored["wikitext-test"] = read_labeled_lines(teacher_test)
+    scored["tickets"] = read_labeled_lines(TICKETS)
+    return scored
+
+
+def print_settings(scored: dict[str, list[Text]]) -> None:
+    """Recall and precision of ``pii`` by part, kind and setting.
+
+    Section b labels some handles and leaves out others like them, so precision is told twice.
+    """
+    for part, texts in scored.items():
+        for recall in RECALLS:
+            found = Pii(recall=recall).find_many([Document(text.text) for text in texts])
+            fewer = map(_without_unlabeled_handles, texts, found)
+            print(f"{part:14} {recall:8} {_row(rates(texts, found))}", end="  ")
+            print(f"or without unlabeled handles {_row(rates(texts, fewer)[:1])}", flush=True)
+
+
+def _without_unlabeled_handles(text: Text, spans: Iterable[Span]) -> list[Span]:
+    return [
+        span for span in spans
+        if span.rule != "person-handle"
+        or any(start < span.end and span.start < end for start, end, _ in text.spans)
+    ]  # fmt: skip
 
 
 def print_scores(network: Network, scored: dict[str, list[Text]]) -> None:
@@ -65,7 +108,20 @@ def along(
         found = spans_of(tokens, margins, thresholds, leads)
         for text, spans in zip(texts, found, strict=True):
             spans.extend(find_handles(text.text))
-        yield rates(texts, found)
+        yield rates(texts, map(_outside, texts, found))
+
+
+def _outside(text: Text, spans: list[Span]) -> list[Span]:
+    """Without what lies inside a web address or a handle, as ``pii`` leaves it out."""
+    handles = [(span.start, span.end) for span in spans if span.rule == "person-handle"]
+    wider = [*handles, *(match.span() for match in LINK.finditer(text.text))]
+    return [
+        span for span in spans
+        if not any(
+            start <= span.start and span.end <= end and span.end - span.start < end - start
+            for start, end in wider
+        )
+    ]  # fmt: skip
 
 
 def rates(texts: list[Text], found: Iterable[Iterable[Span]]) -> list[tuple[float, float]]:
@@ -83,7 +139,31 @@ def _f_score(beta: float, recall: float, precision: float) -> float:
 
 
 def _row(shares: list[tuple[float, float]]) -> str:
-    cells = zip(KINDS, shares, strict=True)
+    cells = zip(KINDS, shares, strict=False)
     return " ".join(
         f"{kind[:3]} {recall:.3f}@{precision:.3f}" for kind, (recall, precision) in cells
     )
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("resources", type=Path)
+    parser.add_argument("--treebanks", type=Path, required=True)
+    parser.add_argument("--teacher-test", type=Path, required=True)
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--curve", action="store_true")
+    given = parser.parse_args()
+    scored = read_scored(given.resources, given.treebanks, given.teacher_test)
+    if not given.curve:
+        print_settings(scored)
+        return
+    network = load_network()
+    if given.weights:
+        with np.load(given.weights, allow_pickle=False) as arrays:
+            network = Network.read(dict(arrays))
+    print_scores(network, scored)
+
+
+if __name__ == "__main__":
+    main()

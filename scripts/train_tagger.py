@@ -1,23 +1,25 @@
 """Train the tagger of ``pii`` and write its weights.
 
     python scripts/train_tagger.py RESOURCES --teacher WIKI.jsonl.gz --teacher-test TEST.jsonl.gz
-        --treebanks FOLDER --messages FOLDER --seed 1
+        --treebanks FOLDER --more FOLDER --messages FOLDER --seed 1
+        [--start WEIGHTS.npz --rate 1.5e-3 --epochs 1.5]
         -o src/sfumato/policies/pii/weights/tagger.npz
 
-RESOURCES is the folder with ``data/ner`` and ``vectors/glove-6b-50d.npy``. What each part is and
-under which terms stands in ``tagger_corpus.py``. The same data and seed give the same weights with
-the same version of torch on the same kind of processor. One text in ten of what people or the
-teacher labeled is held out: thresholds are chosen by these. Figures are printed at the end, on
-parts that were neither trained on nor chosen by. Needs torch and Faker.
+RESOURCES is the folder with ``data/ner`` and ``vectors/glove-6b-50d.npy``; the other folders hold
+files of public repositories. What each part is, under which terms, and which files are read stands
+in ``tagger_corpus.py``. With ``--start`` training goes on from weights that an earlier run wrote.
+The same data and seed give the same weights with the same version of torch on the same kind of
+processor. One text in ten of what people or the teacher labeled is held out: thresholds are chosen
+by these. Figures are printed at the end, on parts that were neither trained on nor chosen by. Needs
+torch and Faker.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -36,7 +38,9 @@ from sfumato.policies.pii.network import FAR, KINDS, NEAR, PART, SUMMED, Network
 from sfumato.policies.pii.surroundings import Surroundings
 from sfumato.policies.pii.tokens import APART, Tokens
 from tagger_corpus import (
-    SCORED,
+    HANDLE,
+    LINK,
+    MORE,
     SOME,
     TRAINING,
     Text,
@@ -48,13 +52,12 @@ from tagger_corpus import (
     read_messages,
     read_named,
     read_sentences,
-    read_tagged,
     read_treebank,
     replaced,
     small_letters,
     without,
 )
-from tagger_scores import BETAS, choose, print_scores
+from tagger_scores import BETAS, choose, print_scores, read_scored
 from tagger_tickets import Places, Tickets, extra_lists, read_places
 from tagger_words import rare_words
 
@@ -62,13 +65,12 @@ LETTERS, FORM, SEEN, INNER, OUTER = 32, 128, 64, 96, 64
 # All that keeps the network from learning its texts by heart.
 DROPPED, DROPPED_FORMS, FEWER_LETTERS, FEWER_VECTORS, FEWER_LISTS = 0.3, 0.1, 0.2, 0.05, 0.2
 SCREENED, SHARE_OF_SCREEN = 30.0, 0.05
-LENIENT = 2.0  # how far below a draw the screen still lets a word pass
+LENIENT = 1.8  # how far below a draw the screen still lets a word pass
 BLUR = 8.0  # steps of 127 by which vectors vary
 SMOOTHED, DECAY = 0.02, 0.1
 RATE = 4e-3
+RARE = ("rare_gaps", "rare_codes", "rare_lists", "typical")
 UNIT = 32.0  # a whole number of 32 is 1 inside the network while it is trained
-# Handles are a matter of rules: corpora label the same ones or not.
-HANDLE = re.compile(r"(?<!\w)@ ?\w{2,40}")
 IGNORED, ANY = -1, len(KINDS) + 1
 PLACES = Path(mechanisms.__file__).with_name("data") / "places.txt.gz"
 HELD_OUT = 10  # one text in so many
@@ -101,6 +103,22 @@ class Linear(nn.Module):
         return rows @ whole(self.weights) + self.bias
 
 
+class Dropout(nn.Module):
+    """Leaves out a share of all numbers by random bytes: torch's own takes a third of the time."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.kept = 256 - round(256 * share)
+        self.draw = np.random.default_rng(int(torch.randint(1 << 31, (1,))))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """The rows with some numbers left out and the others larger, so that sums stay."""
+        if not self.training:
+            return rows
+        drawn = torch.frombuffer(bytearray(self.draw.bytes(rows.numel())), dtype=torch.uint8)
+        return rows * ((drawn < self.kept).view(rows.shape) * (256 / self.kept))
+
+
 def shifted(rows: Tensor, offset: int) -> Tensor:
     """What stands so many places after each row, zeros beyond the ends."""
     if offset == 0:
@@ -123,7 +141,7 @@ class Model(nn.Module):
         self.middle = Linear(INNER, OUTER)
         self.last = Linear(SEEN + INNER + OUTER, len(KINDS) + 1, 0.05)
         self.screen = Linear(SEEN, 1, 0.05)
-        self.drop, self.drop_form = nn.Dropout(DROPPED), nn.Dropout(DROPPED_FORMS)
+        self.drop, self.drop_form = Dropout(DROPPED), Dropout(DROPPED_FORMS)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The scores of all tokens of a batch, and whether each can be of a name at all."""
@@ -180,7 +198,8 @@ class Material:
             for start, end, label in text.spans:
                 begin, stop = np.searchsorted(starts, [start, end])
                 self.labels[first + begin : first + stop] = kinds.get(label, IGNORED)
-            for match in HANDLE.finditer(text.text) if "@" in text.text else ():
+            # Handles and web addresses are a matter of rules: corpora label the same ones or not.
+            for match in (*HANDLE.finditer(text.text), *LINK.finditer(text.text)):
                 begin, stop = np.searchsorted(starts, match.span())
                 self.labels[first + begin : first + stop] = IGNORED
 
@@ -239,18 +258,14 @@ def loss_of(made: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
     return (losses * weights).sum() / weights.sum().clamp(min=1)
 
 
-def fit(material: Material, epochs: float, seed: int) -> Model:
+def fit(material: Material, model: Model, rate: float, epochs: float, seed: int) -> Model:
     """Train; the learning rate rises for a little while and then falls to zero."""
-    torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
-    model = Model(
-        material.look.vectors.shape[1] + len(FLAGS) + len(SHAPES), material.around.shape[1]
-    )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=DECAY)
     plan = [group for _ in range(int(epochs + 1)) for group in material.batches(5000, draw)]
     plan = plan[: int(len(plan) * epochs / int(epochs + 1))]
     began, total = time.time(), 0.0
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, len(plan), pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, len(plan), pct_start=0.1)
     mean = torch.optim.swa_utils.AveragedModel(
         model,
         multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995),  # type: ignore[no-untyped-call]
@@ -269,6 +284,30 @@ def fit(material: Material, epochs: float, seed: int) -> Model:
             print(f"{number}/{len(plan)} {total / 100:.4f} {time.time() - began:.0f} s", flush=True)
             total = 0.0
     return cast("Model", mean.module).eval()
+
+
+def new_model(material: Material) -> Model:
+    """A network that has learned nothing."""
+    seen = material.look.vectors.shape[1] + len(FLAGS) + len(SHAPES)
+    return Model(seen, material.around.shape[1])
+
+
+def started(model: Model, arrays: Mapping[str, NDArray[Any]]) -> Model:
+    """A network that knows what one that was written knew; the reverse of ``written``."""
+
+    def take(name: str, unit: float) -> None:
+        layer = getattr(model, name)
+        weights = arrays[f"{name}_weights"] * arrays[f"{name}_scale"] * UNIT / unit
+        layer.weights.data = torch.from_numpy(weights.astype(np.float32))
+        layer.bias.data = torch.from_numpy((arrays[f"{name}_bias"] / unit).astype(np.float32))
+
+    model.grams.data = torch.from_numpy(arrays["grams"].astype(np.float32) / FULL)
+    for name in ("first", "second", "window", "middle"):
+        take(name, UNIT)
+    for name in ("last", "screen"):
+        take(name, 1.0)
+    model.screen.bias.data -= LENIENT
+    return model
 
 
 def written(model: Model, rare: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -348,24 +387,12 @@ class Gathered:
 def gather(given: argparse.Namespace, places: Places) -> Gathered:
     """Read and make all texts."""
     tickets = Tickets(places, random.Random(given.seed))
-    folder, banks = given.resources / "data" / "ner", given.treebanks
-    scored = {part: read_tagged(folder / f"{part}.conll.gz") for part in SCORED}
-    scored["wikitext-test"] = read_labeled_lines(given.teacher_test)
-    scored["web"] = list(read_named(banks / "en_ewt-ud-test.iob2"))
+    scored = read_scored(given.resources, given.treebanks, given.teacher_test)
     gathered = Gathered(tickets, scored)
-    for part in TRAINING:
-        sentences = read_sentences(folder / f"{part}.conll.gz")
-        some = [join(one, close=tickets.draw.random() < 0.5) for one in sentences]
-        gathered.add(some, (0.5, 0.05, 0.2, 0.7), 1.0, part.split("-")[0])
+    _add_sentences(gathered, given.resources / "data" / "ner", given.more)
     paragraphs = read_labeled_lines(given.teacher)[: given.paragraphs]
     gathered.add(paragraphs, (0.25, 0.02, 0.05, 0.1), 0.5, "wikitext")
-    for path in sorted(banks.glob("*.iob2")):
-        if path.name.startswith("en_ewt-ud-dev"):
-            gathered.add(read_named(path), (0.5, 0.05, 0.2, 0.5), 1.0, "ewt")
-        elif "ewt" not in path.name:
-            gathered.add(read_named(path), (0.3, 0.02, 0.1, 0.1), 1.0)
-    for path in sorted(banks.glob("*.conllu")):
-        gathered.add(read_treebank(path), (0.3, 0.02, 0.1, 0.1), 1.0)
+    _add_treebanks(gathered, given.treebanks)
     texts = gathered.texts
     for text in read_messages(given.messages):
         texts += [text, *varied(text, tickets, (0.2, 0.05, 0.0, 0.0))]
@@ -379,6 +406,28 @@ def gather(given: argparse.Namespace, places: Places) -> Gathered:
     return gathered
 
 
+def _add_sentences(gathered: Gathered, folder: Path, more: Path) -> None:
+    """Posts, tweets and sentences of an encyclopedia in which people labeled the names."""
+    draw = gathered.tickets.draw
+    posts = [folder / f"{part}.conll.gz" for part in TRAINING]
+    for path in posts + [more / f"{part}.conll" for part in MORE]:
+        some = [join(one, close=draw.random() < 0.5) for one in read_sentences(path)]
+        gathered.add(some, (0.5, 0.05, 0.2, 0.7), 1.0, path.name.split("-")[0])
+    for path in [more / "wikigold.conll", *sorted((more / "crossner").glob("*.txt"))]:
+        some = [join(one, close=draw.random() < 0.8) for one in read_sentences(path)]
+        gathered.add(some, (0.3, 0.02, 0.1, 0.3), 0.7)
+
+
+def _add_treebanks(gathered: Gathered, banks: Path) -> None:
+    for path in sorted(banks.glob("*.iob2")):
+        if path.name.startswith("en_ewt-ud-dev"):
+            gathered.add(read_named(path), (0.5, 0.05, 0.2, 0.5), 1.0, "ewt")
+        elif "ewt" not in path.name:
+            gathered.add(read_named(path), (0.3, 0.02, 0.1, 0.1), 1.0)
+    for path in sorted(banks.glob("*.conllu")):
+        gathered.add(read_treebank(path), (0.3, 0.02, 0.1, 0.1), 1.0)
+
+
 def main() -> None:
     """Train, write, score."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
@@ -386,26 +435,40 @@ def main() -> None:
     parser.add_argument("--teacher", type=Path, required=True)
     parser.add_argument("--teacher-test", type=Path, required=True)
     parser.add_argument("--treebanks", type=Path, required=True)
+    parser.add_argument("--more", type=Path, required=True)
     parser.add_argument("--messages", type=Path, required=True)
     parser.add_argument("--paragraphs", type=int, default=6000)
     parser.add_argument("--tickets", type=int, default=14_000)
     parser.add_argument("--epochs", type=float, default=4.5)
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--scores", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     places = read_places(PLACES)
-    rare = rare_words(given.resources / "vectors" / "glove-6b-50d.npy", extra_lists(places))
+    if given.start:
+        with np.load(given.start, allow_pickle=False) as stored:
+            known = dict(stored)
+        rare = {name: known[name] for name in RARE}
+    else:
+        rare = rare_words(given.resources / "vectors" / "glove-6b-50d.npy", extra_lists(places))
     gathered = gather(given, places)
     texts = gathered.texts
     material = Material(texts, Network.rare_of(rare))
     print(f"{len(texts):,} texts, {len(material.tokens):,} tokens", flush=True)
-    arrays = written(fit(material, given.epochs, given.seed), rare)
+    torch.manual_seed(given.seed)
+    model = new_model(material)
+    if given.start:
+        model = started(model, known)
+    arrays = written(fit(material, model, given.rate, given.epochs, given.seed), rare)
     arrays["thresholds"] = choose(Network.read(arrays), gathered.held)
     np.savez_compressed(given.output, allow_pickle=False, **arrays)
     print(f"{given.output.stat().st_size / 1e6:.2f} MB")
-    print_scores(Network.read(arrays), gathered.scored)
+    if given.scores:
+        print_scores(Network.read(arrays), gathered.scored)
 
 
 if __name__ == "__main__":
