@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from sfumato.accounting.directional import match_kappa
+from sfumato.attacks.gradients import release as releases
 from sfumato.attacks.gradients.release import (
     Batch,
     Gradient,
@@ -91,11 +92,18 @@ def test_noise_has_the_deviation_that_the_step_states(target: ModelTarget, noise
     left = seen(batch, noise=noise, sigma=0.5) - clear
     assert float(left.std()) == pytest.approx(step.deviation, rel=0.03)
     assert step.deviation == pytest.approx(0.5 * (1 if noise == "gaussian" else math.sqrt(3)))
-    # A twin that keeps the κ of a model with a hundredth of the weights has ten times the noise.
-    if noise == "directional":
-        dimension = len(clear)
-        kept = match_kappa(0.5, dimension // 100)
-        assert math.sqrt(dimension) / kept > 9 * step.sigma
+
+
+def test_a_concentration_that_is_not_rescaled_with_the_dimension_is_found_out(
+    target: ModelTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A twin that keeps the κ of a hundredth of the weights has ten times the noise."""
+    batch = batch_of(target, 1)
+    clear = seen(batch, noise="none")
+    kept = lambda sigma, dimension: match_kappa(sigma, dimension // 100)  # noqa: E731
+    monkeypatch.setattr(releases, "match_kappa", kept)
+    left = seen(batch, noise="directional", sigma=0.5) - clear
+    assert float(left.std()) > 5 * Step(noise="directional", sigma=0.5).deviation
 
 
 def test_clipped_noise_is_in_units_of_the_bound(target: ModelTarget) -> None:
