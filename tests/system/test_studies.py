@@ -49,8 +49,10 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 @pytest.fixture(scope="module")
 def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With word vectors of its own, of which every process loads few."""
     path = tmp_path_factory.mktemp("studies") / "small.toml"
-    path.write_text(SMALL)
+    (path.parent / "numbers.txt").write_text("".join(f"{n} {n % 7} {n % 11}\n" for n in range(300)))
+    path.write_text(SMALL.replace("epsilon =", 'vectors = "numbers.txt"\nepsilon ='))
     return path
 
 
