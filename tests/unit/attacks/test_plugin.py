@@ -29,6 +29,8 @@ from sfumato.studies.runner import run_study
 from small_study import SMALL, small_study
 from unit.reports.reading import Read, assert_sound
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 ECHO = '''
     """How many documents came out as they went in."""
 

@@ -11,6 +11,8 @@ from sfumato.studies.parsing import parse_spec
 from sfumato.studies.runner import run_study
 from unit.reports.reading import Read, assert_sound
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 STUDY = """
 title = "Digits under two levels"
 anchors = false

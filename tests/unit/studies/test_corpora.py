@@ -25,6 +25,8 @@ from sfumato.studies.spec import StudySpec
 from sfumato.studies.study import Study
 from small_study import SMALL
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 TWO = """
 [corpora.short]
 kind = "customersim"

@@ -31,6 +31,8 @@ from sfumato.studies.spec import LARGEST_SEED
 from sfumato.studies.worker import Work
 from small_study import SMALL, small_study
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 MASKS = """
 [[methods]]
 name = "masks"

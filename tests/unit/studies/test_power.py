@@ -15,6 +15,8 @@ from sfumato.studies.power import half_width
 from sfumato.studies.spec import CanarySettings
 from sfumato.studies.study import Study
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 FILE = """
 [corpus]
 kind = "customersim"

@@ -12,6 +12,8 @@ from sfumato.core.errors import InvalidArgument, MissingExtra, OutputExists, Sto
 from sfumato.results.row import Row
 from sfumato.studies.study import Study
 
+pytestmark = pytest.mark.usefixtures("small_vectors")
+
 MASKS = """
 [corpus]
 kind = "customersim"
