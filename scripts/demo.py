@@ -18,8 +18,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from sfumato.calibration.curves import LevelEstimate, estimate_of, overlap
+from sfumato.calibration.curves import TELLING, LevelEstimate, estimate_of, overlap
 from sfumato.cli.main import main as sfumato
+from sfumato.results.measured import CONFIDENCE
 from sfumato.results.row import ANCHORS, NO_PRIVACY, Row
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.watch import spoken
@@ -103,7 +104,10 @@ def _not_near_chance(rows: list[Row]) -> list[str]:
         where = f"{method} at ε {level:g}: {_bits(found)}"
         if found.low is not None and found.low > chance:
             said.append(f"{where} are more than chance.")
-        elif found.high is None or leaked.low is None or found.high >= leaked.low:
+        elif overlap(
+            _of(rows, method, level, EXPOSED, TELLING),
+            _of(rows, NO_PRIVACY, None, EXPOSED, TELLING),
+        ):
             said.append(f"{where} cannot be told from no privacy, {_bits(leaked)}.")
     return said
 
@@ -165,13 +169,19 @@ def _best(rows: list[Row], method: str) -> float:
     return min(_of(rows, method, level, "perplexity").value for level in levels)
 
 
-def _of(rows: list[Row], method: str, level: float | None, metric: str) -> LevelEstimate:
+def _of(
+    rows: list[Row],
+    method: str,
+    level: float | None,
+    metric: str,
+    confidence: float = CONFIDENCE,
+) -> LevelEstimate:
     found = [
         row
         for row in rows
         if (row.method, row.level, row.group, row.metric) == (method, level, None, metric)
     ]
-    estimate = estimate_of(found)
+    estimate = estimate_of(found, confidence)
     assert estimate is not None, f"{method} has no {metric}"
     return estimate
 

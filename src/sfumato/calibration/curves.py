@@ -219,6 +219,11 @@ def _over_units(
     return (None, None) if sides is None else (mean - sides[0], mean + sides[1])
 
 
+# Two figures are told apart, in one direction, if their intervals at this confidence do not meet:
+# each then errs towards the other with 5 % at most. Intervals of 95 % may still touch.
+TELLING = 0.90
+
+
 class WithEnds(Protocol):
     """A figure with its interval, if one is known."""
 

@@ -268,12 +268,12 @@ def judge(
     if low > floor:
         return Found.LEAKS
     most = leaked.get((NO_PRIVACY, None, None))
-    ends = [] if most is None else [one for one in (most.low, most.high) if one is not None]
-    if not ends:  # a single figure without an interval does not show that the attack works
-        return Found.UNTRIED
-    least = min(sign * one for one in ends)
+    if most is None or most.telling is None:
+        return Found.UNTRIED  # a single figure without an interval shows not that the attack works
+    least = min(sign * one for one in most.telling)
     if least <= floor:
         return Found.BLIND
+    high = max(sign * one for one in point.telling or (high,))
     return Found.QUIET if high < least else Found.UNCLEAR
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from sfumato.calibration.curves import estimate_of
+from sfumato.calibration.curves import TELLING, estimate_of
 from sfumato.charts.numbers import level_of
 from sfumato.results.row import HIGHER, LEAKAGE, NO_PRIVACY, RANDOM_OUTPUT, Row
 
@@ -32,7 +32,10 @@ class Quantity:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesPoint:
-    """A mean over seeds with its interval; a single figure keeps its own interval."""
+    """A mean over seeds with its interval; a single figure keeps its own interval.
+
+    ``inner`` is the interval at ``TELLING``, by which figures are told apart.
+    """
 
     method: str
     parameter: str | None
@@ -44,6 +47,14 @@ class SeriesPoint:
     n: int
     seeds: int
     chance: float | None
+    inner: tuple[float, float] | None = None
+
+    @property
+    def telling(self) -> tuple[float, float] | None:
+        """The ends by which it is told from others: the inner ones, or those of its interval."""
+        known = self.low is not None and self.high is not None
+        outer = (self.low or 0.0, self.high or 0.0) if known else None
+        return outer if self.inner is None else self.inner
 
     @property
     def said(self) -> str:
@@ -76,6 +87,8 @@ def _point(rows: Sequence[Row]) -> SeriesPoint:
     some = rows[0]
     over_seeds = estimate_of(rows)
     low, high = (over_seeds.low, over_seeds.high) if over_seeds else (None, None)
+    inner = estimate_of(rows, TELLING)
+    known = inner is not None and inner.low is not None and inner.high is not None
     value = fmean(row.value for row in rows if row.value is not None)
     chances = [row.chance for row in rows if row.chance is not None]
     return SeriesPoint(
@@ -90,6 +103,7 @@ def _point(rows: Sequence[Row]) -> SeriesPoint:
         n=max(row.n for row in rows),
         seeds=len(rows),
         chance=fmean(chances) if chances else None,
+        inner=(inner.low or 0.0, inner.high or 0.0) if known and inner is not None else None,
     )
 
 
@@ -134,8 +148,8 @@ def _between_ends(some: Sequence[SeriesPoint], quantity: Quantity) -> float:
     if quantity.better == HIGHER:
         most, least = least, most
     # The smallest difference within the intervals: a figure that varies widely says little.
-    low = most.value if most.low is None else most.low
-    high = least.value if least.high is None else least.high
+    low = most.value if most.telling is None else most.telling[0]
+    high = least.value if least.telling is None else least.telling[1]
     return max(0.0, low - high)
 
 

@@ -84,7 +84,7 @@ def _methods(study: StudySpec) -> list[dict[str, Any]]:
 def _corpus(study: StudySpec) -> str:
     said = [_of(study.corpus)]
     if study.canaries is not None and study.canaries.manifest is None:
-        times = ", ".join(map(str, study.canaries.repetitions))
+        times = " and ".join(map(str, sorted(set(study.canaries.repetitions))))
         said.append(f"with canaries planted {times} times")
     if study.coins is not None:
         said.append(f"with made-up documents by {study.coins.count:,} coins")

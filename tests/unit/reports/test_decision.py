@@ -50,6 +50,27 @@ def test_what_an_attack_tells(found: SeriesPoint | None, is_found: Found) -> Non
     assert judge(found, ENDS, LEAKS) is is_found
 
 
+def test_inner_intervals_tell_figures_apart_that_outer_ones_do_not() -> None:
+    wide = point(3.0, wide=4.0)
+    apart = replace(wide, inner=(1.0, 6.0)), replace(point(7.9, wide=2.0), inner=(6.2, 9.0))
+    meeting = replace(wide, inner=(1.0, 6.4)), apart[1]
+    for (found, most), is_found in ((apart, Found.QUIET), (meeting, Found.UNCLEAR)):
+        ends: Points = {**ENDS, (NO_PRIVACY, None, None): most}
+        assert judge(found, ends, LEAKS) is is_found
+    # Without inner intervals the outer ones decide.
+    assert judge(wide, {**ENDS, (NO_PRIVACY, None, None): point(7.9, wide=2.0)}, LEAKS) is (
+        Found.UNCLEAR
+    )
+
+
+def test_few_cases_in_random_output_do_not_excuse_a_leak() -> None:
+    ends: Points = {**ENDS, (RANDOM_OUTPUT, None, None): point(1.4, wide=3.0)}
+    assert judge(point(4.0), ends, LEAKS) is Found.LEAKS
+    # Where chance is not known, random output with its interval is all there is.
+    unknown = {place: replace(one, chance=None) for place, one in ends.items()}
+    assert judge(point(4.0, chance=None), unknown, LEAKS) is Found.QUIET
+
+
 def test_an_attack_that_never_works_tells_nothing() -> None:
     blind: Points = {**ENDS, (NO_PRIVACY, None, None): point(1.5)}
     assert judge(point(1.5), blind, LEAKS) is Found.BLIND

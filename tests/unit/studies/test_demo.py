@@ -16,7 +16,7 @@ EXPOSED = "exposure at 4 repetitions"
 Picture = dict[tuple[str, float | None], tuple[float, tuple[float, ...]]]
 CLOSE = (1.0, 2.0, 1.2, 1.8)
 BETWEEN = (1.0, 6.0, 1.2, 6.1)
-A_FEW = (0.2, 4.5, 0.2, 4.6)
+A_FEW = (0.0, 5.2, 0.0, 5.3)
 MUCH = (5.0, 6.0, 5.2, 6.1)
 RIGHT: Picture = {
     (NO_PRIVACY, None): (4.0, MUCH),

@@ -59,12 +59,13 @@ def _found(study: Studied, decision: Decision) -> str:
     by_kind: dict[Found, list[str]] = {}
     for method, choice in shown:
         by_kind.setdefault(choice.found if choice else Found.NOTHING, []).append(method)
-    said = [f"{_all(methods)} {_SAYS[kind]}" for kind, methods in by_kind.items()]
+    nothing = "random output" if chance is None else "chance"
+    said = [f"{_all(some)} {_SAYS[kind].format(nothing=nothing)}" for kind, some in by_kind.items()]
     return f"{scale}; at the levels below, {'; '.join(said)}."
 
 
 _SAYS = {
-    Found.QUIET: "cannot be told from that",
+    Found.QUIET: "cannot be told from {nothing}",
     Found.LEAKS: "leak more",
     Found.UNCLEAR: "cannot be told from either, because there are too few cases",
     Found.BLIND: "were attacked in vain, and so was no privacy: this attack tells nothing",
