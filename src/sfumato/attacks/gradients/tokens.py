@@ -38,6 +38,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -65,7 +66,8 @@ _ROUNDING = 1e-3
 _SMALLEST = 1e-5
 # Beyond it the distribution of a length is normal in all digits that matter.
 _CERTAIN = 1e5
-_PROMISING = 3.0
+# A word is looked at closely if its score is not farther than this below what it must be.
+_CLOSE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,15 +154,18 @@ class Tables:
         """The numbers of the words that stand out."""
         tables = self._apart(deviation) if self.shared else self
         if deviation:
-            level = math.log(min(1.0, false_alarms / len(self.words)))
-            return (tables.log_levels(deviation) < level).nonzero()[0]
+            level = min(0.5, false_alarms / len(self.words))
+            return (tables.log_levels(deviation, level) < math.log(level)).nonzero()[0]
         lengths = np.linalg.norm(tables.words, axis=1)
         least = _ROUNDING * np.linalg.norm(self.words, axis=1) if self.shared else 0.0
         standing: NDArray[np.bool_] = lengths > least
         return standing.nonzero()[0]
 
-    def log_levels(self, deviation: float) -> Floats:
-        """For each word: ln of a level at which its row is longer than noise, by both tests."""
+    def log_levels(self, deviation: float, wanted: float) -> Floats:
+        """For each word: ln of a level at which its row is longer than noise, by both tests.
+
+        Levels beside positions are only computed where they may be below the ``wanted`` one.
+        """
         extra("scipy", needed_for="the attack gradient-tokens", extra="attack")
         from scipy.stats import chi2
 
@@ -168,16 +173,18 @@ class Tables:
         alone: Floats = chi2.logsf(squares, self.words.shape[1])
         if not len(self.positions):
             return alone
-        return np.minimum(alone, self._beside(squares, deviation)) + math.log(2)
+        return np.minimum(alone, self._beside(squares, deviation, wanted)) + math.log(2)
 
-    def _beside(self, squares: Floats, deviation: float) -> Floats:
+    def _beside(self, squares: Floats, deviation: float, wanted: float) -> Floats:
         """The same from the sum with each position, the best of them."""
         width = self.words.shape[1]
+        # Tails of these distributions are longer than that of a normal one.
+        least = NormalDist().inv_cdf(1 - wanted / (2 * len(self.positions))) - _CLOSE
         offsets = np.square(self.positions / deviation).sum(1)
         sums = squares[:, None] + 2 * self.words @ self.positions.T / deviation**2 + offsets
         scores = (sums - (width + offsets)) / np.sqrt(2 * (width + 2 * offsets))
         levels = np.zeros(len(squares))
-        for word in (scores.max(1) > _PROMISING).nonzero()[0].tolist():
+        for word in (scores.max(1) > least).nonzero()[0].tolist():
             levels[word] = _long_sums(sums[word], width, offsets).min()
         found: Floats = np.minimum(levels + math.log(len(offsets)), 0.0)
         return found
