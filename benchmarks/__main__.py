@@ -30,6 +30,7 @@ NAMES = (
     "sliced_losses",
     "directional",
     "gradients",
+    "rebuilding",
     "interleaved",
     "exposure",
 )

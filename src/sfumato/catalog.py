@@ -57,6 +57,14 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.gradients.candidates:GradientCandidates",
             "which of some texts a noisy gradient belongs to, by its likelihood",
         ),
+        "gradient-imprint": (
+            "sfumato.attacks.gradients.imprint.attack:GradientImprint",
+            "text from the gradients of a model that a dishonest server has built (Decepticons)",
+        ),
+        "gradient-matching": (
+            "sfumato.attacks.gradients.matching.attack:GradientMatching",
+            "text whose gradient is the released one, found by search (DLG, TAG, LAMP)",
+        ),
         "gradient-span": (
             "sfumato.attacks.gradients.span:GradientSpan",
             "rebuild a batch's texts exactly, by the span of what attention has read",

@@ -33,6 +33,15 @@ EACH = {
         "classifier", "--members", "posts.jsonl", "--label-field", "label", "--set", "most=2",
         "--set", "noise=run", "--set", "batch=1",
     ),
+    "gradient-imprint": (
+        "run", "--members", "planted.jsonl", "--set", "most=2", "--set", "width=16",
+        "--set", "layers=2", "--set", "tokens=12", "--set", "sigma=0.01",
+    ),
+    "gradient-matching": (
+        "classifier", "--members", "posts.jsonl", "--label-field", "label", "--set", "most=2",
+        "--set", "tokens=8", "--set", "moves=2", "--set", "starts=1", "--set", "rounds=0",
+        "--set", "sweeps=0",
+    ),
     "classifier-extraction": (
         "classifier", "--canaries", "marked.jsonl.classifier-canaries.json", "--set", "beam=5",
     ),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
     from sfumato.attacks.exposure.attack import Exposure as Exposure
     from sfumato.attacks.gradients.candidates import GradientCandidates as GradientCandidates
+    from sfumato.attacks.gradients.imprint.attack import GradientImprint as GradientImprint
+    from sfumato.attacks.gradients.matching.attack import GradientMatching as GradientMatching
     from sfumato.attacks.gradients.span import GradientSpan as GradientSpan
     from sfumato.attacks.gradients.tokens import GradientTokens as GradientTokens
     from sfumato.attacks.inference.token_inference import TokenInference as TokenInference
@@ -36,6 +38,8 @@ else:
             "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
             "sfumato.attacks.exposure.attack": "Exposure",
             "sfumato.attacks.gradients.candidates": "GradientCandidates",
+            "sfumato.attacks.gradients.imprint.attack": "GradientImprint",
+            "sfumato.attacks.gradients.matching.attack": "GradientMatching",
             "sfumato.attacks.gradients.span": "GradientSpan",
             "sfumato.attacks.gradients.tokens": "GradientTokens",
             "sfumato.attacks.inference.token_inference": "TokenInference",
@@ -56,6 +60,8 @@ __all__ = [
     "ContextInference",
     "Exposure",
     "GradientCandidates",
+    "GradientImprint",
+    "GradientMatching",
     "GradientSpan",
     "GradientTokens",
     "Inputs",

@@ -1,0 +1,1 @@
+"""A dishonest server plants weights that make gradients show the text."""

@@ -1,0 +1,1 @@
+"""Rebuild a text by moving made-up embeddings until their gradient is the one released."""
