@@ -11,15 +11,20 @@ Why it holds
     before it is relied on). Clipping, noise and sampling come afterwards.
 
 Care
-    Features are as private as the text; they are kept in memory and written nowhere. Both ways of
-    computing differ by the rounding of sums, as the same rows do in batches of different widths.
+    Features are as private as the text; they are kept in memory and written nowhere. Those of the
+    last two corpora are kept until the process ends, for further runs on the same rows with the
+    same frozen weights, as in a study. Both ways of computing differ by the rounding of sums, as
+    the same rows do in batches of different widths.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,6 +38,7 @@ from sfumato.training.steps import hide_members
 TOKENS_AT_ONCE = 8192
 # More numbers than these, 4 GB, are not kept; layers are computed again in every epoch then.
 MOST_NUMBERS = 2**30
+MOST_KEPT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +60,37 @@ class HeadFeatures:
             return None
         if len(records.lengths) * head.width > MOST_NUMBERS:
             return None
-        return cls(head, compute_features(head, records))
+        return cls(head, _known(head, records))
 
     def inputs(self, rows: PhysicalBatch, some: Tensor) -> dict[str, Any]:
         """What the head is called with, for some rows of a batch."""
         return {"features": self.values[rows.numbers[some]]}
+
+
+_KEPT: OrderedDict[bytes, Tensor] = OrderedDict()
+
+
+def _known(head: HeadOnly, records: TokenRecords) -> Tensor:
+    """The features, computed unless the same layers have read the same rows in this process."""
+    key = _identity(head, records)
+    if key not in _KEPT:
+        _KEPT[key] = compute_features(head, records)
+    _KEPT.move_to_end(key)
+    while len(_KEPT) > MOST_KEPT:
+        _KEPT.popitem(last=False)
+    return _KEPT[key]
+
+
+def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
+    """A digest of all frozen weights and of the rows; it stays in this process."""
+    found = blake2b(head.place.encode())
+    for name, one in head.network.named_parameters():
+        if not one.requires_grad:
+            found.update(name.encode())
+            found.update(np.ascontiguousarray(one.detach().cpu().numpy()).data)
+    for numbers in (records.tokens, records.starts, records.lengths):
+        found.update(np.ascontiguousarray(numbers).data)
+    return found.digest()
 
 
 def compute_features(head: HeadOnly, records: TokenRecords) -> Tensor:

@@ -125,6 +125,27 @@ def test_too_many_features_are_not_kept(tmp_path: Path, monkeypatch: pytest.Monk
     assert HeadFeatures.of(model, records) is None
 
 
+def test_features_are_computed_again_for_other_rows_or_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, records = head_of("gpt2", tmp_path)
+    first = HeadFeatures.of(model, records)
+    assert first is not None
+    monkeypatch.setattr(features, "compute_features", lambda *_: torch.zeros(6, 16))
+    again = HeadFeatures.of(*head_of("gpt2", tmp_path))
+    assert again is not None
+    assert again.values is first.values
+    with torch.no_grad():
+        next(iter(model.network.parameters()))[5] += 1  # a frozen embedding
+    other = HeadFeatures.of(model, records)
+    assert other is not None
+    assert not other.values.any()
+    changed = replace(records, tokens=records.tokens[::-1])
+    another = HeadFeatures.of(head_of("gpt2", tmp_path)[0], changed)
+    assert another is not None
+    assert not another.values.any()
+
+
 @pytest.mark.parametrize("name", list(MAKES))
 def test_training_comes_to_the_same_weights(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
