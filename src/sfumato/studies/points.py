@@ -20,7 +20,16 @@ from sfumato.studies.spec import MethodSettings, StudySpec, check_seeds
 
 # Keys whose value may be a list without being an axis.
 LISTS = frozenset(
-    {"policy", "except", "seeds", "corpora", "batch_size", "noise_schedule", "levels"}
+    {
+        "policy",
+        "except",
+        "seeds",
+        "corpora",
+        "batch_size",
+        "noise_schedule",
+        "levels",
+        "class_weights",
+    }
 )
 # Keys of a method that choose its seeds and corpora. They are not settings of the method.
 PLACE_KEYS = ("seeds", "corpora")

@@ -16,10 +16,12 @@ from sfumato.studies.doors import Doors
 from sfumato.studies.grid import list_cells
 from sfumato.studies.parsing import parse_spec
 from sfumato.studies.study import Study
+from unit.models import folders
 
 SELECTIVE = Path(__file__).parents[3] / "studies" / "selective-dp.toml"
 DIALOGUES, ARTICLES = "customersim", "wikitext-2"
 ON_BOTH = ("no privacy", "DP-SGD", "Selective-DPSGD, interleaved", "Selective-DPSGD")
+DIRECTIONAL = SELECTIVE.with_name("directional.toml")
 ON_ONE = ("masks", "masks, secrets missed", "Selective-DPSGD, secrets missed")
 
 
@@ -93,3 +95,48 @@ def test_the_selective_study_on_little(resources: Path, tmp_path: Path) -> None:
     runs = [cell for cell in study.status().done if cell.kind == RUN]
     assert {one.method for one in runs if "as_in_the_paper" in one.details} == {ON_BOTH[2]}
     assert all(one.guarantee is not None for one in runs)
+
+
+@pytest.fixture
+def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Made-up sentences in the columns of SST-2 and CoLA, and a tiny BERT."""
+    words = ["the film was good", "the film was bad", "a badly good film", "was a film the"]
+    for name, head, row in (
+        ("sst2", "sentence\tlabel\n", "{text}\t{label}\n"),
+        ("cola", "", "x\t{label}\t\t{text}\n"),
+    ):
+        folder = tmp_path / "data" / name
+        folder.mkdir(parents=True)
+        for part in ("train", "test", "dev"):
+            rows = (
+                row.format(text=" ".join(words[: 1 + place % 4]) + " a" * place, label=place % 2)
+                for place in range(16)
+            )
+            (folder / f"{part}.tsv").write_text(head + "".join(rows))
+    folders.with_word_pieces(folders.bert(), tmp_path / "minilm")
+    monkeypatch.setenv("SFUMATO_RESOURCES", str(tmp_path))
+    monkeypatch.setenv("SFUMATO_MINILM", str(tmp_path / "minilm"))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("uncompared_rows")
+def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> None:
+    text = DIRECTIONAL.read_text("utf-8")
+    for pattern, small in (
+        (r"^seeds = \[1, 2, 3\]", "seeds = [1]"),
+        (r"^count = 3072", "count = 12"),
+        (r"^batch_size = 128\nepochs = 4", "batch_size = 4\nepochs = 1"),
+        (r"^epsilon = .*", "epsilon = 8"),
+        (r"^sigma = .*", "sigma = 0.5"),
+        (r"^delta = .*", "delta = 0.01"),
+        (r"^releases = .*", "releases = 10"),
+    ):
+        text, found = re.subn(pattern, small, text, flags=re.MULTILINE)
+        assert found
+    study = Study.parse(text, folder=tmp_path, name="little").run(workers=0, allow_path=[sentences])
+    assert study.outcome.complete, study.status()
+    found_in = {(row.corpus, row.method) for row in study.rows() if row.metric == "matthews"}
+    methods = {"plain", "DP-SGD", "per-record Gaussian", "directional"}
+    assert found_in == {(corpus, method) for corpus in ("sst2", "cola") for method in methods}
+    guessed = {row.method for row in study.rows() if row.metric == "right guesses"}
+    assert guessed == methods
