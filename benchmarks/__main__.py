@@ -21,6 +21,7 @@ NAMES = (
     "rows",
     "approximate",
     "growth",
+    "hostile",
     "workers",
     "segmentation",
     "policies",

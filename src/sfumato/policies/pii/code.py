@@ -18,13 +18,16 @@ from sfumato.policies.pii.dates import date_end
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, Flags, among
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, Flags, among, surely
 
 _JOINTS = frozenset("-_/\u200b")
+_DIGITS = frozenset(DIGITS)
 _BACK = 40  # characters in which an identifier is announced
 _LONG = 7
 _FEWEST_CAPITALS = 6
 _COLON, _PAIR = ord(":"), 3
+_DOT, _FOUR = ord("."), 5
+_HEX = "0123456789ABCDEFabcdef"
 _REACH = 64  # a longer word is cut here on each side, so that the time stays linear
 _FEWEST_IN_GROUPS = 6  # digits of "4711-0815", which is a range or a score unless announced
 
@@ -57,8 +60,8 @@ class Code:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one, or with many capitals in a row."""
-        shouts, colons = page.spots(_shouts), page.spots(_colons)
-        return sorted({*page.choose(_may_be_code), *shouts, *colons})
+        others = (*page.spots(_shouts), *page.spots(_colons), *page.spots(_dots))
+        return sorted({*page.choose(_may_be_code), *others})
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
@@ -82,10 +85,12 @@ class Code:
             if found:
                 reached = right
                 yield Found(left, right, self.label, *found)
-        for colon in reading.spots(_colons):
-            device = _hardware().match(text, max(0, colon - 2))
+        begins = [colon - 2 for colon in reading.spots(_colons)]
+        begins += [dot - 4 for dot in reading.spots(_dots)]
+        for begin in begins:
+            device = _hardware().match(text, max(0, begin))
             if device:
-                reason = "pairs of hexadecimal digits: the address of a device"
+                reason = "groups of hexadecimal digits: the address of a device"
                 yield Found(*device.span(), self.label, "code-device", reason)
         for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
             if is_announced(reading.before(match.start(), 40)):
@@ -112,8 +117,12 @@ def _may_be_code(page: Page) -> Flags:
 
 def _shouts(page: Page) -> NDArray[np.int64]:
     """Where words in capitals stand that are long enough for a code."""
-    words = page.words
-    return words.starts[words.titled & (words.ends - words.starts >= _FEWEST_CAPITALS)]
+    words, codes = page.words, page.runs.codes
+    places = words.starts[words.titled & (words.ends - words.starts >= _FEWEST_CAPITALS)]
+    spots: NDArray[np.int64] = places[
+        surely(codes[places + 1], CAPITALS) & surely(codes[places + 2], CAPITALS)
+    ]
+    return spots
 
 
 def _colons(page: Page) -> NDArray[np.int64]:
@@ -123,9 +132,21 @@ def _colons(page: Page) -> NDArray[np.int64]:
     return spots
 
 
+def _dots(page: Page) -> NDArray[np.int64]:
+    """The first of two full stops with four characters between, after a hexadecimal digit."""
+    codes = page.runs.codes
+    dots = np.flatnonzero(codes == _DOT)
+    firsts = dots[:-1][np.diff(dots) == _FOUR]
+    spots: NDArray[np.int64] = firsts[among(codes[firsts - 1], _HEX)]
+    return spots
+
+
 @cache
 def _hardware() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9:])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![A-Za-z0-9:])")
+    """Six pairs, or three fours as some routers write them, with a letter among them."""
+    pairs = r"(?<![A-Za-z0-9:])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![A-Za-z0-9:])"
+    fours = r"(?<![A-Za-z0-9.])(?=[0-9.]*[A-Fa-f])[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}"
+    return re.compile(rf"{pairs}|{fours}(?![A-Za-z0-9]|\.[A-Za-z0-9])")
 
 
 @cache
@@ -189,7 +210,7 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
             digits >= _FEWEST_IN_GROUPS and is_announced(reading.before(left, 40))
         ):
             return None
-    if date_end(reading.text, left) >= right:
+    if word[0] in _DIGITS and date_end(reading.text, left) >= right:
         return None
     for holds, rule, reason in (
         (letters and digits >= 2 and len(word) >= 6, "mixed", "letters and digits in one word"),

@@ -33,7 +33,7 @@ _PREFIXES = frozenset((*PARTICLES.replace("'", "").split(), *["d", "l", "dell", 
 _GREETED = _PREFIXES | frozenset(["geehrte", "geehrter", "morning", "afternoon", "evening"])
 _TITLED = _PREFIXES | frozenset(("ra", "ssa"))  # of Sig.ra and Dott.ssa
 _BREAK = ord("\n")
-_IN_NAMES = LETTERS + "'-. \t>"
+_IN_NAMES = LETTERS + "'-. \t>\n"
 _SHORTEST = 3  # characters of a line with two words
 _Places = NDArray[np.int64]
 
@@ -66,10 +66,9 @@ def _plain_lines(page: Page) -> _Places:
     """Where lines end in which nothing stands but what names are written with."""
     codes = page.runs.codes
     breaks = np.flatnonzero(codes == _BREAK)
-    others = np.append(0, np.cumsum(~among(codes, _IN_NAMES)))
-    first, last = breaks[:-1] + 1, breaks[1:]
-    plain_ones = (others[last] == others[first]) & (last - first >= _SHORTEST)
-    spots: NDArray[np.int64] = first[plain_ones]
+    firsts = breaks[:-1] + 1
+    other = np.logical_or.reduceat(~among(codes, _IN_NAMES), firsts)
+    spots: NDArray[np.int64] = firsts[~other & (np.diff(breaks) > _SHORTEST)]
     return spots
 
 

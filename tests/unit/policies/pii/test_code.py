@@ -64,6 +64,7 @@ def test_what_is_no_identifier_is_left_alone(text: str) -> None:
     ("text", "expected"),
     [
         ("at 00:1A:2B:3C:4D:5E now", ("00:1A:2B:3C:4D:5E", "code-device")),
+        ("mac 001A.2B3C.4D5E.", ("001A.2B3C.4D5E", "code-device")),
         ("BIC COBADEFFXXX", ("COBADEFFXXX", "code-context")),
         ("swift code: NEDSZAJJ", ("NEDSZAJJ", "code-context")),
         ("user_id=88213 ok", ("88213", "code-context")),
@@ -76,7 +77,17 @@ def test_devices_banks_and_fields_are_found(text: str, expected: tuple[str, str]
 
 
 @pytest.mark.parametrize(
-    "text", ["00:1A:2B:3C:4D", "00:1A:2B:3C:4D:5E:77", "g0:1A:2B:3C:4D:5E", "paid_up=88213"]
+    "text",
+    [
+        "00:1A:2B:3C:4D",
+        "00:1A:2B:3C:4D:5E:77",
+        "g0:1A:2B:3C:4D:5E",
+        "001A.2B3C.4D5E.6F70",
+        "1234.5678.9012",
+        "g01A.2B3C.4D5E",
+        ".abcd.",
+        "paid_up=88213",
+    ],
 )
 def test_what_only_nearly_is_one_is_left(text: str) -> None:
     assert [rule for _, rule in found(text) if rule in ("code-device", "code-context")] == []
