@@ -12,9 +12,9 @@ Why it holds
 
 Care
     Features are as private as the text; they are kept in memory and written nowhere. Those of the
-    last two corpora are kept until the process ends, for further runs on the same rows with the
-    same frozen weights, as in a study. Both ways of computing differ by the rounding of sums, as
-    the same rows do in batches of different widths.
+    last two corpora, if they are not large, are kept until the process ends, for further runs on
+    the same rows with the same frozen weights, as in a study. Both ways of computing differ by the
+    rounding of sums, as the same rows do in batches of different widths.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from sfumato.training.steps import hide_members
 TOKENS_AT_ONCE = 8192
 # More numbers than these, 4 GB, are not kept; layers are computed again in every epoch then.
 MOST_NUMBERS = 2**30
-MOST_KEPT = 2
+# For further runs: so many corpora, of so many numbers (256 MB) at most.
+MOST_KEPT, MOST_KEPT_NUMBERS = 2, 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,10 @@ def _known(head: HeadOnly, records: TokenRecords) -> Tensor:
     """The features, computed unless the same layers have read the same rows in this process."""
     key = _identity(head, records)
     if key not in _KEPT:
-        _KEPT[key] = compute_features(head, records)
+        found = compute_features(head, records)
+        if found.numel() > MOST_KEPT_NUMBERS:
+            return found
+        _KEPT[key] = found
     _KEPT.move_to_end(key)
     while len(_KEPT) > MOST_KEPT:
         _KEPT.popitem(last=False)
