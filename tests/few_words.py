@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from sfumato.policies.pii import features, forms
 from sfumato.vectors import load
 from sfumato.vectors.space import Space
 
@@ -22,6 +23,9 @@ def few_words(others: Iterable[str] = (), frequent: int = FREQUENT) -> Iterator[
     load them all.
     """
     whole = load.default_space()
+    # What the tagger keeps of the space while the process runs, it keeps of the whole.
+    forms.vocabulary()
+    features._frequent()
     asked = whole.points(sorted(set(others)))
     points = np.union1d(np.arange(frequent), asked[asked < whole.unknown])
     small = Space(whole.name, [whole.words[point] for point in points], whole.vectors[points])
