@@ -69,9 +69,8 @@ def read_texts() -> list[Document]:
 
 def on_decoders(target: ModelTarget, texts: list[Document], quick: bool) -> Iterator[Row]:
     """Span at several sizes of a batch; words of a table that input and output share."""
-    for batch in (1, 4) if quick else (1, 4, 8):
-        count = 2 * batch if quick else 16
-        attack = GradientSpan(noise="none", batch=batch, most=count)
+    for batch, most in ((1, 2), (4, 8)) if quick else ((1, 9), (4, 12), (8, 16)):
+        attack = GradientSpan(noise="none", batch=batch, most=most)
         yield from rows_of(f"decoder, batch {batch}", attack, target, texts)
     levels = (0.0, 3e-4, 1e-3, 2e-3)
     yield from rows_of(
@@ -89,8 +88,8 @@ def on_encoders(target: ModelTarget, texts: list[Document], quick: bool) -> Iter
         yield from rows_of(f"encoder, {noise}", guesses, target, texts)
         words = GradientTokens(sigma=(0.0, 3e-4, 1e-3, 2e-3), noise=noise, most=few)
         yield from rows_of(f"encoder, {noise}", words, target, texts)
-    for batch, sigmas in ((1, (0.0, 1e-5, 3e-5, 1e-4)), (2, (0.0,))):
-        span = GradientSpan(sigma=sigmas, batch=batch, most=4 if quick else 12)
+    for batch, sigmas, most in ((1, (0.0,), 9), (1, (1e-5, 1e-4), 6), (2, (0.0,), 6)):
+        span = GradientSpan(sigma=sigmas, batch=batch, most=4 if quick else most)
         yield from rows_of(f"encoder, batch {batch}", span, target, texts)
 
 
