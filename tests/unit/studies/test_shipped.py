@@ -133,8 +133,8 @@ def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> Non
         text, found = re.subn(pattern, small, text, flags=re.MULTILINE)
         assert found
     # Of every curve its first entry.
-    methods, rest = text.split("[attacks", 1)
-    head, *entries = methods.split("[[methods]]")
+    before, rest = text.split("[attacks", 1)
+    head, *entries = before.split("[[methods]]")
     first = {re.findall('name = "(.*)"', one)[0]: one for one in reversed(entries)}
     text = "[[methods]]".join([head, *first.values()]) + "[attacks" + rest
     study = Study.parse(text, folder=tmp_path, name="little").run(workers=0, allow_path=[sentences])
