@@ -65,7 +65,7 @@ MB TB kB BID TID QID PRN HTN COPD SpO mmHg bpm Pt Hx Dx Rx Tx Sx ECG EKG MRI HbA
 # What forms, letters and notes call things, in whatever capitals.
 _LABELS = """
 ssn dni nie nif cif nhc nss iban bic swift mrn npi pnr tel telefon telefono telephone tlf fax mobil
-movil handy steuer vers hta vat
+movil handy steuer vers hta vat postcode postcodes zipcode postleitzahl
 gdpr dsgvo rgpd aws thx pls plz importe betrag montant kontoinhaber titulaire titular factura
 rechnung facture betreff asunto objet gesendet kundennummer kennzeichen responsable sav hcp
 aufnahme entlassung anamnese befund diagnose therapie apoplex glucemia glycemie varon mujer hombre
