@@ -191,7 +191,7 @@ QuoteOption = Annotated[
 ]
 NoHeaderOption = Annotated[
     bool,
-    typer.Option("--no-header", help="The first row is data; columns are called 1, 2, …"),
+    typer.Option("--no-header", help="The first row is data; columns are called 1, 2 and so on."),
 ]
 SheetOption = Annotated[
     str | None,

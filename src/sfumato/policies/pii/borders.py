@@ -47,6 +47,17 @@ def named_never(tokens: Tokens) -> Flags:
     return never | (begins & tokens.marked(mark("starter")))
 
 
+def named_by_others(tokens: Tokens) -> Flags:
+    """Which tokens name no place and no organization by themselves.
+
+    Words such as "Techniker" that stand before a name, and ordinary words in a text in capitals.
+    """
+    shouted = tokens.among("shouted")
+    among_shouted = np.append(False, shouted[:-1]) | np.append(shouted[1:], False)
+    ordinary: Flags = shouted & among_shouted & tokens.marked(mark("ordinary"))
+    return ordinary | tokens.marked(mark("opens"))
+
+
 def lonely(tokens: Tokens) -> Flags:
     """Which tokens are a whole text of one word in small letters, where nothing tells a name."""
     nothing = tokens.ids == 0

@@ -2,7 +2,8 @@
 
 Small words, initials and signs are of the kind of the word before them. A name begins and ends with
 a word that can be an end of a name of its kind; one that has no word of more than a letter is none,
-unless it is of capitals with full stops (D.C., U.S.).
+unless it is of capitals with full stops (D.C., U.S.). Nor is a place or organization of words that
+name none by themselves (``borders``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.borders import named_by_others
 from sfumato.policies.pii.forms import mark
 from sfumato.policies.pii.network import KINDS
 from sfumato.policies.pii.tokens import Tokens
@@ -63,7 +65,8 @@ class Pieces:
         head, tail = can & ~(person & has("opens")), can & ~(person & has("joining"))
         first = np.minimum.reduceat(np.where(head, index, size), self.firsts)
         last = np.maximum.reduceat(np.where(tail, index, -1), self.firsts)
-        words = np.append(0, np.cumsum(can & ~has("short") & ~particle))
+        telling = person | ~named_by_others(tokens)[places]
+        words = np.append(0, np.cumsum(can & telling & ~has("short") & ~particle))
         dotted = np.add.reduceat(has("capital").astype(np.int64), self.firsts) > 1
         dotted &= np.add.reduceat(has("dot").astype(np.int64), self.firsts) > 0
         full = first <= last
