@@ -3,7 +3,7 @@
 The encoder has two layers of 256 numbers and random weights; texts are 5 to 8 words of 6,000, so
 with [CLS] and [SEP] a row has 7 to 10 tokens. Seconds are processor time.
 
-With ``SFUMATO_ENCODER=FOLDER`` the first two layers of that encoder are attacked, on sentences of
+With ``MINILM=FOLDER`` the first two layers of that encoder are attacked, on sentences of
 SST-2 from the folder ``SFUMATO_RESOURCES``, where LAMP's prior is, too.
 """
 
@@ -87,7 +87,7 @@ def rebuilt(
 
 def subject() -> tuple[ModelTarget, list[Document], str]:
     """What is attacked, on which texts, and the folder of a prior if there is one."""
-    folder = os.environ.get("SFUMATO_ENCODER")
+    folder = os.environ.get("MINILM")
     if not folder:
         return random_encoder(), made_up(48), ""
     resources = Path(os.environ.get("SFUMATO_RESOURCES", "../shared"))
