@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sfumato.accounting.accountants import compute_spending
 from sfumato.accounting.events import SampledGaussian
@@ -56,10 +57,15 @@ from sfumato.accounting.solving import least
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import InvalidArgument
 
+if TYPE_CHECKING:
+    from sfumato.core.arrays import Floats
+
 NEIGHBORS = ("add-or-remove", "replacement")
 # The part of delta that the coupling to a Gaussian may take.
 _COUPLING = 1e-3
 _LARGEST = 700.0  # exp overflows above it
+# Angles at which a density is added up, this many standard deviations to either side.
+_ANGLES, _AWAY = 40_001, 40.0
 
 
 def directional_epsilon(
@@ -165,3 +171,45 @@ def match_sigma(kappa: float, dimension: int) -> float:
     0.25
     """
     return math.sqrt((dimension + math.hypot(dimension, 2 * kappa)) / 2) / kappa
+
+
+def most_guessed(prior: float, kappa: float, dimension: int) -> float:
+    """How often a guess is right at most after one use, if without it that is ``prior``.
+
+    An empty place is a uniform point. A guess that is right at a share of the sphere is right most
+    often if that share is a cap around the record's direction, where the density is largest (Neyman
+    and Pearson). What a cap holds is concave in its share, so it is a bound on averages as well,
+    and on whatever is computed from the use, such as a sum with other draws.
+
+    >>> share = most_guessed(0.25, 2.0, 3)  # (e^κ − e^{κt})/(e^κ − e^{−κ}) for t = 1 − 2/4
+    >>> round(share, 6) == round((math.exp(2) - math.exp(1)) / (math.exp(2) - math.exp(-2)), 6)
+    True
+    """
+    import numpy as np
+
+    angles, shares = _within_angles(0.0, dimension)
+    cap = np.interp(prior, shares, angles)
+    angles, shares = _within_angles(kappa, dimension)
+    return float(np.interp(cap, angles, shares))
+
+
+def _within_angles(kappa: float, dimension: int) -> tuple[Floats, Floats]:
+    """Angles to a direction, and how much of its distribution lies within each of them.
+
+    The density of an angle is proportional to sin^{d−2}·exp(κ·cos).
+    """
+    import numpy as np
+
+    others = dimension - 2
+    root = others + math.hypot(others, 2 * kappa)
+    mode = math.acos(2 * kappa / root) if root else 0.0
+    bend = kappa * math.cos(mode) + (others / math.sin(mode) ** 2 if others else 0.0)
+    reach = _AWAY / math.sqrt(bend) if bend else math.pi
+    angles: Floats = np.linspace(max(0.0, mode - reach), min(math.pi, mode + reach), _ANGLES)
+    logs = kappa * (np.cos(angles) - math.cos(mode))
+    if others:
+        with np.errstate(divide="ignore"):
+            logs = logs + others * (np.log(np.sin(angles)) - math.log(math.sin(mode)))
+    density = np.exp(logs)
+    below = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+    return angles, below / below[-1]

@@ -6,14 +6,17 @@ Guarantee
 
 Why it holds
     Nothing in the frozen layers is trained, and nothing in them is drawn: their modules stay in
-    evaluation mode (``models.trainable``). A row's features depend on this row alone, and the head
-    gives the network's own scores for them (``models.head``, where that is tested for each network
-    before it is relied on). Clipping, noise and sampling come afterwards.
+    evaluation mode (``models.trainable``). A row's features depend on this row alone, which is
+    compared in batches of the records themselves, as training compares its own (``row_checks``):
+    training on features would never see it. If rows do influence each other, features are not used,
+    and training on the whole network refuses it. The head gives the network's own scores for
+    features (``models.head``, where that is tested for each network before it is relied on).
+    Clipping, noise and sampling come afterwards.
 
 Care
     Features are as private as the text; they are kept in memory and written nowhere. Those of the
     last two corpora, if they are not large, are kept until the process ends, for further runs on
-    the same rows with the same frozen weights, as in a study. Both ways of computing differ by the
+    the same rows with the same frozen network, as in a study. Both ways of computing differ by the
     rounding of sums, as the same rows do in batches of different widths.
 """
 
@@ -28,10 +31,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sfumato.core.errors import CoupledRows
 from sfumato.core.progress import progress
+from sfumato.core.randomness import Randomness
 from sfumato.models.head import HeadOnly
 from sfumato.models.load import LoadedModel
 from sfumato.training.batches import PhysicalBatch, physical_batches
+from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, CheckSchedule, RowSplit
 from sfumato.training.records import TokenRecords
 from sfumato.training.steps import hide_members
 
@@ -51,7 +57,10 @@ class HeadFeatures:
 
     @classmethod
     def of(cls, model: LoadedModel, records: TokenRecords) -> HeadFeatures | None:
-        """None if more than a head is trained, or if the head reads more than one place."""
+        """None if more than a head is trained, or if the head reads more than one place.
+
+        Also if rows influence each other: then training on the whole network finds out and charges.
+        """
         if not model.classes or not model.fixed:
             return None
         network = model.begin_training()
@@ -61,7 +70,10 @@ class HeadFeatures:
             return None
         if len(records.lengths) * head.width > MOST_NUMBERS:
             return None
-        return cls(head, _known(head, records))
+        try:
+            return cls(head, _known(head, records))
+        except CoupledRows:
+            return None
 
     def inputs(self, rows: PhysicalBatch, some: Tensor) -> dict[str, Any]:
         """What the head is called with, for some rows of a batch."""
@@ -86,11 +98,16 @@ def _known(head: HeadOnly, records: TokenRecords) -> Tensor:
 
 
 def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
-    """A digest of all frozen weights and of the rows; it stays in this process."""
-    found = blake2b(head.place.encode())
-    for name, one in head.network.named_parameters():
+    """A digest of the frozen network and of the rows; it stays in this process.
+
+    The same weights are another function with other settings, such as the number of heads.
+    """
+    network = head.network
+    settings = network.config.to_json_string()
+    found = blake2b(f"{head.place} {type(network).__qualname__} {settings}".encode())
+    for name, one in (*network.named_parameters(), *network.named_buffers()):
         if not one.requires_grad:
-            found.update(name.encode())
+            found.update(f"{name} {one.dtype} {tuple(one.shape)}".encode())
             found.update(np.ascontiguousarray(one.detach().cpu().numpy()).data)
     for numbers in (records.tokens, records.starts, records.lengths):
         found.update(np.ascontiguousarray(numbers).data)
@@ -102,12 +119,31 @@ def compute_features(head: HeadOnly, records: TokenRecords) -> Tensor:
     values = torch.zeros(len(records.lengths), head.width)
     everyone = range(len(records))
     most = max(TOKENS_AT_ONCE, records.context)
+    coin = Randomness.secure()
+    schedule = CheckSchedule(coin)
     head.network.eval()
     with hide_members(), progress("reading", len(values), unit_is_bytes=False) as advance:
         done = 0
         for group in physical_batches(records, everyone, most_tokens=most):
             for rows in group:
-                values[rows.numbers] = head.features(rows.input_ids, rows.attention_mask)
-                done += len(rows.numbers)
+                found = head.features(rows.input_ids, rows.attention_mask)
+                if len(found) > 1 and schedule.due():
+                    _refuse_coupled(head, rows, found, RowSplit.drawn(len(found), coin))
+                    schedule.passed()
+                values[rows.numbers] = found
+                done += len(found)
                 advance(done)
     return values
+
+
+def _refuse_coupled(head: HeadOnly, rows: PhysicalBatch, found: Tensor, split: RowSplit) -> None:
+    """Refuse features of a row that change when other rows are replaced, or left out."""
+    kept, mine = split.kept, found[split.kept]
+    sizes = mine.abs().amax(1, keepdim=True)
+    allowed = SLACK_IN_OTHER_SHAPES * (sizes + sizes.max())
+    for places, same in ((split.replaced, kept), (kept, torch.arange(len(kept)))):
+        again = head.features(rows.input_ids[places], rows.attention_mask[places])[same]
+        if bool(((again - mine).abs() > allowed).any()):
+            raise CoupledRows(
+                "what frozen layers say of a row changes with other rows of its batch"
+            )

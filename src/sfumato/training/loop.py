@@ -103,11 +103,16 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     randomness = randomness or Randomness.secure()
     _check_fit(model, records, plan)
     with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
+        checkpoint = last_checkpoint(folder, ledger)
+        if checkpoint is not None:
+            # First of all: features are those of the frozen weights with which the run began, and
+            # weights that were drawn cannot be drawn again.
+            checkpoint.restore_weights(model.network)
         features = None if between else HeadFeatures.of(model, records)
         run = _Run.begun(model, plan, course, randomness, features)
         run.between = between
         try:
-            _resume(run, ledger, folder)
+            _resume(run, checkpoint)
             _train(run, records, ledger, folder, watch)
         finally:
             run.step.close()
@@ -251,8 +256,7 @@ def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> No
         replace(kept, between=state).save(folder.checkpoint)
 
 
-def _resume(run: _Run, ledger: Ledger | None, folder: RunFolder | None) -> None:
-    checkpoint = last_checkpoint(folder, ledger)
+def _resume(run: _Run, checkpoint: Checkpoint | None) -> None:
     if checkpoint is None:
         return
     checkpoint.restore(run.model.network, run.optimizer)

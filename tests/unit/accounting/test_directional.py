@@ -10,9 +10,15 @@ import pytest
 from scipy import integrate, special
 
 from sfumato.accounting import directional
-from sfumato.accounting.directional import directional_epsilon, match_kappa, pure_epsilon
+from sfumato.accounting.directional import (
+    directional_epsilon,
+    match_kappa,
+    most_guessed,
+    pure_epsilon,
+)
 from sfumato.accounting.events import SampledGaussian
 from sfumato.accounting.gaussian import gaussian_epsilon
+from sfumato.attacks.gradients.candidates import proven
 from sfumato.core.errors import InvalidArgument
 
 
@@ -147,3 +153,35 @@ def test_a_matched_concentration_has_the_cosine_of_gaussian_noise() -> None:
         cosine = kappa / (dimension / 2 + math.hypot(dimension / 2, kappa))  # nearly A_d(κ)
         noisy = 1 / math.sqrt(1 + dimension * sigma**2)  # nearly that of a noisy unit vector
         assert cosine == pytest.approx(noisy, rel=0.01)
+
+
+def in_a_cap(share: float, kappa: float, dimension: int) -> float:
+    """How much of the draws lies in a cap that has this share of the sphere."""
+    power = (dimension - 3) / 2
+    density = lambda one, rate: (1 - one * one) ** power * math.exp(rate * (one - 1))  # noqa: E731
+    root = math.sqrt(special.betaincinv(0.5, (dimension - 1) / 2, abs(1 - 2 * share)))
+    edge = root if share < 0.5 else -root
+    part, whole = (
+        integrate.quad(density, low, 1.0, args=(kappa,), epsabs=0, limit=200)[0]
+        for low in (edge, -1.0)
+    )
+    return part / whole
+
+
+@pytest.mark.parametrize("dimension", [3, 5, 40, 400])
+@pytest.mark.parametrize("candidates", [4, 64])
+def test_guesses_among_candidates_are_bounded_by_caps(dimension: int, candidates: int) -> None:
+    higher = 0
+    for sigma in (0.2, 0.5, 1.0, 3.0):
+        kappa = match_kappa(sigma, dimension)
+        exact = in_a_cap(1 / candidates, kappa, dimension)
+        assert most_guessed(1 / candidates, kappa, dimension) == pytest.approx(exact, rel=1e-5)
+        higher += exact > proven(candidates, sigma)
+    # Sabotage: what is proven for the Gaussian noise that matches is less than a cap holds.
+    assert higher or candidates > dimension
+
+
+def test_in_many_dimensions_caps_hold_what_gaussian_noise_allows() -> None:
+    for sigma, candidates in ((0.3, 16), (1.0, 64), (5.0, 10**4)):
+        cap = most_guessed(1 / candidates, match_kappa(sigma, 10**8), 10**8)
+        assert cap == pytest.approx(proven(candidates, sigma), rel=1e-3)

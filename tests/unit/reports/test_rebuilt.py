@@ -8,13 +8,17 @@ from dataclasses import fields, replace
 
 import pytest
 
+from sfumato.attacks.gradients.candidates import proven
 from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.guarantees.wording import at_most
 from sfumato.reports.page import Table
 from sfumato.reports.sections.rebuilt import proven_bound, rebuilt_section
 from sfumato.results.measured import SHARE, Measured
 from sfumato.results.scores import Control, Scores
 from sfumato.training.methods.directional import DirectionalPlan
+from sfumato.training.plan import Plan
 from sfumato.training.sampling import Shuffled
+from sfumato.training.stages import Stage
 from unit.training.runs import small_plan
 
 LEVEL = Guarantee(
@@ -49,6 +53,23 @@ def test_the_proof_stands_beside_what_an_attack_reached() -> None:
     assert float(str(rows[0][1])) >= math.exp(2) / 64
     assert {row[2] for row in rows[1:]} == {"–"}
     assert len(table_of()) == 3
+
+
+def test_guesses_stand_beside_what_is_proven_for_their_step() -> None:
+    """Whoever knows the batch of a record may be right more often than the whole run allows."""
+    stage = Stage(steps=100, batch_size=10, noise_multiplier=0.5)
+    plan = Plan(units=1000, stages=(stage,))
+    of_step = proven(64, 0.5)
+    # Sabotage: beside the bound of the run alone, an honest attack would seem to refute it.
+    assert plan.most_rebuilt(1 / 64) < of_step / 2
+    found = replace(
+        guessed(0.35), details={"candidates": 64, "levels": [{"proven_at_most": of_step}]}
+    )
+    (section,) = rebuilt_section(plan.as_dict(), LEVEL, [found])
+    table, said = section.parts
+    assert isinstance(table, Table)
+    assert f"at most {at_most(of_step, 3)} for that step" in str(table.rows[0][2])
+    assert "random" in str(said)
 
 
 def test_a_plan_proves_no_less_than_its_level_alone() -> None:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
 from sfumato.models.head import FIRST, LAST, HeadOnly
 from sfumato.models.load import LoadedModel, draw_weights_from, load_model
@@ -20,15 +21,17 @@ from sfumato.models.trainable import NetworkParts, Trainable
 from sfumato.text.document import Document
 from sfumato.training import features
 from sfumato.training.batches import physical_batches
+from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.features import HeadFeatures
-from sfumato.training.loop import fit
+from sfumato.training.loop import Progress, fit
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records
 from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
 from sfumato.training.stages import Stage
 from unit.models import folders
+from unit.training.runs import Killed, new_folder, small_plan
 
 MAKES: dict[str, tuple[Callable[[], PreTrainedModel], str]] = {
     "bert": (folders.bert, FIRST),
@@ -140,6 +143,14 @@ def test_features_are_computed_again_for_other_rows_or_weights(
     other = HeadFeatures.of(model, records)
     assert other is not None
     assert not other.values.any()
+    heads = head_of("gpt2", tmp_path)[0]
+    for one in heads.network.modules():
+        if hasattr(one, "num_heads"):  # the same weights, read by one head instead of two
+            one.num_heads, one.head_dim = 1, 16
+    heads.network.config.n_head = 1
+    otherwise = HeadFeatures.of(heads, records)
+    assert otherwise is not None
+    assert not otherwise.values.any()
     changed = replace(records, tokens=records.tokens[::-1])
     another = HeadFeatures.of(head_of("gpt2", tmp_path)[0], changed)
     assert another is not None
@@ -167,3 +178,92 @@ def test_training_comes_to_the_same_weights(
     slow = trained()
     for key, one in quick.items():
         assert np.allclose(one.numpy(), slow[key].numpy(), atol=1e-4), key
+
+
+def couple_rows(model: LoadedModel) -> None:
+    """Every row of a batch is moved by the mean of all, as by batch normalization."""
+
+    def moved(*heard: Any) -> Any:
+        said = heard[2][0] if isinstance(heard[2], tuple) else heard[2]
+        said = said - said.detach().mean(0, keepdim=True)
+        return (said, *heard[2][1:]) if isinstance(heard[2], tuple) else said
+
+    model.network.get_submodule(NetworkParts.of(model.network).layers[0]).register_forward_hook(
+        moved
+    )
+
+
+def test_frozen_layers_that_mix_rows_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, records = head_of("gpt2", tmp_path)
+    couple_rows(model)
+    plan = Plan(units=len(records), stages=(Stage(steps=4, batch_size=6, noise_multiplier=0.5),))
+    with pytest.raises(CoupledRows):
+        fit(model, records, plan, randomness=Randomness.reproducible(2))
+    # Sabotage: with features of all rows together, training itself has nothing to notice.
+    monkeypatch.setattr(features, "_refuse_coupled", lambda *_: None)
+    fit(model, records, plan, randomness=Randomness.reproducible(2))
+
+
+@pytest.mark.parametrize("sabotaged", [False, True])
+def test_a_resumed_run_has_the_features_of_its_own_frozen_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, sabotaged: bool
+) -> None:
+    """A model without pretrained weights is drawn again in a new process, and comes out otherwise.
+
+    Sabotage: features are computed before the weights of the checkpoint are there.
+    """
+    used: list[HeadFeatures] = []
+    real = features.HeadFeatures.of
+
+    def noted(model: LoadedModel, records: TokenRecords) -> HeadFeatures | None:
+        found = real(model, records)
+        assert found is not None
+        used.append(found)
+        return found
+
+    monkeypatch.setattr(features.HeadFeatures, "of", noted)
+    if sabotaged:
+        monkeypatch.setattr(Checkpoint, "restore_weights", _only_later(Checkpoint.restore_weights))
+    plan = small_plan(steps=6, units=len(TEXTS), batch_size=3)
+    folder = new_folder(tmp_path / "run")
+
+    def begun(watch: Callable[[Progress], None] | None = None) -> TokenRecords:
+        model = load_model(
+            "gpt-small",
+            randomness=Randomness.secure(),
+            kind="classifier",
+            classes=("0", "1"),
+            settings={"layers": 1, "width": 16, "heads": 2, "context": 16},
+        )
+        model = replace(model, fixed=Trainable.read("head").freeze(model.network))
+        cut = Cut(context=16, long="truncate")
+        records = make_labeled_records(DOCUMENTS, model.tokenizer, cut, model.classes)
+        course = Course(checkpoint_every=2)
+        fit(
+            model, records, plan, course, randomness=Randomness.secure(), folder=folder, watch=watch
+        )
+        return records
+
+    def kill(now: Progress) -> None:
+        if now.step == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        begun(kill)
+    records = begun()
+    own = features.compute_features(used[-1].head, records)
+    assert np.allclose(used[-1].values.numpy(), own.numpy(), atol=1e-4) is not sabotaged
+
+
+def _only_later(restore: Callable[..., None]) -> Callable[..., None]:
+    """The weights, only when the optimizer is restored."""
+    calls: list[None] = []
+
+    def later(checkpoint: Checkpoint, model: torch.nn.Module) -> None:
+        calls.append(None)
+        if len(calls) > 1:
+            restore(checkpoint, model)
+
+    return later

@@ -23,7 +23,10 @@ Who sees what
 
 Proven and expected
     A guess among M candidates is right with probability at most Φ(Φ⁻¹(1/M) + 1/σ), since leaving
-    the record out moves the release by at most 1 (``accounting.reconstruction``). If all gradients
+    the record out moves the release by at most 1 (``accounting.reconstruction``). That is for
+    Gaussian noise. For a directional draw it is what a cap of the sphere holds that has the Mth
+    part of it (``accounting.directional.most_guessed``), a little more in few dimensions; and a sum
+    of draws tells no more than all of them, so the same is proven for it. If all gradients
     had the mean cosine c̄ with each other, it would be right with probability
     ∫ φ(x − √(1−c̄)/σ)·Φ(x)^{M−1} dx.
 
@@ -31,7 +34,10 @@ Care
     Simulated noise is for the attack alone; nothing here is released. Texts that are almost equal
     have almost the same gradient, and a wrong guess between them counts as wrong. The sum of many
     directional draws is simulated by the Gaussian noise that matches them, which is the same up to
-    a total variation that ``accounting.directional`` states.
+    a total variation that ``accounting.directional`` states. The attacker knows that the record is
+    in the batch. Where training samples batches at random, that is more than training releases, so
+    guesses may be right more often than is proven for a whole run: they are to be compared with
+    what is proven for the step.
 
 Reference
     Hayes, Mahloujifar and Balle 2023, "Bounding training data reconstruction in DP-SGD" (the
@@ -47,10 +53,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.accounting.directional import match_kappa
+from sfumato.accounting.directional import match_kappa, most_guessed
 from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.gradients.opening import open_trained
-from sfumato.attacks.gradients.step import OF_RUN, step_of_run
+from sfumato.attacks.gradients.step import OF_RUN, Step, step_of_run
 from sfumato.attacks.model_target import ModelTarget, not_a_model
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least, one_of, positive
@@ -174,10 +180,11 @@ class GradientCandidates:
         """How often the right document is chosen, for every amount of noise."""
         with time_block() as watch:
             chosen = self._choose(data, target, randomness.stream(0))
-            own = self._of_run(target) if self.noise == OF_RUN else self
+            step = step_of_run(target.settings) if self.noise == OF_RUN else None
+            own = self if step is None else self._of_run(step)
             found = gradients_of(target, chosen, self.tokens)
-            scores = own._scores(found, randomness.stream(1), done)
-            if self.noise == OF_RUN:
+            scores = own._scores(found, randomness.stream(1), done, step)
+            if step is not None:
                 scores = self._about_run(scores)
         return watch.stamp(scores)
 
@@ -192,9 +199,8 @@ class GradientCandidates:
             raise BadInput(f"there are {len(chosen)} different documents; {FEWEST} are needed")
         return chosen
 
-    def _of_run(self, target: ModelTarget) -> GradientCandidates:
+    def _of_run(self, step: Step) -> GradientCandidates:
         """The same attack on what a step of the run shows the observer."""
-        step = step_of_run(target.settings)
         summed = self.observer == "sum" and step.batch > 1
         sigma = step.deviation if summed else step.sigma
         turned = step.noise == "directional" and not summed
@@ -218,13 +224,18 @@ class GradientCandidates:
 
         return replace(
             scores,
-            knowledge=f"{scores.knowledge} The noise is that of the run, and the attacker {who}.",
+            knowledge=(
+                f"{scores.knowledge} The noise is that of the run, and the attacker {who}, and "
+                "knows that the record is in it, which random batches would hide."
+            ),
             figures=named(scores.figures),
             chance=dict.fromkeys([RIGHT], next(iter(scores.chance.values()))),
             control=replace(scores.control, figures=named(scores.control.figures)),
         )
 
-    def _scores(self, found: Gradients, randomness: Randomness, done: Done | None) -> Scores:
+    def _scores(
+        self, found: Gradients, randomness: Randomness, done: Done | None, step: Step | None
+    ) -> Scores:
         scaled = found.scaled(self.clip_norm)
         count = len(scaled)
         figures: list[Measured] = []
@@ -243,7 +254,7 @@ class GradientCandidates:
             beside.append(
                 {
                     "sigma": sigma,
-                    "proven_at_most": proven(count, sigma),
+                    "proven_at_most": self._proven(count, sigma, found.dimension, step),
                     "expected": expected(scaled, sigma),
                 }
                 | self._kappa(sigma, found.dimension)
@@ -267,6 +278,14 @@ class GradientCandidates:
             ),
             details={"candidates": count, "dimension": found.dimension, "levels": beside},
         )
+
+    def _proven(self, count: int, sigma: float, dimension: int, step: Step | None) -> float:
+        """The largest probability of a right guess that this noise allows."""
+        if step is not None and step.noise == "directional":
+            sigma = step.sigma  # of a draw: a sum of them tells no more
+        elif self.noise != "directional":
+            return proven(count, sigma)
+        return most_guessed(1 / count, match_kappa(sigma, dimension), dimension)
 
     def _kappa(self, sigma: float, dimension: int) -> dict[str, float]:
         """The concentration, which means nothing without the number of dimensions beside it."""
@@ -319,7 +338,7 @@ def _turned(
 
 
 def proven(candidates: int, sigma: float) -> float:
-    """The largest probability of a right guess that noise allows."""
+    """The largest probability of a right guess that Gaussian noise allows."""
     from statistics import NormalDist
 
     normal = NormalDist()

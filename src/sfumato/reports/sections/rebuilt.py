@@ -3,7 +3,9 @@
 The proof is that of Hayes, Mahloujifar and Balle (``accounting.reconstruction``), for everything
 the training released, computed from the plan of the run or, where the plan is of another kind, from
 its level alone. Beside it stands what an attack reached that guesses among candidates, if its
-scores are part of the report; such scores say in their details how many candidates there were.
+scores are part of the report; such scores say in their details how many candidates there were, and
+what is proven for the step that was attacked. Only with the latter may they be compared: whoever
+knows that a record is in a step knows more than training with random batches releases.
 """
 
 from __future__ import annotations
@@ -44,8 +46,9 @@ def rebuilt_section(plan: object, guarantee: Guarantee, scores: Sequence[Scores]
     )
     said = paragraph(
         "The proof is for everything that training released, and for somebody who knows all other "
-        "records. An attack on one step sees less; whatever it sees, if it guesses more often than "
-        "is proven with the noise of this run, the proof is refuted."
+        "records, but not which steps this one was in. An attack on one step knows that the record "
+        "was in it, so where batches are random it may guess more often than that. Guesses that "
+        "are right more often than is proven for the step itself would refute the proof."
     )
     return [Section(name="rebuilt", title="How often could a record be guessed?",
                     parts=[table, said])]  # fmt: skip
@@ -86,9 +89,18 @@ def _measured(scores: Sequence[Scores]) -> dict[float, str]:
     found: dict[float, str] = {}
     for one in scores:
         if CANDIDATES in one.details:
-            for figure in one.figures:
+            for place, figure in enumerate(one.figures):
                 chance = one.chance.get(figure.metric)
                 if chance and figure.low is not None:
-                    said = f"{rounded(figure.low)} ({figure.metric.removeprefix('right guesses ')})"
+                    about = figure.metric.removeprefix("right guesses ") + _of_step(one, place)
+                    said = f"{rounded(figure.low)} ({about})"
                     found[chance] = f"{found[chance]}; {said}" if chance in found else said
     return found
+
+
+def _of_step(scores: Scores, place: int) -> str:
+    """What is proven for the attacked step, if the scores say so."""
+    levels = scores.details.get("levels")
+    level = levels[place] if isinstance(levels, list) and place < len(levels) else None
+    proven = level.get("proven_at_most") if isinstance(level, dict) else None
+    return f"; at most {at_most(proven, 3)} for that step" if isinstance(proven, float) else ""

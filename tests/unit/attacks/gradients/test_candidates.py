@@ -149,8 +149,14 @@ def of_run(target: ModelTarget, method: str, observer: str = "draw") -> float:
         "dimension": dimension,
     }
     run = replace(target, settings={"method": method, "plan": plan})
-    (figure,) = scored(run, noise="run", observer=observer, releases=1000).figures
+    found = scored(run, noise="run", observer=observer, releases=1000)
+    assert "knows that the record is in it" in found.knowledge
+    (figure,), (level,) = found.figures, found.details["levels"]
     assert figure.metric == "right guesses"
+    # A sum of directional draws is proven to tell no more than one of them, and nothing better.
+    alone = method == "directional" or level["sigma"] == pytest.approx(0.2)
+    proof = proven(len(TEXTS), 0.2 if alone else level["sigma"])
+    assert level["proven_at_most"] == pytest.approx(proof, rel=1e-2)
     return figure.value
 
 
