@@ -2,7 +2,8 @@
 
 Guarantee
     Each number is at least the divergence of its order, up to rounding: for whole orders it is the
-    divergence, for others an upper bound that is hardly larger.
+    divergence, for others an upper bound. That is hardly larger, except where a divergence is tiny
+    (much noise) and the rate is large: there, below order 2, it may be a thousand times too large.
 
 Why it holds
     With q the rate and z the noise multiplier, (α − 1) times the divergence at order α is the

@@ -27,7 +27,10 @@ Shares over clusters
 
 Care
     The values must be independent, and the range must not have been taken from them. It is wide for
-    few values: two of them leave most of the range open, and that is what they tell.
+    few values: two of them leave most of the range open, and that is what they tell. The size of
+    documents has no range: if one in ten is ten times as long as the others and alone leaks, ten
+    documents often have none of those, and the interval of the share holds in 65 % of simulations.
+    From thirty documents on it held.
 
 Reference
     Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a

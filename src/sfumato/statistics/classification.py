@@ -5,15 +5,16 @@ any guess that does not look at the text, 1 if all are right; with several class
 R_K. ``f1`` of a class is the harmonic mean of precision and recall, 2·right/(said + true); ``f1,
 macro`` is its mean over classes that occur at all, as true or as said.
 
-All of them are functions of three counts for each class: how often it is true, said, and both. So
-the intervals resample documents, or the documents of an author together where authors are known:
-texts of one author are right and wrong together, and as independent ones they would promise too
-much.
+All of them are functions of three counts for each class: how often it is true, said, and both.
+Accuracy is a share, and its interval counts with a document that was not seen (``bounded``); those
+of the others resample documents. Where authors are known, the documents of an author are one: they
+are right and wrong together, and as independent ones they would promise too much.
 
 Care
     Where all resamples give the same number (every label is right, or the same class is always
-    said) there is no interval: the documents at hand do not show how much others could differ. Two
-    or three documents, or authors, say little, and their interval is too short.
+    said) there is no interval but for accuracy: the documents at hand do not show how much others
+    could differ. Two or three documents, or authors, say little, and intervals of correlation and
+    F1 are too short for them, as they are where one author in ten is unlike the others.
 
 Reference
     Matthews 1975; Gorodkin 2004, "Comparing two K-category assignments by a K-category correlation
@@ -27,12 +28,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import DIFFERENCE, SHARE, Measured, Range
-from sfumato.statistics.shares import figure_of_sums, resample_sums
+from sfumato.statistics.shares import clustered_share, figure_of_sums, resample_sums
 
 ACCURACY, MATTHEWS, F1 = "accuracy", "matthews", "f1"
 MACRO = f"{F1}, macro"
@@ -60,7 +62,8 @@ def measure_classes(
     """
     if not documents:
         raise BadInput("there is no labeled document to measure a classifier on")
-    sums = _counts(documents, len(classes))
+    owners = _owners(documents)
+    sums = _counts(documents, owners, len(classes))
     resampled = resample_sums(sums, randomness)
     occur = sums.sum(axis=0).reshape(3, -1)[1:].sum(axis=0) > 0
 
@@ -68,12 +71,12 @@ def measure_classes(
         found = figure_of_sums(
             metric, sums, resampled, lambda some: figure(some.reshape(len(some), 3, -1)), within
         )
-        if found.low == found.high and metric != ACCURACY:
+        if found.low == found.high:
             found = replace(found, low=None, high=None)
         return replace(found, n=len(documents))
 
     return [
-        take(ACCURACY, _accuracy),
+        clustered_share(ACCURACY, np.array([one.truth == one.said for one in documents]), owners),
         take(MATTHEWS, _matthews, DIFFERENCE),
         take(MACRO, _macro),
         *(
@@ -84,29 +87,29 @@ def measure_classes(
     ]
 
 
-def _counts(documents: Sequence[Classified], classes: int) -> Floats:
-    """For each author: how often every class was right, true and said."""
+def _owners(documents: Sequence[Classified]) -> NDArray[np.int64]:
+    """The number of each document's author; a document without one is by itself."""
     numbers: dict[Hashable, int] = {}
-    owners = np.array(
+    return np.array(
         [
             numbers.setdefault(place if one.author is None else one.author, len(numbers))
             for place, one in enumerate(documents)
-        ]
+        ],
+        dtype=np.int64,
     )
+
+
+def _counts(documents: Sequence[Classified], owners: NDArray[np.int64], classes: int) -> Floats:
+    """For each author: how often every class was right, true and said."""
     truth = np.array([one.truth for one in documents])
     said = np.array([one.said for one in documents])
-    counts = np.zeros((len(numbers), 3, classes))
+    counts = np.zeros((int(owners.max()) + 1, 3, classes))
     right = truth == said
     for kind, (whose, which) in enumerate(
         ((owners[right], truth[right]), (owners, truth), (owners, said))
     ):
         np.add.at(counts[:, kind], (whose, which), 1.0)
-    return counts.reshape(len(numbers), -1)
-
-
-def _accuracy(counts: Floats) -> Floats:
-    found: Floats = counts[:, 0].sum(1) / counts[:, 1].sum(1)
-    return found
+    return counts.reshape(len(counts), -1)
 
 
 def _matthews(counts: Floats) -> Floats:

@@ -7,6 +7,7 @@ All documents of a page are read together, one rule after the other.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
@@ -155,8 +156,8 @@ def speaker_tags(page: Page) -> list[frozenset[str]]:
     tags = [none for _ in page.texts]
     for number, places in page.spots(_headed_lines).items():
         text = page.texts[number]
-        heads = [text[place : place + 3].rstrip(" :") for place in places]
-        often = (head for head in set(heads) if heads.count(head) > 1)
+        heads = Counter(text[place : place + 3].rstrip(" :") for place in places)
+        often = (head for head, count in heads.items() if count > 1)
         tags[number] = frozenset(head for head in often if head.isupper())
     return tags
 

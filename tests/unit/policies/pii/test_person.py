@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
+from string import ascii_uppercase
+from typing import Any, ClassVar
+
 import pytest
 
-from sfumato.policies.pii.person import Person
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.person import Person, speaker_tags
+from sfumato.policies.pii.reading import Page, Reading
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -120,3 +125,38 @@ def test_words_before_a_name_are_no_part_of_it(text: str, expected: list[str]) -
     names = {name for name, _ in found(text)}
     longest = {one for one in names if not any(one != other and one in other for other in names)}
     assert sorted(longest) == expected
+
+
+class Watched(str):
+    """A text whose parts count how often they are compared."""
+
+    compared: ClassVar[list[object]] = []
+
+    def __getitem__(self, place: Any) -> Watched:
+        return Watched(str.__getitem__(self, place))
+
+    def rstrip(self, signs: str | None = None, /) -> Watched:
+        return Watched(str.rstrip(self, signs))
+
+    def __eq__(self, other: object) -> bool:
+        self.compared.append(None)
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def comparisons(work: Callable[[], object]) -> int:
+    Watched.compared.clear()
+    work()
+    return len(Watched.compared)
+
+
+def test_speakers_are_counted_once() -> None:
+    heads = [f"{one}{other}" for one in ascii_uppercase for other in ascii_uppercase]
+    text = Watched("\n" + "".join(f"{head}: yes\n" for head in heads))
+    with closing(Page([str(text)])) as page:
+        page.texts = [text]
+        assert comparisons(lambda: speaker_tags(page)) < 10 * len(heads)
+    # Sabotage: each of them is counted among all.
+    slow = [Watched(head) for head in heads]
+    assert comparisons(lambda: [slow.count(head) for head in slow]) > 100 * len(heads)
