@@ -135,15 +135,19 @@ class Checkpoint:
 
     def restore_weights(self, model: torch.nn.Module) -> None:
         """Restore the weights, frozen ones included, if they belong to the same model."""
-        if _shapes(model.state_dict()) != _shapes(self.weights):
-            raise CannotResume("the checkpoint belongs to another model; start a new run")
+        self._refuse_another(model)
         model.load_state_dict(self.weights)
 
     def restore(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Restore weights and optimizer, if they belong to the same model."""
-        self.restore_weights(model)
+        self._refuse_another(model)
         if type(optimizer).__name__ != self.kind or not put_back(optimizer, self.optimizer):
             raise CannotResume("the checkpoint belongs to another optimizer; start a new run")
+        model.load_state_dict(self.weights)
+
+    def _refuse_another(self, model: torch.nn.Module) -> None:
+        if _shapes(model.state_dict()) != _shapes(self.weights):
+            raise CannotResume("the checkpoint belongs to another model; start a new run")
 
 
 class _Digesting:

@@ -165,7 +165,7 @@ def in_a_cap(share: float, kappa: float, dimension: int) -> float:
         integrate.quad(density, low, 1.0, args=(kappa,), epsabs=0, limit=200)[0]
         for low in (edge, -1.0)
     )
-    return part / whole
+    return float(part / whole)
 
 
 @pytest.mark.parametrize("dimension", [3, 5, 40, 400])
