@@ -186,7 +186,7 @@ def marks_of(form: str) -> int:
     """The marks of a form, one bit each.
 
     >>> [name for name in MARKS if marks_of("Tue") & mark(name)]
-    ['thing']
+    ['thing', 'titled']
     """
     exact, in_small, without = _marked()
     small = form.lower()
