@@ -193,7 +193,8 @@ class Tables:
         """Both tables in coordinates outside of the span of what words have that were not read."""
         lengths = np.linalg.norm(self.words, axis=1)
         short = self.words[lengths <= np.median(lengths)]
-        _, values, directions = np.linalg.svd(short)
+        # The triangular factor has the same singular values, and is no larger than it is wide.
+        _, values, directions = np.linalg.svd(np.linalg.qr(short, mode="r"))
         least = _SMALLEST * values[0]
         if deviation:
             # What noise alone would give, by the law of the largest singular value.
