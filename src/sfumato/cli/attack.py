@@ -122,6 +122,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
     label_field: options.LabelFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
+    no_header: options.NoHeaderOption = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Draw the same candidates and resamples again.")
     ] = None,
@@ -159,6 +160,7 @@ def attack(  # noqa: PLR0913  # a command's options are its parameters
         label_field=label_field,
         format=file_format,
         encoding=encoding,
+        header=not no_header,
         seed=seed,
     )
     if output is not None:

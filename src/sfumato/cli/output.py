@@ -123,6 +123,8 @@ def in_options(message: str) -> str:
     'a.txt exists already; --overwrite replaces it'
     >>> in_options("fewer folds: `settings={'folds': 2}`; train one: `sfumato.train(IN, OUT, ...)`")
     "fewer folds: --set folds=2; train one: 'sfumato train IN -o OUT …'"
+    >>> in_options("give one for each class: `class_weights=(1, 3)`")
+    'give one for each class: --class-weights 1,3'
     """
     from sfumato.core.remedies import reword
 
@@ -148,7 +150,8 @@ def _option(name: str, value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(_option(name, f"{key}={one}") for key, one in value.items())
     if isinstance(value, tuple):
-        return _option(name, "=".join(map(str, value)))
+        pair = any(isinstance(one, str) for one in value)  # numbers are a list
+        return _option(name, ("=" if pair else ",").join(map(str, value)))
     return option if value is True or value is ... else f"{option} {_argument(value)}"
 
 

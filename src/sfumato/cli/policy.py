@@ -106,6 +106,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     id_field: options.IdFieldOption = "id",
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
+    no_header: options.NoHeaderOption = False,
     whole_file: options.WholeFileOption = False,
     show: Annotated[
         int, typer.Option("--show", min=0, max=options.MOST, help="Documents to print.")
@@ -128,6 +129,7 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         id_field=id_field,
         format=file_format,
         encoding=encoding,
+        header=not no_header,
         whole_file=whole_file,
     )
     console = stdout()

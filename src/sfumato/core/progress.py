@@ -97,7 +97,9 @@ class Lines:
 
     def _estimate(self, reached: int, now: float) -> None:
         """Once, as soon as it can be known: how long it takes, if that is long."""
-        seconds = None if now < self._began + SOON else self._seconds_left(reached, now)
+        # What came before the first report, such as loading a model, is no measure of the work.
+        begun = self._began if self._first is None else self._first[1]
+        seconds = None if now < begun + SOON else self._seconds_left(reached, now)
         if self._estimated or seconds is None:
             return
         self._estimated = True

@@ -55,7 +55,10 @@ def configure(
     component: Callable[..., Any], settings: Mapping[str, object], **given: object
 ) -> Any:
     """Build a component from the objects ``given`` and from ``settings`` (text or values)."""
-    name = getattr(component, "__name__", str(component)).lower()
+    named = getattr(component, "name", None)  # as the catalog and the command line call it
+    name = (
+        named if isinstance(named, str) else getattr(component, "__name__", str(component)).lower()
+    )
     values = read_settings(component, settings, unknown=f"setting of {name}", given=given)
     return component(**given, **values)
 

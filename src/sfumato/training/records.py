@@ -300,6 +300,11 @@ def _owner(document: Document, number: int, unit: str) -> str | int:
 def _label(document: Document, number: int, places: dict[str, int]) -> int:
     name = document.labels[0] if document.labels else None
     if name is None or name not in places:
-        problem = "no label" if name is None else "a label that is none of the classes"
-        raise BadInput(f"document {number} has {problem} ({', '.join(places)})")
+        known = ", ".join(places)
+        raise BadInput(
+            f"document {number} has no label ({known}); name the field that holds it: "
+            "`label_field=NAME`"
+            if name is None
+            else f"document {number} has a label that is none of the classes ({known})"
+        )
     return places[name]

@@ -45,6 +45,7 @@ def attack(
     label_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool = True,
     seed: int | None = None,
 ) -> Scores:
     """Attack a trained model or a privatized text, and say what leaks.
@@ -53,7 +54,8 @@ def attack(
     model, or a privatized file. Each attack takes the files it needs and says which are missing.
     Every figure has its interval, what chance would score, and the same attack where nothing can
     leak. The figures are measured on private text and are a release of their own. ``field`` is
-    "text", or the one that a privatized file was privatized in.
+    "text", or the one that a privatized file was privatized in; without a ``header`` columns are
+    called 1, 2, …
     """
     given = _inputs(
         target,
@@ -69,6 +71,7 @@ def attack(
         label_field=label_field,
         format=format,
         encoding=encoding,
+        header=header,
     )
     return _score(choose_attack(attack, settings), given, draws_from(seed))
 
@@ -88,6 +91,7 @@ def attack_all(
     label_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool = True,
     seed: int | None = None,
 ) -> ScoresOfAll:
     """Every attack of the catalog for which the files are given, each with its own defaults."""
@@ -108,6 +112,7 @@ def attack_all(
         label_field=label_field,
         format=format,
         encoding=encoding,
+        header=header,
     )
     randomness = draws_from(seed)
     found: list[Scores] = []
@@ -172,6 +177,7 @@ def _inputs(
     label_field: str | None,
     format: str | None,
     encoding: str,
+    header: bool,
 ) -> Inputs:
     from sfumato.attacks.attack import Inputs
     from sfumato.releases.recorded import one_field, recorded_layout, recorded_settings
@@ -179,6 +185,7 @@ def _inputs(
     place = path_of(target)
     if not place.exists():
         raise StorageFailed(f"there is no {place}; give the folder of a run or a privatized file")
+    recorded = recorded_settings(place)
     return Inputs(
         target=place,
         members=_path(members),
@@ -188,7 +195,7 @@ def _inputs(
         references=tuple(Path(one) for one in reference),
         cache=None if no_cache else _cache(place, _path(cache)),
         layout=recorded_layout(
-            recorded_settings(place),
+            recorded if header else {**recorded, "header": False},
             field=one_field(place, field),
             encoding=encoding,
             author_field=author_field,
@@ -226,5 +233,4 @@ def _score(
 @contextmanager
 def _bar(name: str) -> Iterator[Done]:
     with progress(f"attacking: {name}", _STEPS, unit_is_bytes=False) as advance:
-        advance(0)  # time counts from here: the first report tells how long all of it takes
         yield lambda reached, whole: advance(_STEPS * reached // max(whole, 1))

@@ -29,12 +29,15 @@ def scan(
     format: str | None = None,
     encoding: str = "utf-8",
     whole_file: bool = False,
+    header: bool = True,
 ) -> Scan:
     """Documents of a file with what a policy finds in each, read as they are asked for.
 
     ``for document, spans in sfumato.scan(...)`` goes through them, ``.finish()`` does so for the
-    counts alone. This shows originals: it is for their owner's eyes.
+    counts alone. Without a ``header`` columns are called 1, 2, … This shows originals: it is for
+    their owner's eyes.
     """
+    from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.policies.patterns import Everything
@@ -43,7 +46,13 @@ def scan(
     own, of_policies = split_settings(settings)
     refuse_mechanism_settings(own)
     chosen = choose_policy(policy, exclude, of_policies) or Everything()
-    layout = Layout(field=field, id_field=id_field, encoding=encoding, whole_file=whole_file)
+    layout = Layout(
+        field=field,
+        id_field=id_field,
+        encoding=encoding,
+        whole_file=whole_file,
+        dialect=Dialect(header=header),
+    )
     return Scan(chosen, Source.of(source, layout, file_format=format).documents())
 
 

@@ -73,6 +73,18 @@ def test_what_was_done_before_takes_no_time() -> None:
     assert said[1] == "training: 320 of 400 steps (80 %), about 2 minutes left"
 
 
+def test_what_came_before_the_first_report_is_not_taken_for_work() -> None:
+    """A minute of loading, then a hundred steps of a tenth of a second each."""
+    said: list[str] = []
+    clock = Clock()
+    shown = Lines("attacking", 100, clock=clock, say=said.append)
+    clock.now += 60.0
+    for step in range(101):
+        shown.reach(step)
+        clock.now += 0.1
+    assert said == ["attacking: 0 of 100 (0 %), 1 minute so far"]
+
+
 def test_lines_go_to_standard_error_unless_it_is_a_terminal_or_silence_was_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -107,6 +107,23 @@ def test_the_command_does_the_same(
     assert told["course"]["class_weights"] == [1, 2]
 
 
+def test_a_run_is_attacked_with_a_table_like_the_one_it_was_trained_on(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "rows.tsv"
+    table.write_text("".join(f"source\t{number % 2}\t\tthey {number}\n" for number in range(5)))
+    command = ["attack", "gradient-candidates", str(run.folder), "--members", str(table), "--json"]
+    columns = ["--field", "4", "--no-header", "--set", "noise=run"]
+    assert main([*command, *columns, "--label-field", "2"]) == 0
+    # The first row is a document, too.
+    assert json.loads(capsys.readouterr().out)["figures"][0]["n"] == 5
+    assert main([*command, *columns]) == 3
+    assert (
+        "no label (0, 1); name the field that holds it: --label-field NAME"
+        in capsys.readouterr().err
+    )
+
+
 def test_weights_that_count_labels_are_refused_where_there_is_a_guarantee(
     table: Path, tmp_path: Path
 ) -> None:

@@ -85,8 +85,9 @@ VERBS: dict[str, Callable[..., object]] = {
 }
 RENAMED: dict[str, dict[str, str]] = {
     "audit": {"runs": "run"},
-    "attack": {"name": "attack"},
+    "attack": {"name": "attack", "no_header": "header"},
     "privatize": {"no_header": "header"},
+    "scan": {"no_header": "header"},
     "train": {"output": "folder", "no_header": "header"},
 }
 # Commands that show what the package is, or that objects of the package do by methods.
@@ -358,3 +359,5 @@ def test_columns_without_names_are_named_by_their_numbers(tmp_path: Path) -> Non
         mechanism="redact",
     )
     assert made.path.read_text(encoding="utf-8") == '1,"call [NUMBER]"\n2,none\n'
+    seen = sfumato.scan(tmp_path / "notes.csv", field="2", header=False, policy="digits").finish()
+    assert (seen.documents, seen.counts.total()) == (2, 1)
