@@ -131,7 +131,7 @@ def duration(seconds: float) -> str:
     >>> duration(8.2), duration(95), duration(4000), duration(100_000)
     ('10 seconds', '2 minutes', '1.2 hours', '28 hours')
     """
-    if seconds < 60:
+    if seconds <= 60:
         return f"{max(10, -int(-seconds // 10) * 10)} seconds" if seconds < 55 else "1 minute"
     if seconds < 3600:
         minutes = -int(-seconds // 60)
