@@ -13,8 +13,8 @@ are right and wrong together, and as independent ones they would promise too muc
 Care
     Where all resamples give the same number (every label is right, or the same class is always
     said) there is no interval but for accuracy: the documents at hand do not show how much others
-    could differ. Two or three documents, or authors, say little, and intervals of correlation and
-    F1 are too short for them, as they are where one author in ten is unlike the others.
+    could differ. Two or three documents, or authors, say little: intervals of correlation and F1
+    resample what was seen, and can be too short there, or where few authors are unlike the rest.
 
 Reference
     Matthews 1975; Gorodkin 2004, "Comparing two K-category assignments by a K-category correlation

@@ -89,9 +89,32 @@ def step_of_run(settings: Mapping[str, Any] | None) -> Step:
             f"gradients know the steps of {', '.join(METHODS)}"
         )
     try:
-        return _planned(method, settings["plan"])
+        why = _other_records(method, settings)
+        step = _planned(method, settings["plan"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         raise BadInput("the settings of the run are damaged, or of another version") from None
+    if why is not None:
+        raise InvalidArgument(f"{why}; say `noise`, `sigma`, `batch` and `clip_norm` by hand")
+    return step
+
+
+def _other_records(method: str, settings: Mapping[str, Any]) -> str | None:
+    """Why records of a run have another gradient than that of a document's own loss, if so."""
+    plan, course = settings["plan"], settings.get("course") or {}
+    if plan.get("unit", "example") != "example":
+        return (
+            "a record of this run is all that an author wrote, and attacks on gradients take every "
+            "document for a record"
+        )
+    if plan["clipping"]["kind"] == "adaptive":
+        return "the clipping norm of this run follows its gradients: no step is like another"
+    # A direction has no length, so that these change nothing there.
+    if method in ("plain", "private") and (course.get("divisor") or course.get("class_weights")):
+        return (
+            "losses of this run have a divisor or weights of classes, which attacks on gradients "
+            "do not have"
+        )
+    return None
 
 
 def _planned(method: str, plan: Mapping[str, Any]) -> Step:

@@ -59,7 +59,7 @@ _OF_STUDIES = (
     "Figures hold for the corpus, the models and the seeds that are named, not beyond them.",
     "Each interval holds with 95 %, not all of them together: among a hundred some miss.",
     "Whether a method leaks less than no privacy is told by intervals of 90 %: if these do not "
-    "meet, each errs towards the other one time in twenty at most. The drawn intervals, of 95 %, "
+    "meet, each errs towards the other about one time in twenty. The drawn intervals, of 95 %, "
     "may touch.",
     "Levels of different notions of privacy cannot be compared: equal numbers are not equal "
     "privacy.",

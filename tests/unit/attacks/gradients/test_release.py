@@ -169,6 +169,32 @@ def test_steps_of_runs() -> None:
     assert private.silent().said == "without noise"
 
 
+@pytest.mark.parametrize(
+    ("method", "changed", "why"),
+    [
+        ("private", {"plan": PLAN | {"unit": "author"}}, "an author wrote"),
+        ("private", {"course": {"divisor": 32.0}}, "divisor or weights"),
+        ("private", {"course": {"class_weights": [1.0, 3.0]}}, "divisor or weights"),
+        (
+            "private",
+            {"plan": PLAN | {"clipping": {"kind": "adaptive", "norm": 1.0}}},
+            "follows its gradients",
+        ),
+    ],
+)
+def test_runs_whose_records_have_other_gradients_are_refused(
+    method: str, changed: dict[str, Any], why: str
+) -> None:
+    """What such a step shows is not what would be computed here."""
+    with pytest.raises(InvalidArgument, match=why):
+        step_of_run({"method": method, "plan": PLAN} | changed)
+
+
+def test_directions_have_no_length_that_weights_could_change() -> None:
+    given = {"method": "per-record", "plan": PLAN, "course": {"divisor": 32.0}}
+    assert step_of_run(given).noise == "per-record"
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="takes noise, clipping"):
         step_of_run(None)
