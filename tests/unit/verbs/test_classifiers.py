@@ -113,7 +113,10 @@ def test_a_run_is_attacked_with_a_table_like_the_one_it_was_trained_on(
     table = tmp_path / "rows.tsv"
     table.write_text("".join(f"source\t{number % 2}\t\tthey {number}\n" for number in range(5)))
     command = ["attack", "gradient-candidates", str(run.folder), "--members", str(table), "--json"]
-    columns = ["--field", "4", "--no-header", "--set", "noise=run"]
+    columns = ["--field", "4", "--no-header"]
+    # Its losses have weights that the attack does not know.
+    assert main([*command, *columns, "--label-field", "2", "--set", "noise=run"]) == 2
+    assert "weights of classes" in capsys.readouterr().err
     assert main([*command, *columns, "--label-field", "2"]) == 0
     # The first row is a document, too.
     assert json.loads(capsys.readouterr().out)["figures"][0]["n"] == 5
