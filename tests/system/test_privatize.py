@@ -160,8 +160,11 @@ def test_an_empty_file_is_told_from_one_in_which_nothing_is_found(
             options = ["-p", "digits", "-e", "5", "--overwrite", *quiet]
             result = sfumato("privatize", source, "-o", output, *options)
             assert said in result.stdout + result.stderr
+            assert content or b"Exactly" not in result.stdout  # nothing was there to protect
     source.write_text("", encoding="utf-8")
-    assert b"the input holds no document" in sfumato("scan", source, "-p", "digits").stderr
+    for options in ([], ["--json"]):
+        scanned = sfumato("scan", source, "-p", "digits", *options)
+        assert b"the input holds no document" in scanned.stderr
 
 
 def test_a_seed_gives_the_same_output_for_any_number_of_workers_and_stamps_it(

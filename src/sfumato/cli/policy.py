@@ -141,6 +141,10 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
             shown += 1
             console.print(f"[dim]─── {found.documents}[/dim]")
             console.print(_highlight(document, spans))
+    if not found.documents:
+        note(
+            "warning: the input holds no document, so nothing was looked at; is it the right file?"
+        )
     if not json:
         _print_counts(found)
 
@@ -171,9 +175,5 @@ def _print_counts(found: Scan) -> None:
     console = stdout()
     console.print(table)
     console.print(f"{sum(found.counts.values()):,} spans in {found.documents:,} documents")
-    if not found.documents:
-        note(
-            "warning: the input holds no document, so nothing was looked at; is it the right file?"
-        )
     share = f" ({found.selected / found.words:.1%})" if found.words else ""
     console.print(f"{found.selected:,} of {found.words:,} words selected{share}", highlight=False)

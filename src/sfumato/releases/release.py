@@ -78,8 +78,11 @@ class Release:
     def lines(self) -> list[str]:
         """What to tell people: counts, three short lines, the exact statement, and warnings.
 
-        Of masks it is not told how many words stood under them.
+        Of masks it is not told how many words stood under them. Where nothing was privatized
+        because nothing was there, no statement is shown.
         """
+        if self.is_empty:
+            return [self._counted, *self.warnings]
         found = [self._counted, *self.guarantee.summary(), f"Exactly: {self.guarantee.sentence()}"]
         return [*found, *self.warnings]
 
