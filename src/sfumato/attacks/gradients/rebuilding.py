@@ -117,6 +117,10 @@ class Rebuilding:
         """The model as the attacker hands it out; an honest one changes nothing."""
         return target
 
+    def remarks(self, batches: Sequence[Batch]) -> tuple[str, ...]:  # noqa: ARG002
+        """What a reader must know of figures on these batches."""
+        return ()
+
     def rebuild(self, seen: Seen, randomness: Randomness) -> list[Text]:
         """The texts of the batch, in any order, without special tokens."""
         raise NotImplementedError
@@ -139,6 +143,7 @@ class Rebuilding:
             levels = [
                 work.at(step, randomness.stream(2 + place)) for place, step in enumerate(steps)
             ]
+            notes = (*notes, *self.remarks(batches))
             scores = self._scores(levels, self.chance(batches), batches, notes)
         return watch.stamp(scores)
 

@@ -45,7 +45,7 @@ from sfumato.core.checks import at_least, between
 from sfumato.core.randomness import Randomness
 
 if TYPE_CHECKING:
-    from sfumato.attacks.gradients.release import Seen
+    from sfumato.attacks.gradients.release import Batch, Seen
 
 # Words that were not read are at least this far from the span, so noise must not blur it more.
 _WRONG = 0.1
@@ -84,6 +84,18 @@ class GradientSpan(Rebuilding):
         from sfumato.attacks.gradients.attention import first_two
 
         first_two(target.model.network)
+
+    def remarks(self, batches: Sequence[Batch]) -> tuple[str, ...]:
+        """Where there are as many tokens as dimensions, every word lies in the span."""
+        width = int(batches[0].model.network.config.hidden_size)
+        full = sum(sum(one.lengths) >= width for one in batches)
+        if not full:
+            return ()
+        return (
+            f"In {full} of {len(batches)} steps the batch has as many tokens as the model is wide "
+            f"({width}): then this attack tells no word from another, and that it finds nothing is "
+            "no sign of safety. Take fewer `tokens`, or a smaller `batch`.",
+        )
 
     def rebuild(self, seen: Seen, randomness: Randomness) -> list[Text]:
         """Texts that fit both spans, the best first, at most as many as the batch has."""

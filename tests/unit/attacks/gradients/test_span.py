@@ -96,9 +96,12 @@ def test_two_texts_of_an_encoder_are_told_apart_often() -> None:
     assert found.figure("ROUGE-1 without noise").value > 2 * found.chance["ROUGE-1 without noise"]
 
 
-def test_a_batch_that_fills_the_span_shows_nothing() -> None:
+def test_a_batch_that_fills_the_span_shows_nothing_and_is_no_sign_of_safety() -> None:
     found = scored(decoder(n_embd=16), sentences(8), batch=4)
     assert found.figure("ROUGE-1 without noise").value == 0
+    assert "In 2 of 2 steps" in found.notes[0]
+    assert "no sign of safety" in found.notes[0]
+    assert not scored(decoder(), sentences(4)).notes
 
 
 def test_what_cannot_be_is_refused() -> None:
