@@ -510,7 +510,9 @@ def test_a_loss_that_is_no_number_is_said_and_nothing_is_lost(here: Run, tmp_pat
 def test_a_checkpoint_that_does_not_fit_is_refused_and_kept(here: Run, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = [*train("-o", str(run), *TINY, "--epsilon", "8"), "--resume"]
-    assert here(*command).code == 0
+    begun = here(*command)
+    assert begun.code == 0
+    assert "yet: a new one begins" in begun.err  # whoever mistypes a folder learns it
     # As if it had been stopped before it was put away.
     shutil.rmtree(run / "model")
     (run / "guarantee.json").unlink()

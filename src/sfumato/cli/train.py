@@ -180,9 +180,12 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     from sfumato.verbs.train import train as run_training
 
     own, dotted = options.settings_from(settings)
+    folder = RunFolder(output)
+    if resume and not folder.config.is_file():
+        note(f"there is no run in {output} yet: a new one begins")
     with note_warnings():
         with (
-            _noting_what_is_kept(RunFolder(output)),
+            _noting_what_is_kept(folder),
             training_bar() as announce,
             announcing(announce),
         ):
