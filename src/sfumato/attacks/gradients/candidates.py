@@ -55,7 +55,7 @@ import numpy as np
 
 from sfumato.accounting.directional import match_kappa, most_guessed
 from sfumato.attacks.attack import Done, Inputs, Needs
-from sfumato.attacks.gradients.opening import open_trained
+from sfumato.attacks.gradients.opening import open_members
 from sfumato.attacks.gradients.step import OF_RUN, Step, step_of_run
 from sfumato.attacks.model_target import ModelTarget, not_a_model
 from sfumato.core.arrays import Floats
@@ -165,10 +165,7 @@ class GradientCandidates:
 
     def opened(self, inputs: Inputs) -> tuple[ModelTarget, tuple[Document, ...]]:
         """The model and the documents."""
-        if inputs.members is None:
-            raise InvalidArgument("members are missing")
-        documents = tuple(inputs.documents(inputs.members))
-        return open_trained(inputs.target, documents), documents
+        return open_members(inputs)
 
     def score(
         self,

@@ -13,7 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.attacks.attack import Inputs
 from sfumato.attacks.model_target import ModelTarget, is_run, open_model
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.pretrained import read_config
 from sfumato.core.randomness import Randomness
 from sfumato.models.trainable import Trainable
@@ -21,6 +23,14 @@ from sfumato.text.document import Document
 
 _CLASSIFIER = "ForSequenceClassification"
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
+
+
+def open_members(inputs: Inputs) -> tuple[ModelTarget, tuple[Document, ...]]:
+    """The model, and the documents whose gradients are seen."""
+    if inputs.members is None:
+        raise InvalidArgument("members are missing")
+    documents = tuple(inputs.documents(inputs.members))
+    return open_trained(inputs.target, documents), documents
 
 
 def open_trained(path: Path, documents: Sequence[Document]) -> ModelTarget:

@@ -91,12 +91,9 @@ class Rebuilding:
 
     def opened(self, inputs: Inputs) -> tuple[ModelTarget, tuple[Document, ...]]:
         """The model and the documents."""
-        from sfumato.attacks.gradients.opening import open_trained
+        from sfumato.attacks.gradients.opening import open_members
 
-        if inputs.members is None:
-            raise InvalidArgument("members are missing")
-        documents = tuple(inputs.documents(inputs.members))
-        return open_trained(inputs.target, documents), documents
+        return open_members(inputs)
 
     def steps(self, target: ModelTarget | None) -> list[Step]:
         """The steps that are seen: one for each amount of noise."""
