@@ -28,7 +28,8 @@ Care
     used.
 
 Reference
-    The distributions are computed by dp-accounting (Google), the divergences in ``divergences``.
+    The distributions are composed by dp-accounting (Google) and laid out in ``losses``; the
+    divergences are in ``divergences``.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.accounting.divergences import at_order, at_whole_orders
 from sfumato.accounting.events import SampledGaussian, merge
+from sfumato.accounting.losses import lay_out
 from sfumato.accounting.solving import least
 from sfumato.core.checks import between, extra, one_of
 from sfumato.core.errors import InvalidArgument
@@ -246,9 +248,7 @@ class _Pld:
         with _quietly():
             whole = losses.identity(interval)
             for noise, rate, count in parts:
-                one = losses.from_gaussian_mechanism(
-                    noise, value_discretization_interval=interval, sampling_prob=rate
-                )
+                one = lay_out(losses, noise, rate, interval)
                 whole = whole.compose(_repeat(one, count))
         once, each = ROUNDING
         return cls(whole, once + each * compositions)
@@ -393,11 +393,11 @@ def _quietly() -> Iterator[None]:
     import numpy as np
 
     logger = logging.getLogger("absl")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    before = logger.disabled
+    logger.disabled = True  # to change its level would empty the caches of all loggers
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(before)
+        logger.disabled = before
