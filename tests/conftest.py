@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from few_words import few_words
-from low_costs import lower_costs
+from low_costs import FIRST_BATCHES, leave_rows_uncompared, lower_costs
 from sfumato.core import progress
 from sfumato.vectors.space import Space
 
@@ -51,6 +51,7 @@ def pytest_collection_finish() -> None:
 
     It also looks less often: one part in thirty of the time went by with that.
     """
+    leave_rows_uncompared()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 40)
@@ -88,15 +89,11 @@ def small_vectors() -> Iterator[None]:
 
 
 @pytest.fixture
-def uncompared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are not compared when a training begins.
-
-    Comparisons take half of the time of a short training and change nothing, as
-    ``test_row_checks.py`` and ``test_loop.py`` show.
-    """
+def compared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are compared when a training begins, as in the package: for what is about that."""
     from sfumato.training.clipping import row_checks
 
-    monkeypatch.setattr(row_checks, "FIRST", 0)
+    monkeypatch.setattr(row_checks, "FIRST", FIRST_BATCHES)
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,6 @@ Sabotage = Callable[[pytest.MonkeyPatch], None]
 
 
 # Rows are not compared at the beginning of each of the thousands of trainings.
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
 
 
 @cache

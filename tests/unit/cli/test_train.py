@@ -16,8 +16,6 @@ from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.base import TokenMaterial
 from unit.training.runs import small_model, small_plan, some_records
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:

@@ -65,7 +65,6 @@ def test_the_models_of_the_selective_paper(resources: Path) -> None:
             assert policy["except"] == missed
 
 
-@pytest.mark.usefixtures("uncompared_rows")
 def test_the_selective_study_on_little(resources: Path, tmp_path: Path) -> None:
     text = SELECTIVE.read_text("utf-8")
     for pattern, small in (
@@ -119,7 +118,6 @@ def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("uncompared_rows")
 def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> None:
     text = DIRECTIONAL.read_text("utf-8")
     for pattern, small in (

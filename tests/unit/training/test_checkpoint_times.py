@@ -33,8 +33,6 @@ from unit.training.runs import (
     weights,
 )
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 STEPS = 8
 SELDOM = Course(checkpoint_every=1000)
 Step = Callable[..., Progress]

@@ -194,6 +194,7 @@ def couple_rows(model: LoadedModel) -> None:
     )
 
 
+@pytest.mark.usefixtures("compared_rows")
 def test_frozen_layers_that_mix_rows_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

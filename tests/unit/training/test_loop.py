@@ -476,6 +476,7 @@ def many_plan() -> Plan:
 
 
 @pytest.mark.parametrize("name", ["lstm", "gpt-small"])
+@pytest.mark.usefixtures("compared_rows")
 def test_a_loss_divided_by_the_tokens_of_the_batch_stops_the_run(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -485,6 +486,7 @@ def test_a_loss_divided_by_the_tokens_of_the_batch_stops_the_run(
 
 
 @pytest.mark.parametrize("name", ["lstm", "gpt-small"])
+@pytest.mark.usefixtures("compared_rows")
 def test_a_detached_mean_over_the_batch_stops_the_run_and_what_was_seen_is_paid(
     name: str, tmp_path: Path
 ) -> None:

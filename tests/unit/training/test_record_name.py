@@ -23,8 +23,6 @@ from sfumato.training.run import Run
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, small_plan, tokenizer
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 DOCUMENTS = [Document(text) for text in TEXTS]
 

@@ -44,8 +44,6 @@ from unit.training.runs import (
     weights,
 )
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 PRIVACY = Privacy(epsilon=8.0, epochs=4, batch_sizes=(3,), accountant="rdp")
 REQUEST = Request(
     model="lstm",

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from low_costs import FIRST_BATCHES
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import BudgetExceeded, CannotResume
 from sfumato.core.randomness import Randomness
@@ -53,8 +54,8 @@ def seldom_compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     Comparisons take half of the time. That they change nothing, also where a run goes on, is what
     the seeded runs show; ``test_row_checks.py`` shows it of a single step.
     """
-    if "[sgd-" not in request.node.name:
-        monkeypatch.setattr(row_checks, "FIRST", 0)
+    if "[sgd-" in request.node.name:
+        monkeypatch.setattr(row_checks, "FIRST", FIRST_BATCHES)
 
 
 def run(

@@ -17,8 +17,6 @@ from sfumato.verbs.model import evaluate, generate
 from sfumato.verbs.plan import plan
 from sfumato.verbs.train import train
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 SIZES: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
 QUICK: dict[str, Any] = {
     "model": "lstm", "epsilon": 8, "delta": 0.01, "epochs": 1, "batch_size": 3, "seed": 1,

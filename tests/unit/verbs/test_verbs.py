@@ -27,8 +27,6 @@ from sfumato.policies.patterns import Digits
 from sfumato.studies.measures.perplexity import PerplexityMeasure
 from sfumato.verbs.inputs import choose_policy, choose_selection
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 SECRET = "Zyxquorthane"
 
 

@@ -13,6 +13,8 @@ from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.training.clipping.layers.norms import is_elementwise
 from sfumato.training.clipping.recording import Recording
 
+pytestmark = pytest.mark.usefixtures("compared_rows")
+
 
 def two_layers() -> nn.Sequential:
     torch.manual_seed(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import runpy
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -24,6 +25,7 @@ from transformers import (
     LlamaForCausalLM,
 )
 
+from low_costs import FIRST_BATCHES
 from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
 from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
@@ -32,6 +34,8 @@ from sfumato.training.clipping.clippers import Adaptive, Automatic, Clipper, Fla
 from sfumato.training.clipping.losses import next_tokens, record_losses
 from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, CheckSchedule, RowSplit
 from sfumato.training.steps import PrivateStep, make_private
+
+pytestmark = pytest.mark.usefixtures("compared_rows")
 
 ROWS, PLACES, WIDTH, VOCABULARY = 10, 6, 4, 37
 
@@ -721,3 +725,8 @@ def test_nothing_is_compared_in_a_pause() -> None:
         losses(model(some_rows(0))).sum().backward()  # type: ignore[no-untyped-call]
         step.check_rows(lambda some: losses(model(some_rows(0)[some])), ROWS)
     assert model.calls == 1
+
+
+def test_the_package_compares_as_many_batches_as_these_tests_ask_for() -> None:
+    shipped = runpy.run_path(row_checks.__file__)
+    assert shipped["FIRST"] == FIRST_BATCHES == row_checks.FIRST

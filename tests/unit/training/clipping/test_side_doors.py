@@ -12,6 +12,8 @@ from sfumato.core.errors import UnsupportedLayer
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.recording import Recording
 
+pytestmark = pytest.mark.usefixtures("compared_rows")
+
 ROWS = torch.arange(20.0).reshape(5, 4).sin()
 
 

@@ -20,8 +20,6 @@ from sfumato.training.sampling import Shuffled
 from sfumato.training.settings import Privacy, Training
 from unit.training.runs import SETTINGS, some_documents, tokenizer
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 
 def request(method: TrainingMethod | None = None, **options: Any) -> Request:
     privacy: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-2, "epochs": 2, "batch_sizes": (3,)}

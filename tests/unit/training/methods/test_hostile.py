@@ -42,8 +42,6 @@ from sfumato.training.records import Cut
 from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy, Training
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 TINY: dict[str, object] = {"embedding": 4, "hidden": 4, "context": 32}
 

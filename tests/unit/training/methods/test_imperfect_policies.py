@@ -23,8 +23,6 @@ from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, same, small_model, tokenizer, weights
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 EXCEPT = r"regex:My ID is \d+"
 NOTES = ["Note 4 is short.", "Ring 12345 now.", "Room 9 it is."]
 

@@ -343,6 +343,7 @@ def whole_run(records: StretchRecords, model: LoadedModel) -> None:
     run.step.close()
 
 
+@pytest.mark.usefixtures("compared_rows")
 def test_states_that_go_from_row_to_row_stop_the_run() -> None:
     model = small_model(settings={"context": 64, "dropout": 0.1})
     network = model.network

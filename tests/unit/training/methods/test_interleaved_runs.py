@@ -26,8 +26,6 @@ from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or else 678 now", "A line", "Room 9"]
 
 

@@ -30,8 +30,6 @@ from sfumato.training.request import Request, train_model
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]
 TINY = {"embedding": 6, "hidden": 6, "context": 32}
 

@@ -48,8 +48,6 @@ from unit.training.methods import own_method
 from unit.training.methods.own_method import Beginnings
 from unit.training.runs import Killed
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 SETTINGS: dict[str, object] = {"hidden": 4, "embedding": 4, "context": 32}
 STUDY = """
 anchors = false

@@ -31,8 +31,6 @@ from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
 from unit.training.runs import tokenizer
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 KEY = Key(b"a key of at least sixteen bytes", "file")
 ADA, BOB = Lexicon(("ada",)), Lexicon(("bob",))
 DIFFERENT: list[tuple[Policy, Policy]] = [
