@@ -57,11 +57,12 @@ PAIRS = [(0.7, 0.2), (1.0, 0.5), (3.0, 0.05), (1.0, 1.0)]
 def shortfall(noise: float, rate: float) -> float:
     """By how much a grid is below the curve of the release at most, at levels beside its points."""
     grid = losses.lay_out(privacy_loss_distribution, noise, rate, 0.02)
-    return max(
+    worst = max(
         max(integral(noise, rate, level, side) for side in (True, False))
         - grid.get_delta_for_epsilon(level)
         for level in (0.0, 0.111, 0.37, 0.777, 1.303)
     )
+    return float(worst)
 
 
 @pytest.mark.parametrize(("noise", "rate"), PAIRS)
