@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from sfumato.accounting.solving import least
-from sfumato.core.checks import between, number
+from sfumato.core.checks import between, number, positive
 from sfumato.core.errors import InvalidArgument
 
 # From this argument on, the continued fraction of Mills' ratio is exact to the last digits.
@@ -45,6 +45,23 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
         return 0.0
     guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta)))
     return max(_SMALLEST, least(lambda level: gaussian_delta(shift, level), delta, guess))
+
+
+def gaussian_noise(epsilon: float, delta: float) -> float:
+    """The least standard deviation for a level at ``delta``, as a multiple of the sensitivity.
+
+    For a vector that is clipped to length C, any two inputs are up to 2C apart: the standard
+    deviation of every coordinate is then 2C times this number. The classic √(2·ln(1.25/δ))/ε is
+    too small from an epsilon of about 8 on, and is proven up to 1 only.
+
+    >>> round(gaussian_noise(1.0, 1e-5), 3), round(gaussian_noise(250.0, 1e-5), 5)
+    (3.731, 0.05394)
+    """
+    if not 0 < between("delta", delta, 0.0, 1.0) < 1:
+        raise InvalidArgument(f"delta={delta} must lie strictly between 0 and 1")
+    level = positive("epsilon", epsilon)
+    guess = 1 / (math.sqrt(2 * level - 2 * math.log(delta)) - math.sqrt(-2 * math.log(delta)))
+    return least(lambda noise: gaussian_delta(1 / noise, level), delta, guess)
 
 
 def gaussian_delta(shift: float, epsilon: float) -> float:
