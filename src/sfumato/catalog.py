@@ -185,6 +185,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.selective:Selective",
             "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
         ),
+        "sentences": (
+            "sfumato.mechanisms.rewriting.sentences:Sentences",
+            "each sentence becomes one of a public pool, the likelier the nearer in meaning",
+        ),
         "surrogate": (
             "sfumato.mechanisms.surrogates.surrogate:Surrogate",
             "another name, number or address of the same type, drawn from public lists and ranges",

@@ -34,7 +34,7 @@ def best_epsilon(divergence: Divergence, delta: float) -> float:
     """The smallest level that an order proves at ``delta``, rounded up; infinite without a delta.
 
     >>> round(best_epsilon(lambda orders: 0.125 * orders, 1e-5), 4)  # Gaussian noise, multiplier 2
-    2.1656
+    2.1657
     """
     if between("delta", delta, 0.0, 1.0) == 0.0:
         return math.inf

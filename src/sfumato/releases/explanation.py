@@ -11,7 +11,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.by_type import MASK, ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import DocumentMechanism, Mechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective, language_in
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
@@ -20,6 +20,9 @@ from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, Stretch, stretches
 from sfumato.text.words import Words
+
+REWRITTEN = "DOCUMENT"
+ALL_OF_IT = "a new text takes the place of all of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,8 @@ def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
         ranks = selective.ranks(document, words)
         found = [(one.policy.find(document), one.mechanism) for one in selective.levels]
     else:
+        if isinstance(selective.mechanism, DocumentMechanism):
+            return [_Cause(Span(0, len(document.text), REWRITTEN, "everything", ALL_OF_IT))]
         spans = selective.policy.find(document)
         if isinstance(selective.mechanism, StretchMechanism | ByType):
             language = language_in(document, spans, words)
