@@ -85,6 +85,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.memorization:Memorization",
             "finish the beginnings of training documents, word for word or nearly so",
         ),
+        "reidentification": (
+            "sfumato.attacks.reidentification:Reidentification",
+            "which original a rewritten document was made from, by meaning, words, or its law",
+        ),
         "token-inference": (
             "sfumato.attacks.inference.token_inference:TokenInference",
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
@@ -114,6 +118,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "readability": (
             "sfumato.studies.measures.readability:ReadabilityMeasure",
             "Flesch's reading ease, familiar pairs of words, change of variety (text)",
+        ),
+        "rewriting": (
+            "sfumato.studies.measures.rewriting:RewritingMeasure",
+            "words and meaning of its original that a rewritten document keeps (text)",
         ),
         "text": (
             "sfumato.studies.measures.text:TextMeasure",
