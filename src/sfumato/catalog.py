@@ -201,6 +201,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.surrogates.surrogate:Surrogate",
             "another name, number or address of the same type, drawn from public lists and ranges",
         ),
+        "temperature": (
+            "sfumato.mechanisms.rewriting.temperature:Temperature",
+            "a language model writes the document anew, scores cut to a window (DP-Prompt)",
+        ),
         "truncated": (
             "sfumato.mechanisms.truncated:Truncated",
             "near words by their distance, all words beyond gamma alike (TEM)",

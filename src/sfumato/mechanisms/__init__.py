@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
     from sfumato.mechanisms.rewriting.sentences import Sentences as Sentences
+    from sfumato.mechanisms.rewriting.temperature import Temperature as Temperature
     from sfumato.mechanisms.rows import ByDistance as ByDistance
     from sfumato.mechanisms.rows import FromRows as FromRows
     from sfumato.mechanisms.rows import RowMechanism as RowMechanism
@@ -65,6 +66,7 @@ else:
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
             "sfumato.mechanisms.rewriting.sentences": "Sentences",
+            "sfumato.mechanisms.rewriting.temperature": "Temperature",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
             "sfumato.mechanisms.sanitize_plus": "SanitizePlus",
             "sfumato.mechanisms.selective": "Selective",
@@ -106,6 +108,7 @@ __all__ = [
     "Sentences",
     "StretchMechanism",
     "Surrogate",
+    "Temperature",
     "Truncated",
     "Vickrey",
     "build_mechanism",

@@ -27,7 +27,9 @@ settings = { pool = "pool.txt", most = 4, fill = true }
 [attacks.reidentification]
 [measures.rewriting]
 """
-POOL = "The order is late\nMy number is wrong\nThank you for calling\nWhich address is it\nGoodbye\n"
+POOL = (
+    "The order is late\nMy number is wrong\nThank you for calling\nWhich address is it\nGoodbye\n"
+)
 
 
 @pytest.mark.usefixtures("small_vectors")
