@@ -71,6 +71,19 @@ def gaussian_delta(shift: float, epsilon: float) -> float:
     return max(0.0, math.erfc(near / math.sqrt(2)) / 2 - density * _mills(far))
 
 
+def log_tail(place: float) -> float:
+    """ln(1 − Φ(x)), right in proportion however far out.
+
+    >>> round(log_tail(0.0), 6), round(log_tail(40.0), 3), log_tail(math.inf)
+    (-0.693147, -804.608, -inf)
+    """
+    if place < _FAR:
+        return math.log(math.erfc(place / math.sqrt(2)) / 2)
+    if math.isinf(place):
+        return -math.inf
+    return -place * place / 2 - math.log(2 * math.pi) / 2 + math.log(_mills(place))
+
+
 def _mills(place: float) -> float:
     """(1 − Φ(x))/φ(x) for x >= 0."""
     if place < _FAR:
