@@ -1,7 +1,7 @@
 """Sentences from a public pool on SST-2: level, words and meaning kept, what still can be learned.
 
 Needs ``data/sst2`` in the folder SFUMATO_RESOURCES, and for the figures by a sentence encoder its
-folder in SFUMATO_ENCODER (all-MiniLM-L6-v2 in the figures of the documentation). The pool is the
+folder in MINILM (all-MiniLM-L6-v2 in the figures of the documentation). The pool is the
 first 8,000 sentences of six words or more of the training part: text of the same kind, the best
 case for a pool. A classifier (logistic regression on the judge's vectors) learns from half of the
 rewritten sentences and is tested on the originals of the other half.
@@ -40,7 +40,7 @@ def run(quick: bool) -> list[Row]:
     texts, labels = texts[:count], labels[:count]
     public, _ = read(resources / "data" / "sst2" / "train.tsv")
     pool = [one for one in public if len(one.split()) >= FEWEST_WORDS][: 500 if quick else POOL]
-    judge = os.environ.get("SFUMATO_ENCODER", "")
+    judge = os.environ.get("MINILM", "")
     rows: list[Row] = []
     with TemporaryDirectory() as folder:
         file = Path(folder) / "pool.txt"

@@ -14,7 +14,7 @@ anything in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
@@ -95,6 +95,15 @@ class DocumentMechanism(Protocol):
 
         What becomes of a document must not depend on the others in the call.
         """
+        ...
+
+
+@runtime_checkable
+class TellsFacts(Protocol):
+    """A mechanism that has more to tell in a side file than its numbers and names."""
+
+    def public_facts(self) -> dict[str, Any]:
+        """Names, numbers and digests of what is public: a pool, a model."""
         ...
 
 

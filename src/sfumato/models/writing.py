@@ -125,8 +125,10 @@ class _Apart(Writing):
         with torch.no_grad():
             self._read = writer.network.get_encoder()(input_ids=ids, attention_mask=self._mask)
         self._state: Any = None
-        start = writer.network.config.decoder_start_token_id
-        self.step([padding if start is None else int(start)] * len(rows))
+        told = (writer.network.config, getattr(writer.network, "generation_config", None))
+        starts = (getattr(one, "decoder_start_token_id", None) for one in told)
+        start = next((one for one in starts if one is not None), padding)
+        self.step([int(start)] * len(rows))
 
     def step(self, tokens: Sequence[int]) -> None:
         import torch

@@ -12,7 +12,13 @@ from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.auto import OTHER
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import DocumentMechanism, Keyed, Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Keyed,
+    Mechanism,
+    StretchMechanism,
+    TellsFacts,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 
@@ -87,13 +93,11 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
         # Of a key it is told where it came from, not what it is nor where it lies.
         told: dict[str, Any] = {"key": mechanism.key.origin}
     else:
-        told = {}
+        told = mechanism.public_facts() if isinstance(mechanism, TellsFacts) else {}
     if not is_dataclass(mechanism):
         return told
     own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism) if one.repr}
     simple = {key: value for key, value in own.items() if isinstance(value, (int, float, str))}
-    if isinstance(mechanism, DocumentMechanism) and hasattr(mechanism, "public_facts"):
-        told |= mechanism.public_facts()
     return {
         key.removesuffix("_"): str(value) if value == math.inf else value
         for key, value in simple.items()

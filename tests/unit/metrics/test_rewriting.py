@@ -86,4 +86,4 @@ def test_what_cannot_be_compared_is_said(files: tuple[Path, Path]) -> None:
         (["laplace"], {"encoder": "x"}, "rewrite documents"),
     ):
         with pytest.raises(InvalidArgument, match=said):
-            sfumato.compare(names, epsilon=2, settings=settings, **more)  # type: ignore[arg-type]
+            sfumato.compare(names, epsilon=2, settings=settings, **more)

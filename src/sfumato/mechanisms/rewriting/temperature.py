@@ -199,7 +199,7 @@ class Temperature:
         """What may be told of the model and its tokens: they are public."""
         return {
             "model": self.writer.name,
-            "prompt": self.prompt,
+            "prompt": "default" if self.prompt == PROMPT else "another one",
             "model_digest": self.writer.digest,
             "output_tokens": len(self.law.tokens),
             "window": self.law.window,

@@ -259,6 +259,8 @@ def test_a_privatizer_rewrites_everything_and_nothing_less(pool: str) -> None:
     told = explain_text(made, SECRET)
     assert [one.original for one in told.words] == [SECRET]
     assert told.words[0].replacement == told.text
+    assert told.source_words_kept == 0.0
+    assert told.as_dict()["source_words_kept"] == 0.0
     for wrong, said in (
         ({"policy": "pii"}, "nothing to select"),
         ({"policy": "digits"}, "nothing to select"),

@@ -33,11 +33,11 @@ TEXTS = ["The train to Lisbon leaves at nine.", "Wine!", "", "A cold morning, an
 
 def t5() -> PreTrainedModel:
     torch.manual_seed(1)
-    config = T5Config(
-        vocab_size=8192, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2,
-        decoder_start_token_id=0, pad_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    return T5ForConditionalGeneration(config)
+    sizes: dict[str, Any] = {
+        "vocab_size": 8192, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2,
+    }  # fmt: skip
+    numbers = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 0}
+    return T5ForConditionalGeneration(T5Config(**sizes, **numbers))
 
 
 MAKERS: dict[str, Callable[[], PreTrainedModel]] = {"gpt2": gpt2, "llama": llama, "t5": t5}
