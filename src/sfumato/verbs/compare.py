@@ -69,7 +69,7 @@ def compare(
         if keep is not None or policy or exclude or vectors is not None:
             raise InvalidArgument(
                 "rewriting treats all of a document and knows no words: leave out `keep=...`, "
-                "`policy=...`, `exclude=...` and `vectors=...`"
+                "policies and `vectors=...`"
             )
         if corpus is None:
             raise InvalidArgument("documents are needed to compare on: `corpus=FILE`")
