@@ -84,9 +84,10 @@ class Temperature:
     ``window`` is the width to which scores are cut, ``temperature`` what they are divided by, and
     ``tokens`` the most tokens of an output, all public. Give ``epsilon`` in the place of
     ``window``, and the window is as wide as the level allows. ``prompt`` is what the model reads,
-    {} being the document. ``vocabulary`` is a file of public text: its ``vocabulary_size`` most
-    frequent tokens, all of them if that is not given, are the tokens that may be written. ``batch``
-    documents are read at once.
+    {} being the document; special tokens in it (of a chat, say) count as such, in a document never.
+    ``vocabulary`` is a file of public text: its ``vocabulary_size`` most frequent tokens, all of
+    them if that is not given, are the tokens that may be written. ``batch`` documents are read at
+    once.
     """
 
     model: FileToRead = field(default="", repr=False)
@@ -239,15 +240,14 @@ class Temperature:
     def _row(self, document: Sequence[int]) -> list[int]:
         """What the model reads: the prompt, with as much of the document as there is room for."""
         tokenizer = self.writer.tokenizer
-        before, after = (
-            tokenizer.encode(part).tolist() for part in self.prompt.split("{}", maxsplit=1)
-        )
+        before, after = map(tokenizer.encode_public, self.prompt.split("{}", maxsplit=1))
         if self.writer.reads_apart:
             first, last = tokenizer.frame
             before, after = [*first, *before], [*after, *last]
             room = self.writer.context - len(before) - len(after)
         else:
-            before = [*([] if tokenizer.begin is None else [tokenizer.begin]), *before]
+            begin = [] if tokenizer.begin in (None, *before[:1]) else [tokenizer.begin]
+            before = [*begin, *before]
             room = self.writer.context - len(before) - len(after) - self.tokens
         if room < 1:
             raise InvalidArgument(

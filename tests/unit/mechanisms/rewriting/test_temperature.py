@@ -36,7 +36,7 @@ def t5() -> PreTrainedModel:
     sizes: dict[str, Any] = {
         "vocab_size": 8192, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2,
     }  # fmt: skip
-    numbers = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 0}
+    numbers: dict[str, Any] = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 0}
     return T5ForConditionalGeneration(T5Config(**sizes, **numbers))
 
 
@@ -179,6 +179,35 @@ def test_the_cap_is_public_and_the_end_is_one_of_the_draws(folders: dict[str, st
     assert min(lengths) < 4
     # Long documents are cut to what the model reads, and empty ones are documents, too.
     assert len(made.rewrite(["word " * 500], Randomness.reproducible(1))) == 1
+
+
+def test_without_an_end_every_output_has_as_many_tokens(folders: dict[str, str]) -> None:
+    made = Temperature(model=folders["gpt2"], window=2.0, tokens=4, prompt=PROMPT)
+    endless = TokenLaw(tokens=np.array([50, 60]), window=2.0, temperature=0.5)
+
+    def lengths(mechanism: Temperature, texts: list[str]) -> set[int]:
+        mechanism.__dict__["law"] = endless
+        tokenizer = mechanism.writer.tokenizer
+        new = mechanism.rewrite(texts, Randomness.reproducible(1))
+        pieces = [tokenizer.decode([token]).strip() for token in (50, 60)]
+        return {sum(text.count(piece) for piece in pieces) for text in new}
+
+    assert lengths(made, ["a", "a much longer text than that"]) == {4}
+    # The twin: a cap that follows the document tells how long it is, at any level.
+    assert lengths(replace(made, tokens=1), ["a"]) != lengths(made, ["a longer text"])
+
+
+def test_special_tokens_are_read_from_a_prompt_and_never_from_a_document(
+    folders: dict[str, str],
+) -> None:
+    made = Temperature(model=folders["gpt2"], window=2.0, tokens=2, prompt="<|endoftext|>{} :")
+    tokenizer = made.writer.tokenizer
+    assert tokenizer.end is not None
+    marked = tokenizer.decode([tokenizer.end])
+    made = replace(made, prompt=marked + "{} :")
+    row = made._row(tokenizer.encode(f"{marked} hello").tolist())
+    assert row.count(tokenizer.end) == 1
+    assert row[0] == tokenizer.end
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
