@@ -11,7 +11,9 @@ Figures
     ``matching`` does. ``re-identified by law``: with the public ``pool`` that sentences were drawn
     from, the probability of the rewritten document for each original is known, and the original
     with the largest one is taken. With originals in random order nobody is right more often: this
-    is the Bayes attacker.
+    is the Bayes attacker. The same with the ``model`` that wrote the documents (and its ``prompt``,
+    if it was not the default): there tokens are read off the text, so it is nearly the best. That
+    asks the model about every document beside every original.
 
 Control
     The same attack with rewritten documents that were assigned to other originals at random. Chance
@@ -45,6 +47,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
 from sfumato.guarantees.wording import at_most
 from sfumato.mechanisms.rewriting.sentences import Sentences
+from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
 from sfumato.metrics.rewriting import read_encoder, source_words_kept
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores, time_block
@@ -78,12 +81,14 @@ class Reidentification:
 
     At most ``documents`` documents are attacked, drawn at random, and matched among each other.
     ``encoder`` is the folder of a sentence encoder. ``pool`` is the public file that sentences were
-    drawn from.
+    drawn from; ``model`` the folder of the language model that wrote, and ``prompt`` what it read.
     """
 
     documents: int = 500
     encoder: FileToRead = ""
     pool: FileToRead = ""
+    model: FileToRead = ""
+    prompt: str = PROMPT
 
     name: ClassVar[str] = "reidentification"
     target: ClassVar[str] = "text"
@@ -165,6 +170,11 @@ class Reidentification:
         if self.pool:
             mechanism = self._mechanism(target)
             ways[BY_LAW] = lambda after, before: log_chances(mechanism, after, before)
+        if self.model:
+            writer = self._writer(target)
+            ways[BY_LAW] = lambda after, before: np.stack(
+                [writer.log_chances(one, after) for one in before], axis=1
+            )
         return ways
 
     def _by_meaning(self, after: Sequence[str], before: Sequence[str]) -> Floats:
@@ -172,13 +182,26 @@ class Reidentification:
         found: Floats = unit_rows(encoder(list(after))) @ unit_rows(encoder(list(before))).T
         return found
 
+    def _writer(self, target: Rewritten) -> Temperature:
+        told = target.settings
+        _refuse_another(told, "temperature", "model")
+        made = Temperature(
+            model=self.model,
+            prompt=self.prompt,
+            window=float(told["window"]),
+            temperature=float(told["temperature"]),
+            tokens=int(told["tokens"]),
+        )
+        if made.writer.digest != told.get("model_digest"):
+            raise BadInput(
+                "this is not the model that the file was made with; name that one: "
+                "`settings={'model': FOLDER}`"
+            )
+        return made
+
     def _mechanism(self, target: Rewritten) -> Sentences:
         told = target.settings
-        if told.get("mechanism") != "sentences":
-            raise InvalidArgument(
-                "a pool is what the mechanism 'sentences' draws from, and this file was made by "
-                f"{told.get('mechanism')!r}: leave out `settings={{'pool': ...}}`"
-            )
+        _refuse_another(told, "sentences", "pool")
         made = Sentences(
             pool=self.pool,
             encoder=self.encoder,
@@ -195,6 +218,14 @@ class Reidentification:
                 "`settings={'pool': FILE, 'encoder': FOLDER}`"
             )
         return made
+
+
+def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
+    if told.get("mechanism") != wanted:
+        raise InvalidArgument(
+            f"a {setting} is what the mechanism {wanted!r} has, and this file was made by "
+            f"{told.get('mechanism')!r}: leave out `settings={{{setting!r}: ...}}`"
+        )
 
 
 def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str]) -> Floats:

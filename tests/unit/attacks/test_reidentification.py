@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import sfumato
 from sfumato.attacks.attack import Inputs, run_attack
@@ -26,6 +27,7 @@ from sfumato.testing import check_attack
 from sfumato.text.document import Document
 from sfumato.vectors.load import public_words
 from statistical import budget
+from unit.models.folders import gpt2, llama, with_our_tokenizer
 
 CHECK, COUNT = "attacks: rewritten", 60
 
@@ -117,6 +119,29 @@ def test_it_runs_on_files_and_says_what_is_missing(
     sfumato.privatize(source, masked, policy="digits", mechanism="redact")
     with pytest.raises(InvalidArgument, match="leave out"):
         sfumato.attack("reidentification", masked, originals=source, settings={"pool": pool})
+
+
+def test_a_writer_is_attacked_by_its_law(texts: list[str], tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    model = gpt2()
+    for parameter in model.parameters():
+        parameter.data *= 8
+    folder = str(with_our_tokenizer(model, tmp_path / "writer"))
+    settings = {"model": folder, "window": 12.0, "tokens": 6, "prompt": "{} :"}
+    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("\n".join(texts[:16]))
+    sfumato.privatize(source, output, mechanism="temperature", settings=settings, seed=1)
+    found = sfumato.attack(
+        "reidentification", output, originals=source, settings={"model": folder, "prompt": "{} :"}
+    )
+    # At a range of 24 a draw is nearly the best token, and tells what was read.
+    assert found.figure(BY_LAW).value > 0.3
+    assert found.control.figures[-1].value < 0.3
+    with pytest.raises(InvalidArgument, match="leave out"):
+        sfumato.attack("reidentification", output, originals=source, settings={"pool": str(source)})
+    other = str(with_our_tokenizer(llama(), tmp_path / "other"))
+    with pytest.raises(BadInput, match="not the model"):
+        sfumato.attack("reidentification", output, originals=source, settings={"model": other})
 
 
 def test_counts_that_differ_are_refused() -> None:

@@ -45,7 +45,7 @@ import numpy as np
 
 from sfumato.accounting.bounded_range import ProvenLevel, least_level, widest_range
 from sfumato.accounting.events import LARGEST_RANGE, BoundedRange
-from sfumato.core.arrays import Points
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -55,6 +55,7 @@ from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.mechanism import PointMechanism, check_level
 from sfumato.mechanisms.rewriting.token_law import OnTokens, TokenLaw
+from sfumato.mechanisms.rows import log_normalized
 from sfumato.models.writing import Writer, load_writer
 from sfumato.policies.identity import Identity
 
@@ -185,6 +186,30 @@ class Temperature:
             some = slice(start, start + self.batch)
             written += self._written(documents[some], streams[some])
         return written
+
+    def log_chances(self, document: str, texts: Sequence[str]) -> Floats:
+        """The log-probability of each text as what this document becomes.
+
+        A text is cut into tokens anew, which need not be those that were drawn; a token that is
+        none of the public ones counts as the unlikeliest. So this is the law up to spelling.
+        """
+        tokenizer = self.writer.tokenizer
+        row = self._row(tokenizer.encode(document).tolist())
+        places = {int(token): place for place, token in enumerate(self.law.tokens)}
+        end = [] if tokenizer.end is None else [tokenizer.end]
+        wanted = [[*one.tolist(), *end][: self.tokens] for one in tokenizer.encode_many(texts)]
+        found = np.zeros(len(texts))
+        state = self.writer.begin([row] * len(texts))
+        for step in range(max(map(len, wanted), default=0)):
+            logs = log_normalized(self.law.logs(state.scores))
+            following = [one[step] if step < len(one) else tokenizer.padding for one in wanted]
+            for place, token in enumerate(following):
+                if step < len(wanted[place]):
+                    known = places.get(token)
+                    row_of = logs[place]
+                    found[place] += row_of.min() if known is None else row_of[known]
+            state.step(following)
+        return found
 
     def points(self) -> tuple[PointMechanism, ...]:
         """The law over a few public tokens, as a mechanism on points."""
