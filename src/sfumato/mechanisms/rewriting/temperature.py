@@ -271,8 +271,8 @@ class Temperature:
             before, after = [*first, *before], [*after, *last]
             room = self.writer.context - len(before) - len(after)
         else:
-            begin = [] if tokenizer.begin in (None, *before[:1]) else [tokenizer.begin]
-            before = [*begin, *before]
+            if tokenizer.begin is not None and before[:1] != [tokenizer.begin]:
+                before = [tokenizer.begin, *before]
             room = self.writer.context - len(before) - len(after) - self.tokens
         if room < 1:
             raise InvalidArgument(
