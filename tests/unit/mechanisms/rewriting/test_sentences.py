@@ -312,6 +312,7 @@ def test_a_file_is_rewritten_with_its_guarantee_and_nothing_private_beside(
     assert again.already_finished
     seen = privatize(source, mechanism="sentences", epsilon=9, settings=settings, dry_run=True)
     assert seen.counts["documents"] == 2
+    assert any("Source words kept" in line for line in seen.lines)
     with pytest.raises(InvalidArgument, match="several texts"):
         privatize(
             source, tmp_path / "two.csv", mechanism="sentences", epsilon=9, settings=settings,
