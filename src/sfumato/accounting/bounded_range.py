@@ -36,6 +36,9 @@ Why it holds
     tokens, each of which the model draws after reading the former, is covered, and so is an end
     that comes early: with fewer tokens there are fewer draws. n must not depend on the input.
 
+    Levels are rounded up by more than weights in float64 are off, so a draw that is right in
+    proportion to its weights (``mechanisms/rewriting/draw.py``) has the level that is stated.
+
 Care
     A float64 draw by inversion of a cumulated row never gives outcomes of probability below 1e-16,
     so a range above ``LARGEST`` is refused: there an outcome would rule out an input.
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
 
 PURE, CONCENTRATED, RENYI = "pure", "zcdp", "rdp"
 _UP = 1 + 1e-14
+_WEIGHTS = 4e-15
 # Rounding of the logarithms in a divergence, added to it.
 _LOGARITHMS = 1e-14
 _HALVINGS = 200
@@ -88,7 +92,9 @@ def exact_level(score_range: float, outcomes: int) -> float:
     grown = math.expm1(event.range)
     # The quotient in e(R, V) is 1 + (V−2)(e^R − 1)/(e^R + V−1), which loses no digit.
     above = (event.outcomes - 2) * grown / (grown + event.outcomes)
-    return (event.range + math.log1p(above)) * _UP
+    level = event.range + math.log1p(above)
+    # What float64 weights are off by, in an exponent, is below this.
+    return level * _UP + _WEIGHTS if level else 0.0
 
 
 def widest_range(epsilon: float, outcomes: int) -> float:

@@ -12,8 +12,9 @@ Why it holds
     of length 1 at most: so β·s changes by at most β·‖x − x'‖ for every y, and ln Z by as much.
 
 Care
-    The vectors of the pool are rounded to float32, and of length 1 up to 1e-7: the second bound is
-    right to that share. The first holds for whatever numbers the products give.
+    The vectors of the pool are kept in float32, a hair shorter than 1, so that rounding makes none
+    of them longer; the second bound then is right to the last digits of float64. The first holds
+    for whatever numbers the products give.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class OnPool(FromRows):
         vectors = self._vectors(np.arange(len(self.space) + 1, dtype=np.intp))
         away: Floats = np.linalg.norm(vectors - vectors[point], axis=1)
         if self.metric:
-            return 2 * self.law.beta * away * (1 + 1e-6)
+            return 2 * self.law.beta * away * (1 + 1e-12)
         return np.where(np.arange(len(away)) == point, 0.0, self.law.level)
 
     def log_rows(self, points: Points) -> Floats:

@@ -30,6 +30,7 @@ from sfumato.vectors.load import default_space
 from sfumato.vectors.means import mean_vectors, unit_rows
 
 FEWEST = 2
+_SHORTER = 2e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +118,7 @@ def _load(path: str, column: str, encoder: str, cache: str, stamp: tuple[int, in
         mean: Floats = (
             found[np.abs(found).max(axis=1) > 0].mean(axis=0) if found.any() else found[0]
         )
-        return Pool(name, sentences, center(found, mean).astype(np.float32), mean)
+        return Pool(name, sentences, in_singles(center(found, mean)), mean)
     loaded = load_encoder(Path(encoder))
     vectors = _kept(sentences, loaded, cache)
     return Pool(name, sentences, vectors, np.zeros(vectors.shape[1]), loaded)
@@ -156,8 +157,16 @@ def _encode(sentences: Sequence[str], encoder: SentenceEncoder) -> Singles:
     order = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))
     found = unit_rows(encoder.encode_together([sentences[place] for place in order]))
     vectors = np.empty(found.shape, dtype=np.float32)
-    vectors[order] = found
+    vectors[order] = in_singles(found)
     return vectors
+
+
+def in_singles(unit: Floats) -> Singles:
+    """Unit vectors in single precision, none of them longer than 1.
+
+    Rounding moves each number by at most 6e-8 of it, and so the length of a vector.
+    """
+    return (unit * (1 - _SHORTER)).astype(np.float32)
 
 
 def encoder_digest(encoder: str) -> str:
