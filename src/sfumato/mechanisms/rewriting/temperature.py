@@ -213,8 +213,10 @@ class Temperature:
 
     def points(self) -> tuple[PointMechanism, ...]:
         """The law over a few public tokens, as a mechanism on points."""
+        every = self.law.tokens
+        spread = np.unique(np.linspace(0, len(every) - 1, min(_TESTED, len(every))).astype(np.intp))
         few = TokenLaw(
-            tokens=self.law.tokens[:_TESTED],
+            tokens=every[spread],
             window=self.law.window,
             temperature=self.temperature,
         )

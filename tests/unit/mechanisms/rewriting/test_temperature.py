@@ -106,7 +106,7 @@ def test_verify_spares_the_law_and_refutes_a_support_from_the_text(folders: dict
     made = Temperature(model=folders["gpt2"], window=1.0, temperature=1.0, prompt=PROMPT)
     (honest,) = made.points()
     assert isinstance(honest, OnTokens)
-    effort, noise = Effort(draws=2000, pairs=40), Randomness.reproducible(3)
+    effort, noise = Effort(draws=400, pairs=20), Randomness.reproducible(3)
     assert not refute(honest, effort=effort, randomness=noise.stream(0)).refuted
     broken = replace(honest, law=TopThree(tokens=honest.law.tokens, window=1.0, temperature=1.0))
     assert refute(broken, effort=effort, randomness=noise.stream(1)).refuted
