@@ -24,6 +24,7 @@ from sfumato.releases.explanation import explain_text
 from sfumato.releases.privatizer import Privatizer
 from sfumato.testing import check_mechanism
 from sfumato.verbs.privatize import privatize
+from statistical import budget
 from unit.models.folders import masked_bert, with_word_pieces
 
 SENTENCES = (
@@ -114,10 +115,12 @@ def test_verify_spares_the_law_and_refutes_its_twins() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     settings = {"pool": pool_of(vectors), "beta": 2.0, "low": 0.1, "high": 0.7}
     effort, noise = Effort(draws=2000), Randomness.reproducible(2)
+    sure = 1 - budget.level("rewriting: true claims", "sentences") / 2
     honest = SentenceLaw(**settings)  # type: ignore[arg-type]
     for metric in (False, True):
         on_pool = OnPool(law=honest, metric=metric)
-        assert not refute(on_pool, effort=effort, randomness=noise.stream(int(metric))).refuted
+        source = noise.stream(int(metric))
+        assert not refute(on_pool, confidence=sure, effort=effort, randomness=source).refuted
     broken = OnPool(law=Uncut(**settings))  # type: ignore[arg-type]
     assert refute(broken, effort=effort, randomness=noise.stream(2)).refuted
 
