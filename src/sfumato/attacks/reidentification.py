@@ -17,9 +17,9 @@ Figures
 
 Control
     The same attack with rewritten documents that were assigned to other originals at random. Chance
-    is one in the number of documents; the level ε bounds how far above chance anybody gets: a guess
-    that is right with probability p for texts that do not depend on the original is right with
-    e^ε·p at most.
+    is one in the number of documents; the level ε of a document bounds how far above chance anybody
+    gets: a guess that is right with probability p for texts that do not depend on the original is
+    right with e^ε·p at most.
 
 Reference
     Mattern, Weggenmann and Kerschbaum 2022, "The limits of word level differential privacy", and
