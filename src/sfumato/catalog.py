@@ -85,6 +85,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.memorization:Memorization",
             "finish the beginnings of training documents, word for word or nearly so",
         ),
+        "reidentification": (
+            "sfumato.attacks.reidentification:Reidentification",
+            "which original a rewritten document was made from, by meaning, words, or its law",
+        ),
         "token-inference": (
             "sfumato.attacks.inference.token_inference:TokenInference",
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
@@ -114,6 +118,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "readability": (
             "sfumato.studies.measures.readability:ReadabilityMeasure",
             "Flesch's reading ease, familiar pairs of words, change of variety (text)",
+        ),
+        "rewriting": (
+            "sfumato.studies.measures.rewriting:RewritingMeasure",
+            "words and meaning of its original that a rewritten document keeps (text)",
         ),
         "text": (
             "sfumato.studies.measures.text:TextMeasure",
@@ -185,9 +193,17 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.selective:Selective",
             "apply a word mechanism where a policy finds something, keep the rest (SMDP)",
         ),
+        "sentences": (
+            "sfumato.mechanisms.rewriting.sentences:Sentences",
+            "each sentence becomes one of a public pool, the likelier the nearer in meaning",
+        ),
         "surrogate": (
             "sfumato.mechanisms.surrogates.surrogate:Surrogate",
             "another name, number or address of the same type, drawn from public lists and ranges",
+        ),
+        "temperature": (
+            "sfumato.mechanisms.rewriting.temperature:Temperature",
+            "a language model writes the document anew, scores cut to a window (DP-Prompt)",
         ),
         "truncated": (
             "sfumato.mechanisms.truncated:Truncated",

@@ -32,7 +32,12 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.build import make_mechanism
 from sfumato.mechanisms.identity import mechanism_identity
-from sfumato.mechanisms.mechanism import Keyed, PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Keyed,
+    PointMechanism,
+    StretchMechanism,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.identity import Identified, identity_of
@@ -83,11 +88,14 @@ def check_mechanism(
     settings: Mapping[str, object] | None = None,
     space: Space | None = None,
 ) -> None:
-    """A mechanism class, or its name: of words over a public space, or of whole stretches."""
+    """A mechanism class, or its name: of words over a space, of stretches, or of documents."""
     kind = find("mechanisms", mechanism).load() if isinstance(mechanism, str) else mechanism
     _hold(isinstance(kind, type), "a mechanism is a class")
     if issubclass(kind, StretchMechanism):
         _check_stretches(kind(**(settings or {})))
+        return
+    if issubclass(kind, DocumentMechanism):
+        _check_documents(kind(**(settings or {})))
         return
     where = color_space(1.0) if space is None else space
     for epsilon in LEVELS:
@@ -336,6 +344,47 @@ def _check_stretches(mechanism: StretchMechanism) -> None:
     for result in selective.privatize([Document(text) for text in TEXTS], Randomness.secure()):
         for edit in result.edited.edits:
             _hold(edit.replacement.isprintable(), f"{who} must put in what can be printed")
+    _check_copies(mechanism, who)
+
+
+def _check_documents(mechanism: DocumentMechanism) -> None:
+    """It states what holds, is defined for every text, and draws from nothing but the randomness.
+
+    A document must come out as it would by itself. That is looked at with draws that are the same:
+    the first of several documents, and the only one.
+    """
+    who = type(mechanism).__name__
+    guarantee = mechanism.guarantee()
+    _hold(isinstance(guarantee, Guarantee), f"{who}.guarantee() must give a Guarantee")
+    unproven = guarantee.notion is Notion.NONE
+    _hold(not (unproven and guarantee.for_release), f"{who} has no guarantee: not for release")
+    _hold(guarantee.sentence().endswith("."), f"the guarantee of {who} must be a sentence")
+    _hold(mechanism.rewrite([], Randomness.secure()) == [], f"{who} must give nothing for nothing")
+    drawn = [mechanism.rewrite(TEXTS, Randomness.reproducible(seed)) for seed in (1, 1, 2)]
+    _hold(
+        all(len(one) == len(TEXTS) and all(isinstance(text, str) for text in one) for one in drawn),
+        f"{who} must give one text for each document",
+    )
+    _hold(
+        all(text.isprintable() for one in drawn for text in one),
+        f"{who} must write what can be printed, on one line",
+    )
+    _hold(
+        drawn[0] == drawn[1],
+        f"{who} must draw the same with the same randomness: it has another source of noise",
+    )
+    many = [mechanism.rewrite([TEXTS[2]] * 20, Randomness.reproducible(seed)) for seed in (1, 2)]
+    _hold(
+        many[0] != many[1] or len({*many[0], *many[1]}) == 1,
+        f"{who} must draw otherwise with other randomness: it brings a seed of its own",
+    )
+    _hold(
+        len(set(many[0])) > 1 or len({*many[0], *many[1]}) == 1,
+        f"{who} draws once for all documents; each needs draws of its own",
+    )
+    alone = mechanism.rewrite([TEXTS[2]], Randomness.reproducible(3))
+    beside = mechanism.rewrite([TEXTS[2], TEXTS[3], "x"], Randomness.reproducible(3))
+    _hold(alone[0] == beside[0], f"what {who} makes of a document must not depend on the others")
     _check_copies(mechanism, who)
 
 

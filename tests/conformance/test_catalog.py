@@ -14,7 +14,12 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import settings_of
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms import draws
-from sfumato.mechanisms.build import build_mechanism, build_stretch_mechanism, word_mechanisms
+from sfumato.mechanisms.build import (
+    build_mechanism,
+    build_stretch_mechanism,
+    rewrites_documents,
+    word_mechanisms,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
@@ -28,7 +33,10 @@ ENTRIES = [entry for kind in catalog.KINDS for entry in catalog.entries(kind).va
 WORD_MECHANISMS = word_mechanisms()
 WRAPPERS = ["levels", "selective"]
 TABLE = "auto"
-STRETCHES = sorted(set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS, TABLE})
+DOCUMENTS = [name for name in catalog.entries("mechanisms") if rewrites_documents(name)]
+STRETCHES = sorted(
+    set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS, *DOCUMENTS, TABLE}
+)
 SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None}
 # These need a trained pipeline: tests/unit/policies/linguistic holds them to the same.
 SPECS |= {"contextual": None, "entities": None, "presidio": None}
@@ -52,7 +60,7 @@ def test_a_mistyped_name_is_guessed(kind: str) -> None:
         catalog.find(kind, name[:-1] + "_")
 
 
-@pytest.mark.parametrize("name", [*WORD_MECHANISMS, *WRAPPERS])
+@pytest.mark.parametrize("name", [*WORD_MECHANISMS, *WRAPPERS, *DOCUMENTS])
 def test_a_mechanism_states_its_guarantee_where_it_lives(name: str) -> None:
     component = catalog.find("mechanisms", name).load()
     statement = inspect.getdoc(sys.modules[component.__module__]) or ""
@@ -74,6 +82,7 @@ def test_a_word_mechanism_conforms(
 def test_every_mechanism_is_of_one_sort() -> None:
     assert {"laplace", "exponential"} <= set(WORD_MECHANISMS)
     assert {"pseudonym", "redact", "surrogate", "date"} <= set(STRETCHES)
+    assert "sentences" in DOCUMENTS
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
@@ -82,6 +91,16 @@ def test_a_wrapper_is_not_built_by_its_name(small_space: Space, name: str) -> No
         build_mechanism(name, space=small_space, epsilon=1.0)
     with pytest.raises(InvalidArgument, match=f"'{name}' wraps a word mechanism: name that one"):
         Privatizer(mechanism=name).guarantee()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_mechanism_of_documents_is_not_taken_for_one_of_words(
+    small_space: Space, name: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name!r} rewrites whole documents"):
+        build_mechanism(name, space=small_space, epsilon=1.0)
+    with pytest.raises(InvalidArgument):
+        Privatizer(mechanism=name, policy="digits").check()
 
 
 def settings_for(name: str) -> dict[str, object]:

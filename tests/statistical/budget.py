@@ -127,7 +127,12 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         ),
         "attacks: stretches": Check(2e-9, ("surrogate", "redact", "control", "matching")),
         "classes: coverage": Check(1e-9, ("accuracy", "matthews", "f1, macro", "f1, yes")),
-        # The rest, 1.2e-8, is kept for checks to come.
+        "rewriting: draws": Check(
+            2e-9, ("weights", "large masses", "sentences", "no weight", "tokens")
+        ),
+        "attacks: rewritten": Check(2e-9, ("no weight", "large weight")),
+        "rewriting: true claims": Check(1e-9, ("sentences", "temperature")),
+        # The rest, 7e-9, is kept for checks to come.
     }
 )
 

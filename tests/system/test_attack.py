@@ -50,6 +50,7 @@ EACH = {
     ),
     "context-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "candidates=4"),
     "matching": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
+    "reidentification": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "authorship": ("soft.jsonl", "--originals", "posts.jsonl", "--author-field", "who"),
 }  # fmt: skip
 

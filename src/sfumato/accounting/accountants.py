@@ -1,4 +1,4 @@
-"""From releases to (epsilon, delta): privacy loss distributions, Rényi DP, pure composition.
+"""From releases to (epsilon, delta): privacy loss distributions, Rényi DP, zCDP, pure composition.
 
 Guarantee
     ``compute_spending(events, accountant).epsilon(delta)`` is an epsilon for which the releases
@@ -13,8 +13,9 @@ Why it holds
     both directions (unit added, unit removed). ``rdp`` adds up Rényi divergences order by order and
     takes the best order (Canonne, Kamath and Steinke 2020, proposition 12). ``pure`` splits delta
     equally over the releases, applies amplification by sampling to each (Balle, Barthe and Gaboardi
-    2018, theorem 8), and adds the levels. Replacement is removing and then adding: P ≤ exp(a)·P' +
-    d(a) and P' ≤ exp(b)·P'' + d(b).
+    2018, theorem 8), and adds the levels. ``zcdp`` adds up ρ: 1/2z² of a Gaussian release with the
+    multiplier z, and R²/2 of a draw with scores in a window of width R. Replacement is
+    removing and then adding: P ≤ exp(a)·P' + d(a) and P' ≤ exp(b)·P'' + d(b).
 
 Care
     The distributions are multiplied by Fourier transforms, whose rounding errors can put delta too
@@ -25,7 +26,10 @@ Care
     sum twice as far; so the library is never asked for it. Without sampling, replacement moves a
     sum by at most 2C, so it is accounted as half the noise multiplier. With Poisson sampling that
     would be wrong, because the pair of distributions is another one; there ``replacing_one`` is
-    used.
+    used. zCDP knows no amplification by sampling, so sampled releases are refused there. Draws
+    (``BoundedRange``) are about any two inputs, and no single pair of distributions is the worst at
+    every order, so there is no ``pld`` of them; ``bounded_range.least_level`` takes the best of the
+    other proofs.
 
 Reference
     The distributions are composed by dp-accounting (Google) and laid out in ``losses``; the
@@ -44,9 +48,11 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.accounting import bounded_range
 from sfumato.accounting.divergences import at_order, at_whole_orders
-from sfumato.accounting.events import SampledGaussian, merge
+from sfumato.accounting.events import BoundedRange, Event, SampledGaussian, merge
 from sfumato.accounting.losses import lay_out
+from sfumato.accounting.orders import best_delta, best_epsilon
 from sfumato.accounting.solving import least
 from sfumato.core.checks import between, extra, one_of
 from sfumato.core.errors import InvalidArgument
@@ -55,7 +61,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# Those that know what sampling gains, for training; and all.
 ACCOUNTANTS = ("pld", "rdp", "pure")
+EVERY_ACCOUNTANT = (*ACCOUNTANTS, "zcdp")
 
 # The part of delta that is set aside for rounding errors of Fourier transforms: once, and for every
 # composition. Where the true delta is known, the error is at most a tenth of that.
@@ -89,7 +97,7 @@ class Spent(Protocol):
         ...
 
 
-def compute_spending(events: Sequence[SampledGaussian], accountant: str = "pld") -> Spent:
+def compute_spending(events: Sequence[Event], accountant: str = "pld") -> Spent:
     """The cost of the releases together, by an accountant.
 
     >>> gaussian = SampledGaussian(noise_multiplier=2.0)
@@ -98,17 +106,31 @@ def compute_spending(events: Sequence[SampledGaussian], accountant: str = "pld")
     >>> round(compute_spending([gaussian], "rdp").epsilon(1e-5), 4)
     2.1657
     """
-    one_of("accountant", accountant, ACCOUNTANTS)
+    one_of("accountant", accountant, EVERY_ACCOUNTANT)
     together = merge(events)
     if not together:
         return _Nothing()
-    if any(event.noise_multiplier == 0 for event in together):
+    gaussians = _gaussians(together)
+    if any(event.noise_multiplier == 0 for event in gaussians):
         return _Everything()
-    kinds: dict[str, Any] = {"pld": _Pld.of, "rdp": _Rdp.of, "pure": _Pure}
-    if accountant == "pld" and _interval(together) > _COARSEST:
-        return _Everything()
+    if accountant == "pld":
+        if len(gaussians) < len(together):
+            raise InvalidArgument(
+                "draws among outcomes have no distribution of the privacy loss that is the worst "
+                "for all inputs; use the accountant rdp, zcdp or pure"
+            )
+        return _Everything() if _interval(gaussians) > _COARSEST else _Pld.of(gaussians)
+    kinds: dict[str, Any] = {"rdp": _Rdp.of, "pure": _Pure, "zcdp": _Zcdp.of}
     made: Spent = kinds[accountant](together)
     return made
+
+
+def _gaussians(events: Sequence[Event]) -> list[SampledGaussian]:
+    return [event for event in events if isinstance(event, SampledGaussian)]
+
+
+def _draws(events: Sequence[Event]) -> list[BoundedRange]:
+    return [event for event in events if isinstance(event, BoundedRange)]
 
 
 @dataclass(frozen=True)
@@ -144,18 +166,24 @@ class _Rdp:
     is reached from there by steps of which each is better than the one before.
     """
 
-    events: tuple[SampledGaussian, ...]
+    events: tuple[Event, ...]
 
     @classmethod
-    def of(cls, events: Sequence[SampledGaussian]) -> _Rdp:
+    def of(cls, events: Sequence[Event]) -> _Rdp:
         _orders()
         return cls(tuple(events))
 
     def divergences(self, orders: tuple[float, ...]) -> NDArray[np.float64]:
         import numpy as np
 
-        each = (e.count * _divergences(e.noise_multiplier, e.rate, orders) for e in self.events)
-        total: NDArray[np.float64] = np.sum(list(each), axis=0)
+        each = [
+            e.count * _divergences(e.noise_multiplier, e.rate, orders)
+            for e in _gaussians(self.events)
+        ]
+        drawn = [
+            e.count * bounded_range.divergences(e, np.array(orders)) for e in _draws(self.events)
+        ]
+        total: NDArray[np.float64] = np.sum([*each, *drawn], axis=0)
         return total
 
     def epsilon(self, delta: float) -> float:
@@ -324,19 +352,48 @@ def _loss_variance(event: SampledGaussian) -> float:
 class _Pure:
     """Basic composition: levels and deltas add up."""
 
-    events: tuple[SampledGaussian, ...]
+    events: tuple[Event, ...]
 
     def epsilon(self, delta: float) -> float:
-        if between("delta", delta, 0.0, 1.0) == 0.0:
+        between("delta", delta, 0.0, 1.0)
+        gaussians, draws = _gaussians(self.events), _draws(self.events)
+        drawn = bounded_range.least_level(draws).epsilon
+        if not gaussians:
+            return drawn
+        if delta == 0.0:
             return math.inf
-        each = delta / sum(event.count for event in self.events)
-        return math.fsum(event.count * _amplify(event, each) for event in self.events)
+        each = delta / sum(event.count for event in gaussians)
+        return drawn + math.fsum(event.count * _amplify(event, each) for event in gaussians)
 
     def delta(self, epsilon: float) -> float:  # noqa: ARG002
         raise InvalidArgument(
             "pure composition states a level for a delta, not the other way round; for neighbors "
             "by replacement under sampling use the accountant pld or rdp"
         )
+
+
+@dataclass(frozen=True)
+class _Zcdp:
+    """Zero-concentrated DP: at every order α the divergence is at most ρ·α."""
+
+    rho: float
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> _Zcdp:
+        gaussians = _gaussians(events)
+        if any(event.rate < 1.0 for event in gaussians):
+            raise InvalidArgument(
+                "zcdp knows no amplification by sampling, so it would overstate what sampled "
+                "steps cost many times over; use the accountant pld or rdp"
+            )
+        noisy = math.fsum(one.count / (2 * one.noise_multiplier**2) for one in gaussians)
+        return cls(noisy + bounded_range.concentration(_draws(events)))
+
+    def epsilon(self, delta: float) -> float:
+        return best_epsilon(lambda orders: self.rho * orders, delta)
+
+    def delta(self, epsilon: float) -> float:
+        return best_delta(lambda orders: self.rho * orders, epsilon)
 
 
 def _amplify(event: SampledGaussian, delta: float) -> float:

@@ -1,22 +1,29 @@
-"""What private training releases, in terms of accountants.
+"""What is released, in terms of accountants.
 
-Every release is a sum over privacy units, each bounded in norm by C, plus Gaussian noise of
-standard deviation ``noise_multiplier`` × C. The sum is over a secret Poisson sample of the units,
-or over all of them. Two neighbors differ in one unit, which is present in one and contributes
-nothing in the other, so the sum changes by at most C.
+``SampledGaussian`` is what private training releases. Every release is a sum over privacy units,
+each bounded in norm by C, plus Gaussian noise of standard deviation ``noise_multiplier`` × C. The
+sum is over a secret Poisson sample of the units, or over all of them. Two neighbors differ in one
+unit, which is present in one and contributes nothing in the other, so the sum changes by at most C.
+
+``BoundedRange`` is what rewriting releases: draws among public outcomes by scores from a window.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sfumato.core.checks import at_least, between, number
 from sfumato.core.errors import InvalidArgument
 
 # Outside this range, squares of a multiplier or of its reciprocal overflow or underflow.
 COMPUTABLE_NOISE = 1e-30, 1e30
+
+# Beyond this range, probabilities are smaller than a draw by inversion in float64 can hit.
+LARGEST_RANGE = 30.0
+MOST_OUTCOMES = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +45,33 @@ class SampledGaussian:
         at_least("count", self.count, 1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BoundedRange:
+    """``count`` draws, each among ``outcomes`` public outcomes y with probability ∝ exp(s(y)).
+
+    For every input the scores s lie in a window of width ``range``, and each draw may depend on the
+    outcomes of those before it. Neighbors are any two inputs (``accounting/bounded_range.py``).
+    """
+
+    range: float
+    outcomes: int
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= number("range", self.range) <= LARGEST_RANGE:
+            raise InvalidArgument(
+                f"range={self.range:g} must lie between 0 and {LARGEST_RANGE:g}: a draw in float64 "
+                "misses outcomes of probability below 1e-16, so beyond that an outcome could rule "
+                "an input out; take a narrower window, a smaller weight or a higher temperature"
+            )
+        at_least("outcomes", self.outcomes, 2, MOST_OUTCOMES)
+        at_least("count", self.count, 1)
+
+
+Event = SampledGaussian | BoundedRange
+EventT = TypeVar("EventT", SampledGaussian, BoundedRange, Event)
+
+
 def computable_noise(name: str, value: object) -> float:
     """A noise multiplier that floats can compute with, or 0 for no noise.
 
@@ -52,20 +86,17 @@ def computable_noise(name: str, value: object) -> float:
     return between(name, value, *COMPUTABLE_NOISE) if noise else 0.0
 
 
-def merge(events: Iterable[SampledGaussian]) -> tuple[SampledGaussian, ...]:
+def merge(events: Iterable[EventT]) -> tuple[EventT, ...]:
     """The same releases with equal ones merged; their order does not matter.
 
     >>> merge([SampledGaussian(noise_multiplier=2), SampledGaussian(noise_multiplier=2, count=3)])
     (SampledGaussian(noise_multiplier=2, rate=1.0, count=4),)
     """
-    counts: dict[tuple[float, float], int] = {}
+    counts: dict[EventT, int] = {}
     for event in events:
-        key = (event.noise_multiplier, event.rate)
-        counts[key] = counts.get(key, 0) + event.count
-    return tuple(
-        SampledGaussian(noise_multiplier=noise, rate=rate, count=count)
-        for (noise, rate), count in counts.items()
-    )
+        once = replace(event, count=1)
+        counts[once] = counts.get(once, 0) + event.count
+    return tuple(replace(once, count=count) for once, count in counts.items())
 
 
 def jointly(*noise_multipliers: float) -> float:

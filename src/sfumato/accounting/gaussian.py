@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from sfumato.accounting.solving import least
-from sfumato.core.checks import between, number
+from sfumato.core.checks import between, number, positive
 from sfumato.core.errors import InvalidArgument
 
 # From this argument on, the continued fraction of Mills' ratio is exact to the last digits.
@@ -47,11 +47,41 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
     return max(_SMALLEST, least(lambda level: gaussian_delta(shift, level), delta, guess))
 
 
+def gaussian_noise(epsilon: float, delta: float) -> float:
+    """The least standard deviation for a level at ``delta``, as a multiple of the sensitivity.
+
+    For a vector that is clipped to length C, any two inputs are up to 2C apart: the standard
+    deviation of every coordinate is then 2C times this number. The classic √(2·ln(1.25/δ))/ε is
+    too small from an epsilon of about 8 on, and is proven up to 1 only.
+
+    >>> round(gaussian_noise(1.0, 1e-5), 3), round(gaussian_noise(250.0, 1e-5), 5)
+    (3.731, 0.05394)
+    """
+    if not 0 < between("delta", delta, 0.0, 1.0) < 1:
+        raise InvalidArgument(f"delta={delta} must lie strictly between 0 and 1")
+    level = positive("epsilon", epsilon)
+    guess = 1 / (math.sqrt(2 * level - 2 * math.log(delta)) - math.sqrt(-2 * math.log(delta)))
+    return least(lambda noise: gaussian_delta(1 / noise, level), delta, guess)
+
+
 def gaussian_delta(shift: float, epsilon: float) -> float:
     """δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
     near, far = epsilon / shift - shift / 2, epsilon / shift + shift / 2
     density = math.exp(-near * near / 2) / math.sqrt(2 * math.pi)
     return max(0.0, math.erfc(near / math.sqrt(2)) / 2 - density * _mills(far))
+
+
+def log_tail(place: float) -> float:
+    """ln(1 − Φ(x)), right in proportion however far out.
+
+    >>> round(log_tail(0.0), 6), round(log_tail(40.0), 3), log_tail(math.inf)
+    (-0.693147, -804.608, -inf)
+    """
+    if place < _FAR:
+        return math.log(math.erfc(place / math.sqrt(2)) / 2)
+    if math.isinf(place):
+        return -math.inf
+    return -place * place / 2 - math.log(2 * math.pi) / 2 + math.log(_mills(place))
 
 
 def _mills(place: float) -> float:

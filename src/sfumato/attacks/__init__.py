@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.memorization import Memorization as Memorization
     from sfumato.attacks.model_target import ModelTarget as ModelTarget
     from sfumato.attacks.model_target import open_model as open_model
+    from sfumato.attacks.reidentification import Reidentification as Reidentification
     from sfumato.attacks.stretches.context_inference import ContextInference as ContextInference
     from sfumato.attacks.stretches.matching import Matching as Matching
     from sfumato.attacks.stretches.released import Released as Released
@@ -46,6 +47,7 @@ else:
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
             "sfumato.attacks.model_target": "ModelTarget open_model",
+            "sfumato.attacks.reidentification": "Reidentification",
             "sfumato.attacks.stretches.context_inference": "ContextInference",
             "sfumato.attacks.stretches.matching": "Matching",
             "sfumato.attacks.stretches.released": "Released open_released",
@@ -69,6 +71,7 @@ __all__ = [
     "Membership",
     "Memorization",
     "ModelTarget",
+    "Reidentification",
     "Released",
     "TextTarget",
     "TokenInference",

@@ -18,7 +18,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, Sfumato
 from sfumato.core.files import reading
 from sfumato.core.json import read_object
 from sfumato.core.own_code import names_code
-from sfumato.mechanisms.build import replaces_stretches
+from sfumato.mechanisms.build import replaces_stretches, rewrites_documents
 from sfumato.mechanisms.levels import Levels
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
@@ -110,6 +110,12 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
         raise MissingInput(
             f"{side_path(path)} names the mechanism {name!r}, which is not in the catalog; build "
             "a TextTarget in Python, with the mechanism itself"
+        )
+    if rewrites_documents(name):
+        raise MissingInput(
+            f"{path} was made by {name!r}, which rewrites whole documents: no word stands in the "
+            "place of another, and this attack guesses words. The attacks 'reidentification' and "
+            "'matching' are for such files"
         )
     if replaces_stretches(name):
         how = (

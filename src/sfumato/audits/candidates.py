@@ -31,7 +31,13 @@ from sfumato.core.own_code import OwnClass, class_in
 from sfumato.core.settings import configure, settings_of
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.auto import WORDS, Auto
-from sfumato.mechanisms.build import AUTO, build_mechanism, make_mechanism, replaces_stretches
+from sfumato.mechanisms.build import (
+    AUTO,
+    build_mechanism,
+    make_mechanism,
+    replaces_stretches,
+    rewrites_documents,
+)
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.line import HasPoints
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
@@ -76,6 +82,8 @@ def candidates(
     """
     if name == AUTO:
         return _of_table(space, epsilon, settings or {})
+    if ":" not in name and rewrites_documents(name):
+        return _of_documents(find("mechanisms", name).load(), name, epsilon, settings or {})
     if ":" not in name and replaces_stretches(name):
         return _of_stretches(find("mechanisms", name).load(), name, epsilon, settings or {})
     if ":" in name and _replaces(own := load_class(name)):
@@ -109,6 +117,17 @@ def _of_stretches(
     return found
 
 
+def _of_documents(
+    component: type[Any], name: str, epsilon: float | None, settings: NamedSettings
+) -> MechanismsToVerify:
+    """A mechanism that rewrites documents; its level, or a weight that has one, is a setting."""
+    if epsilon is not None and "epsilon" not in settings_of(component):
+        raise InvalidArgument(f"{name!r} takes no epsilon: its settings decide its level")
+    level = {} if epsilon is None else {"epsilon": _level(epsilon)}
+    made = configure(component, settings, **level)
+    return replace(of_object(made), claim=made.guarantee().sentence())
+
+
 def of_object(made: object, labels: Sequence[str] = ()) -> MechanismsToVerify:
     """A mechanism that is there, over all that its claim can be tested on."""
     if isinstance(made, ByType):
@@ -125,7 +144,8 @@ def of_object(made: object, labels: Sequence[str] = ()) -> MechanismsToVerify:
 
 def _replaces(component: type[Any]) -> bool:
     """Whether objects of a class replace whole stretches, as far as its methods tell."""
-    return callable(getattr(component, "replace", None)) and not hasattr(component, "privatize")
+    methods = [callable(getattr(component, name, None)) for name in ("replace", "rewrite")]
+    return any(methods) and not hasattr(component, "privatize")
 
 
 def _opened(space: Space | Callable[[], Space]) -> Space:

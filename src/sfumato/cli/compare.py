@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sfumato.guarantees.guarantee import Guarantee
     from sfumato.metrics.comparison import Comparison
+    from sfumato.metrics.rewriting import DocumentComparison
 
 _SHORT = {
     "metric differential privacy": "metric DP",
@@ -57,6 +58,14 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
             "--sample", min=1, max=options.MOST, help="How many words each mechanism is given."
         ),
     ] = 1000,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="FOLDER",
+            help="For mechanisms that rewrite documents: a sentence encoder to compare meaning by.",
+        ),
+    ] = None,
     seed: measuring.MeasureSeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
@@ -67,6 +76,7 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
 
     Example: sfumato compare laplace exponential --keep 0.3
     """
+    from sfumato.metrics.comparison import Comparison
     from sfumato.verbs.compare import compare as measure
 
     if corpus or policy or exclude:
@@ -85,9 +95,36 @@ def compare(  # noqa: PLR0913  # a command's options are its parameters
         encoding=encoding,
         whole_file=whole_file,
         sample=sample,
+        encoder=encoder,
         seed=seed,
     )
-    print_json(found.as_dict(), indent=2) if json else _print(found, at_equal_keep=keep is not None)
+    if json:
+        print_json(found.as_dict(), indent=2)
+    elif isinstance(found, Comparison):
+        _print(found, at_equal_keep=keep is not None)
+    else:
+        _print_documents(found)
+
+
+def _print_documents(found: DocumentComparison) -> None:
+    from rich.table import Table
+
+    from sfumato.metrics.rewriting import row_of
+
+    console = stdout()
+    console.print(f"{found.documents:,} documents of a private text", markup=False)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for title in ("mechanism", "ε", "per", "words kept", "cosine", "floor", "documents/s"):
+        table.add_column(title, justify="left" if title in ("mechanism", "per") else "right")
+    for one in found.rows:
+        table.add_row(*row_of(one))
+    console.print(table)
+    console.print(
+        "\nWords kept: the share of a document's own words that stand in its new text, with its "
+        "95 % interval. Cosine: of the vectors of both texts; the floor is that of texts that do "
+        "not belong together. Speed: one rough measurement here.",
+        markup=False,
+    )
 
 
 def _print(found: Comparison, *, at_equal_keep: bool) -> None:

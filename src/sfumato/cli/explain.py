@@ -70,6 +70,8 @@ def _print(explanation: Explanation) -> None:
     else:
         console.print("Nothing is selected, so nothing changes.")
     console.print(visible(explanation.text), markup=False)
+    if explanation.source_words_kept is not None:
+        console.print(f"Source words kept: {explanation.source_words_kept:.2f}", markup=False)
     stated = explanation.guarantee
     protected, not_protected, after = stated.summary()
     # Of a sentence on the screen there is no file to look at; whatever else is to be said stays.

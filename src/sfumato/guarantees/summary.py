@@ -36,6 +36,10 @@ _LOOK_AT_WORDS = (
     "`sfumato.attack('token-inference', OUT, originals=IN)`."
 )
 _LOOK_AT_MODEL = "Next: attack it before you pass it on: `sfumato.attack('membership', RUN, ...)`."
+_LOOK_AT_DOCUMENTS = (
+    "Next: read some of it beside the originals, and see who is still found: "
+    "`sfumato.attack('reidentification', OUT, originals=IN)`."
+)
 _LOOK = {
     "BY_TYPE": _LOOK_AT_STRETCHES,
     "INDEPENDENT": _LOOK_AT_STRETCHES,
@@ -153,6 +157,8 @@ def _next(guarantee: Guarantee) -> str:
             "`sfumato.suggest(MECHANISM, keep=0.1)` finds the level at which the median word stays "
             "once in ten."
         )
+    if guarantee.unit == "sentence" or guarantee.scope.startswith("every document"):
+        return _LOOK_AT_DOCUMENTS
     return _LOOK.get(guarantee.notion.name, _LOOK_AT_MODEL)
 
 

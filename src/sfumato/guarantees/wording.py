@@ -55,7 +55,7 @@ _BY_NOTION = {
 # Above this share of words that stay as they are, a level is called what it is.
 STAYS_OFTEN = 0.2
 STAYS_MORE_OFTEN_THAN_NOT = 0.5
-SMALL_UNITS = ("word", "stretch")  # parts of a document
+SMALL_UNITS = ("word", "stretch", "sentence")  # parts of a document
 _STAYS = (
     "at this level {share} of the words are expected to stay as they are (a property of the "
     "mechanism, estimated on frequent public words)"
@@ -146,6 +146,8 @@ def per_document(guarantee: Guarantee) -> str:
 
 def _sum(guarantee: Guarantee) -> str:
     level = for_people(guarantee.epsilon)
+    if guarantee.unit == "document" and not guarantee.metric:
+        return f"the exponent is {level} for all of a document, once"
     if guarantee.unit == "document":
         return (
             f"one draw treats all of a document: the exponent is {level} times "

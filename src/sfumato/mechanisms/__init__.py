@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.levels import Level as Level
     from sfumato.mechanisms.levels import Levels as Levels
     from sfumato.mechanisms.mahalanobis import Mahalanobis as Mahalanobis
+    from sfumato.mechanisms.mechanism import DocumentMechanism as DocumentMechanism
     from sfumato.mechanisms.mechanism import Keyed as Keyed
     from sfumato.mechanisms.mechanism import Mechanism as Mechanism
     from sfumato.mechanisms.mechanism import PointMechanism as PointMechanism
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
+    from sfumato.mechanisms.rewriting.sentences import Sentences as Sentences
+    from sfumato.mechanisms.rewriting.temperature import Temperature as Temperature
     from sfumato.mechanisms.rows import ByDistance as ByDistance
     from sfumato.mechanisms.rows import FromRows as FromRows
     from sfumato.mechanisms.rows import RowMechanism as RowMechanism
@@ -55,13 +58,15 @@ else:
             "sfumato.mechanisms.levels": "Level Levels",
             "sfumato.mechanisms.mahalanobis": "Mahalanobis",
             "sfumato.mechanisms.mechanism": (
-                "Keyed Mechanism PointMechanism StretchMechanism check_level "
+                "DocumentMechanism Keyed Mechanism PointMechanism StretchMechanism check_level"
             ),
             "sfumato.mechanisms.number": "Number",
             "sfumato.mechanisms.place": "Place",
             "sfumato.mechanisms.projected": "Projected",
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
+            "sfumato.mechanisms.rewriting.sentences": "Sentences",
+            "sfumato.mechanisms.rewriting.temperature": "Temperature",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
             "sfumato.mechanisms.sanitize_plus": "SanitizePlus",
             "sfumato.mechanisms.selective": "Selective",
@@ -79,6 +84,7 @@ __all__ = [
     "ByType",
     "Custom",
     "Date",
+    "DocumentMechanism",
     "Exponential",
     "FromRows",
     "Hyperbolic",
@@ -99,8 +105,10 @@ __all__ = [
     "RowMechanism",
     "SanitizePlus",
     "Selective",
+    "Sentences",
     "StretchMechanism",
     "Surrogate",
+    "Temperature",
     "Truncated",
     "Vickrey",
     "build_mechanism",

@@ -14,7 +14,7 @@ from sfumato.core.own_code import say_where
 from sfumato.core.settings import configure, read
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import DocumentMechanism, PointMechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.vectors.space import Space
 
@@ -34,6 +34,10 @@ def build_mechanism(
         raise InvalidArgument(
             f"{name!r} replaces whole stretches and not words: it works on no space of words"
         )
+    if rewrites_documents(name):
+        raise InvalidArgument(
+            f"{name!r} rewrites whole documents and not words: it works on no space of words"
+        )
     component = find("mechanisms", name).load()
     return make_mechanism(component, settings or {}, space=space, epsilon=epsilon)
 
@@ -45,6 +49,15 @@ def build_stretch_mechanism(
     component = find("mechanisms", name).load()
     with _blaming(f"{component.__name__}()", component):
         return cast("StretchMechanism", _configure(component, settings or {}))
+
+
+def build_document_mechanism(
+    name: str, settings: Mapping[str, object] | None = None
+) -> DocumentMechanism:
+    """The mechanism called ``name``, which rewrites whole documents."""
+    component = find("mechanisms", name).load()
+    with _blaming(f"{component.__name__}()", component):
+        return cast("DocumentMechanism", _configure(component, settings or {}))
 
 
 def make_mechanism(
@@ -115,11 +128,21 @@ def replaces_stretches(name: str) -> bool:
     return isinstance(component, type) and issubclass(component, StretchMechanism)
 
 
+def rewrites_documents(name: str) -> bool:
+    """Whether this mechanism writes a new text in the place of a whole document."""
+    if name == AUTO:
+        return False
+    component = find("mechanisms", name).load()
+    return isinstance(component, type) and issubclass(component, DocumentMechanism)
+
+
 def word_mechanisms() -> list[str]:
     """The names of all mechanisms that replace word by word, wrappers left out."""
     names = []
     for name, entry in entries("mechanisms").items():
         component = entry.load()
-        if component not in (Selective, Levels) and not replaces_stretches(name):
+        if component in (Selective, Levels) or rewrites_documents(name):
+            continue
+        if not replaces_stretches(name):
             names.append(name)
     return names

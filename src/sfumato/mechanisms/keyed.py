@@ -9,9 +9,9 @@ from __future__ import annotations
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.keys import Key
 from sfumato.mechanisms.by_type import ByType
-from sfumato.mechanisms.mechanism import Keyed, Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import DocumentMechanism, Keyed, Mechanism, StretchMechanism
 
-AnyMechanism = Mechanism | StretchMechanism | ByType
+AnyMechanism = Mechanism | StretchMechanism | DocumentMechanism | ByType
 
 
 def key_of(mechanism: object) -> Key | None:

@@ -4,7 +4,9 @@ There are two kinds of word mechanisms. ``PointMechanism`` works on points of a 
 is where its law and its proof live. ``Mechanism`` works on words as they are spelled;
 ``OverVocabulary`` turns the first into the second. A ``StretchMechanism`` looks at no word by
 itself: it puts one thing in the place of a whole stretch that was found. Masks, pseudonyms,
-surrogates and the mechanisms for dates, numbers and places do that.
+surrogates and the mechanisms for dates, numbers and places do that. A ``DocumentMechanism`` is the
+third height: it reads a whole document and writes another one in its place, so no policy selects
+anything in it.
 
 ``check_level`` checks that a level can be computed with in floating point.
 """
@@ -12,7 +14,7 @@ surrogates and the mechanisms for dates, numbers and places do that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
@@ -77,6 +79,31 @@ class StretchMechanism(Protocol):
         It is called once for each document (a record with several texts is one document), so a
         mechanism that draws one number for a whole document draws it here.
         """
+        ...
+
+
+@runtime_checkable
+class DocumentMechanism(Protocol):
+    """A random map from whole documents to whole documents, defined for every text."""
+
+    def guarantee(self) -> Guarantee:
+        """What is proven about one document, or one sentence of it, and what shows."""
+        ...
+
+    def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
+        """One new text for each document.
+
+        What becomes of a document must not depend on the others in the call.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsFacts(Protocol):
+    """A mechanism that has more to tell in a side file than its numbers and names."""
+
+    def public_facts(self) -> dict[str, Any]:
+        """Names, numbers and digests of what is public: a pool, a model."""
         ...
 
 

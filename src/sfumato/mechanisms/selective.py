@@ -14,6 +14,11 @@ Why it holds
     Around a mechanism that replaces whole stretches, or a table of mechanisms by type, the same
     holds for stretches instead of words, at the level of each of them.
 
+    A mechanism that rewrites whole documents goes with the policy that selects everything, and with
+    no other: a new text has no places at which something could be kept. Its statement stands as it
+    is, for the whole text of a document; of a record with several texts it would not, since each of
+    them costs as much, so that is refused.
+
 What it does not say
     Whatever the policy misses stands in the clear. Which words were selected, how many there
     are, and the punctuation and white space between them can be seen; of whole stretches that are
@@ -30,11 +35,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, Part, no_guarantee
 from sfumato.guarantees.parts import by_type
 from sfumato.mechanisms.by_type import LANGUAGE_LEAK, ByType
-from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import DocumentMechanism, Mechanism, StretchMechanism
 from sfumato.mechanisms.redact import TYPE_LEAK
 from sfumato.mechanisms.unchanged import tell_unchanged
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN, SAME_SHAPE, SHAPE_LEAK
@@ -95,16 +101,32 @@ class Selective:
     """A mechanism applied where a policy finds something."""
 
     policy: Policy
-    mechanism: Mechanism | StretchMechanism | ByType
+    mechanism: Mechanism | StretchMechanism | DocumentMechanism | ByType
 
     @property
     def by_words(self) -> bool:
         """Whether words are replaced one by one, and nothing else."""
-        return not isinstance(self.mechanism, StretchMechanism | ByType)
+        return not isinstance(self.mechanism, StretchMechanism | DocumentMechanism | ByType)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a new text is written in the place of a whole document."""
+        return isinstance(self.mechanism, DocumentMechanism)
 
     def check(self) -> None:
         """Say what is wrong with the settings, before anything is drawn or read."""
+        if self.rewrites:
+            self.refuse_selecting()
         self.mechanism.guarantee()
+
+    def refuse_selecting(self) -> None:
+        """Refuse a policy that selects parts, where all of a text is rewritten."""
+        if not isinstance(self.policy, Everything):
+            raise InvalidArgument(
+                f"the policy '{self.policy.name}' selects parts of a text, and this mechanism "
+                "writes a new text in the place of all of it, so there is nothing to select: "
+                "`policy='everything'`"
+            )
 
     def guarantee(self, uncovered: int | None = None, types: Collection[str] = ()) -> Guarantee:
         """The statement, with the number of selected but unprotected words once it is known.
@@ -114,6 +136,9 @@ class Selective:
         """
         if isinstance(self.policy, Nothing):
             return no_guarantee(unit="word", scope="no word").not_covering("every word")
+        if self.rewrites:
+            self.refuse_selecting()
+            return self.mechanism.guarantee()
         inner = self.mechanism.guarantee()
         if isinstance(self.mechanism, ByType):
             return self._by_type(self.mechanism, uncovered, types)
@@ -170,9 +195,10 @@ class Selective:
         ``together`` says how many of them, one after the other, are texts of one record; a
         mechanism of whole stretches then treats such a record as one document.
         """
-        if not self.by_words:
+        if isinstance(self.mechanism, DocumentMechanism):
+            return self._rewritten(self.mechanism, documents, randomness, together)
+        if isinstance(self.mechanism, StretchMechanism | ByType):
             return self._replaced(documents, randomness, together)
-        assert not isinstance(self.mechanism, StretchMechanism | ByType)  # noqa: S101
         segmented = [Words.of(document.text) for document in documents]
         chosen = [
             spans.select(words)
@@ -199,6 +225,36 @@ class Selective:
             start = end
         return results
 
+    def _rewritten(
+        self,
+        mechanism: DocumentMechanism,
+        documents: Sequence[Document],
+        randomness: Randomness,
+        together: Sequence[int] | None,
+    ) -> list[Privatized]:
+        """One edit for the whole text: nothing of it stays, white space least of all."""
+        self.refuse_selecting()
+        if together is not None and any(count > 1 for count in together):
+            raise InvalidArgument(
+                "a record has several texts, and each that is rewritten costs the level anew: "
+                "rewrite one of them, `field=NAME`, and drop the others or privatize them apart"
+            )
+        texts = mechanism.rewrite([one.text for one in documents], randomness)
+        if len(texts) != len(documents) or not all(isinstance(one, str) for one in texts):
+            who = type(mechanism).__name__
+            raise InvalidArgument(
+                f"{who}.rewrite(documents, randomness) must give one text for each document"
+            )
+        counts = [len(Words.of(one.text)) for one in documents]
+        return [
+            Privatized(
+                edited=Edited.of(one.text, [Edit(0, len(one.text), text)]),
+                words=count,
+                selected=count,
+            )
+            for one, text, count in zip(documents, texts, counts, strict=True)
+        ]
+
     def _replaced(
         self,
         documents: Sequence[Document],
@@ -207,6 +263,7 @@ class Selective:
     ) -> list[Privatized]:
         """One edit for each stretch, so that nothing of what stood inside it shows."""
         table = self.mechanism
+        assert not isinstance(table, DocumentMechanism)  # noqa: S101
         if not isinstance(table, ByType):
             table = ByType(parts=(), otherwise=table)
         segmented = [Words.of(document.text) for document in documents]

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sfumato.metrics.reconstruction import rouge_l as rouge_l
     from sfumato.metrics.reconstruction import rouge_n as rouge_n
     from sfumato.metrics.reconstruction import token_accuracy as token_accuracy
+    from sfumato.metrics.rewriting import DocumentComparison as DocumentComparison
+    from sfumato.metrics.rewriting import measure_remains as measure_remains
+    from sfumato.metrics.rewriting import source_words_kept as source_words_kept
     from sfumato.metrics.similarity import Similarity as Similarity
     from sfumato.metrics.similarity import semantic_distance as semantic_distance
     from sfumato.metrics.similarity import sentence_similarity as sentence_similarity
@@ -56,6 +59,7 @@ else:
             "sfumato.metrics.reconstruction": (
                 "assign_best common_share jaccard meteor rouge_l rouge_n token_accuracy "
             ),
+            "sfumato.metrics.rewriting": "DocumentComparison measure_remains source_words_kept",
             "sfumato.metrics.similarity": "Similarity semantic_distance sentence_similarity",
         },
     )
@@ -64,6 +68,7 @@ __all__ = [
     "Coherence",
     "Comparison",
     "Deniability",
+    "DocumentComparison",
     "DrawEffort",
     "Estimate",
     "Pairs",
@@ -84,12 +89,14 @@ __all__ = [
     "measure_deniability",
     "measure_protection",
     "measure_readability",
+    "measure_remains",
     "meteor",
     "rouge_l",
     "rouge_n",
     "select_words",
     "semantic_distance",
     "sentence_similarity",
+    "source_words_kept",
     "token_accuracy",
     "typical_keep_probability",
 ]

@@ -21,7 +21,12 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.build import build_mechanism, replaces_stretches, word_mechanisms
+from sfumato.mechanisms.build import (
+    build_mechanism,
+    replaces_stretches,
+    rewrites_documents,
+    word_mechanisms,
+)
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.metrics.deniability import DrawEffort, Estimate, interval
 from sfumato.metrics.levels import Suggestion, find_level
@@ -175,6 +180,8 @@ def at_keep(
 def _unfit(name: str, space: Space) -> Skipped | None:
     """Why a mechanism cannot be compared with word mechanisms; None if it can."""
     own = name not in entries("mechanisms")
+    if own and rewrites_documents(name):
+        return Skipped(name, None, "it rewrites whole documents and not words")
     if name in word_mechanisms() or (own and not replaces_stretches(name)):
         return None
     try:

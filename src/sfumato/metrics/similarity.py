@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,6 @@ from sfumato.vectors.space import Space
 Encoder = Callable[[Sequence[str]], Floats]
 """A function from texts to vectors, one row each."""
 
-AT_ONCE = 32
 COSINE: Range = DIFFERENCE
 # Texts whose strangers are this near to a cosine of 1 cannot be told apart.
 ALIKE = 1e-9
@@ -105,6 +103,7 @@ def mean_pooled(folder: Path) -> Encoder:
     """An encoder from the folder of a transformer: the mean of its last hidden states."""
     extra("transformers", needed_for="a sentence encoder", extra="train")
     from sfumato.core.pretrained import quiet
+    from sfumato.models.encoder import pool_states
     from sfumato.models.tokenizer import load_tokenizer
 
     with quiet():
@@ -115,31 +114,9 @@ def mean_pooled(folder: Path) -> Encoder:
 
     def encoded(texts: Sequence[str]) -> Floats:
         rows = [tokens[:limit].tolist() for tokens in tokenizer.encode_many(list(texts))]
-        return _pool(network, rows, tokenizer.padding)
+        return pool_states(network, rows, tokenizer.padding)
 
     return encoded
-
-
-def _pool(network: Any, rows: list[list[int]], padding: int) -> Floats:
-    import torch
-
-    parts = []
-    for start in range(0, len(rows), AT_ONCE):
-        some = rows[start : start + AT_ONCE]
-        width = max(1, *(len(row) for row in some)) if len(some) > 1 else max(1, len(some[0]))
-        ids = torch.full((len(some), width), padding)
-        real = torch.zeros((len(some), width))
-        for place, row in enumerate(some):
-            ids[place, : len(row)] = torch.tensor(row, dtype=torch.long)
-            real[place, : len(row)] = 1
-        # The network needs at least one token in each row; the mean of such a row is 0.
-        looked = real.clone()
-        looked[real.sum(1) == 0, 0] = 1
-        with torch.no_grad():
-            hidden = network(input_ids=ids, attention_mask=looked.long()).last_hidden_state
-        total = (hidden * real[..., None]).sum(1)
-        parts.append((total / real.sum(1, keepdim=True).clamp(min=1)).double().numpy())
-    return np.vstack(parts) if parts else np.empty((0, 0))
 
 
 def _unit(vectors: Floats, texts: Sequence[str]) -> Floats:

@@ -2,8 +2,8 @@
 
 Care
     If a document contains the text ``<|endoftext|>``, it is encoded as ordinary text: special
-    tokens are added by number only, never read from a document. A tokenizer keeps nothing of a
-    document; it has no cache of texts.
+    tokens are added by number, or stand in a public prompt, and are never read from a document. A
+    tokenizer keeps nothing of a document; it has no cache of texts.
 """
 
 from __future__ import annotations
@@ -74,6 +74,10 @@ class Tokenizer:
     def encode(self, text: str) -> Tokens:
         """The tokens of a text, without special ones."""
         return self.encode_many([text])[0]
+
+    def encode_public(self, text: str) -> list[int]:
+        """The tokens of a public text, such as a prompt; special tokens in it count as such."""
+        return [int(one) for one in self.backend.encode(text, add_special_tokens=False)]
 
     def encode_many(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text, without special ones."""

@@ -11,15 +11,19 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.by_type import MASK, ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import DocumentMechanism, Mechanism, StretchMechanism
 from sfumato.mechanisms.selective import Selective, language_in
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import Estimate, keep_probabilities
+from sfumato.metrics.rewriting import source_words_kept
 from sfumato.releases.privatizer import TEXT, Privatizer, state
 from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, Stretch, stretches
 from sfumato.text.words import Words
+
+REWRITTEN = "DOCUMENT"
+ALL_OF_IT = "a new text takes the place of all of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Explanation:
     text: str
     words: tuple[ExplainedWord, ...]
     guarantee: Guarantee
+    source_words_kept: float | None = None  # of a text that was rewritten
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -61,7 +66,9 @@ class Explanation:
             "words": [word.as_dict() for word in self.words],
             "guarantee": self.guarantee.as_dict(),
             "sentence": self.guarantee.sentence(),
-        }
+        } | (
+            {} if self.source_words_kept is None else {"source_words_kept": self.source_words_kept}
+        )
 
     def __repr__(self) -> str:
         # What it is about is private, and a representation ends up in logs.
@@ -113,7 +120,12 @@ def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Expl
             )
         ),
         guarantee=guarantee if privatizer.randomness.for_release else guarantee.reproducible(),
+        source_words_kept=source_words_kept(text, result.text) if _rewrites(selective) else None,
     )
+
+
+def _rewrites(selective: Selective | Levels) -> bool:
+    return isinstance(selective, Selective) and selective.rewrites
 
 
 def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
@@ -123,6 +135,8 @@ def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
         ranks = selective.ranks(document, words)
         found = [(one.policy.find(document), one.mechanism) for one in selective.levels]
     else:
+        if isinstance(selective.mechanism, DocumentMechanism):
+            return [_Cause(Span(0, len(document.text), REWRITTEN, "everything", ALL_OF_IT))]
         spans = selective.policy.find(document)
         if isinstance(selective.mechanism, StretchMechanism | ByType):
             language = language_in(document, spans, words)

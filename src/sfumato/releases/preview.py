@@ -16,12 +16,18 @@ from typing import Any
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
+from sfumato.metrics.rewriting import source_words_kept
 from sfumato.policies.policy import Policy, find_in
 from sfumato.releases.columns import Columns, looking
 from sfumato.releases.job import Job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
-from sfumato.releases.sidefile import final_guarantee, missed_names, told_columns
+from sfumato.releases.sidefile import (
+    final_guarantee,
+    missed_names,
+    rewrites_documents,
+    told_columns,
+)
 from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, stretches
@@ -48,6 +54,15 @@ class Preview(Release):
     examples: tuple[Example, ...] = ()
 
     @property
+    def source_words_kept(self) -> float | None:
+        """Where documents are rewritten, the share of their own words that the examples keep."""
+        if "rewritten_documents" not in self.counts:
+            return None
+        shares = [source_words_kept(one.before, one.after) for one in self.examples]
+        known = [one for one in shares if one is not None]
+        return sum(known) / len(known) if known else None
+
+    @property
     def lines(self) -> list[str]:
         """What to tell people, without originals: those are in ``examples``."""
         by_type = ", ".join(f"{label} {n:,}" for label, n in self.counts["by_type"].items())
@@ -56,6 +71,10 @@ class Preview(Release):
             f"{self.privatized:,} are selected, at {self.counts['places']:,} places"
         )
         found = [f"Dry run, nothing is written: {counted}", f"By type: {by_type or 'nothing'}"]
+        if "rewritten_documents" in self.counts:
+            found = [f"Dry run, nothing is written: {self.counts['documents']:,} documents"]
+        if self.source_words_kept is not None:
+            found.append(f"Source words kept in the examples: {self.source_words_kept:.2f}")
         protected, not_protected, after = self.guarantee.summary()
         if after.startswith(_OF_A_FILE):  # which is not there yet
             first = "decide about the columns below, then " if self.column_warnings else ""
@@ -69,6 +88,11 @@ class Preview(Release):
             "counts": dict(self.counts),
             "columns": self.summary["columns"],
             "examples": [vars(one) for one in self.examples],
+            **(
+                {}
+                if self.source_words_kept is None
+                else {"source_words_kept": self.source_words_kept}
+            ),
             "summary": list(self.guarantee.summary()),
             "sentence": self.guarantee.sentence(),
             "guarantee": self.guarantee.as_dict(),
@@ -102,11 +126,13 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
             sample.append((document, spans))
         elif (place := int(picks.choose(seen, 1)[0])) < examples:
             sample[place] = (document, spans)
-    counts = {
+    counts: dict[str, Any] = {
         **{name: count[name] for name in ("documents", "words", "privatized_words")},
         "places": sum(types.values()),
         "by_type": dict(types.most_common()),
     }
+    if rewrites_documents(privatizer):
+        counts["rewritten_documents"] = count["documents"]
     tally = Tally(documents=count["documents"], places=sum(types.values()), types=types)
     guarantee = final_guarantee(privatizer, tally, has_fields=job.source.format.has_fields)
     settings = privatizer.public_settings() | job.source.settings()

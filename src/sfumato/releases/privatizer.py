@@ -24,15 +24,22 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.auto import OTHER, WORDS, Auto, change
 from sfumato.mechanisms.build import (
     AUTO,
+    build_document_mechanism,
     build_mechanism,
     build_stretch_mechanism,
     replaces_stretches,
+    rewrites_documents,
 )
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.keyed import key_of, under_key
 from sfumato.mechanisms.levels import Level, Levels
-from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Mechanism,
+    PointMechanism,
+    StretchMechanism,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Union
@@ -87,7 +94,7 @@ class Privatizer:
     """
 
     policy: PolicyLike = "pii"
-    mechanism: str | PointMechanism | Mechanism | StretchMechanism = AUTO
+    mechanism: str | PointMechanism | Mechanism | StretchMechanism | DocumentMechanism = AUTO
     by_type: Mapping[str, object] = field(default_factory=dict)
     epsilon: float | None = None
     levels: Sequence[tuple[float, PolicyLike]] = ()
@@ -276,15 +283,38 @@ class Privatizer:
             )
         )
 
-    def _mechanism(self) -> Mechanism | StretchMechanism | ByType:
+    def _mechanism(self) -> Mechanism | StretchMechanism | DocumentMechanism | ByType:
         """What replaces; with a table by type, what replaces each type."""
         refuse_class("mechanism", self.mechanism)
         if self.mechanism == AUTO:
             return self._keyed(self._auto())
+        if self._rewrites:
+            return self._of_documents()
         found = self._one_mechanism()
         if not self.by_type:
             return found
         return self._keyed(change(ByType(parts=(), otherwise=found), self.by_type))
+
+    @property
+    def _rewrites(self) -> bool:
+        if isinstance(self.mechanism, str):
+            return rewrites_documents(self.mechanism)
+        return isinstance(self.mechanism, DocumentMechanism)
+
+    def _of_documents(self) -> DocumentMechanism:
+        """What rewrites whole documents; there are no types in it, and no words."""
+        if self.by_type:
+            raise InvalidArgument(
+                f"{name_of(self.mechanism)!r} writes a new text in the place of a document, which "
+                "has no types any more: leave out by_type"
+            )
+        given = self._of_stretches()
+        if isinstance(self.mechanism, str):
+            return build_document_mechanism(self.mechanism, given)
+        if given:
+            raise InvalidArgument("an object brings its own level and settings: leave them out")
+        assert isinstance(self.mechanism, DocumentMechanism)  # noqa: S101
+        return self.mechanism
 
     def _auto(self) -> ByType:
         recipe: Auto = configure(Auto, self.settings)
@@ -369,7 +399,7 @@ class Privatizer:
 
     def _keyed(
         self, mechanism: Mechanism | StretchMechanism | ByType
-    ) -> Mechanism | StretchMechanism | ByType:
+    ) -> Mechanism | StretchMechanism | DocumentMechanism | ByType:
         """All under one key, which with a seed comes from the seed."""
         key = key_of(mechanism)
         if key is None:

@@ -12,7 +12,13 @@ from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.auto import OTHER
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Keyed, Mechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Keyed,
+    Mechanism,
+    StretchMechanism,
+    TellsFacts,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 
@@ -27,11 +33,13 @@ def public_settings(privatizer: Privatizer) -> dict[str, Any]:
         listed = [{"epsilon": one.epsilon, "policy": one.policy.name} for one in selective.levels]
         together = ", ".join(f"{exact(one.epsilon)}: {one.policy.name}" for one in selective.levels)
         chosen: dict[str, Any] = {"policy": f"levels({together})", "levels": listed}
-        mechanism: Mechanism | StretchMechanism | ByType = selective.levels[0].mechanism
+        mechanism: Mechanism | StretchMechanism | DocumentMechanism | ByType = selective.levels[
+            0
+        ].mechanism
     else:
         chosen = {"policy": selective.policy.name}
         mechanism = selective.mechanism
-    by_words = not isinstance(mechanism, StretchMechanism | ByType)
+    by_words = not isinstance(mechanism, StretchMechanism | DocumentMechanism | ByType)
     if isinstance(mechanism, ByType):
         chosen["by_type"] = {name: name_of(part) for name, part in mechanism.parts} | {
             OTHER: name_of(mechanism.otherwise)
@@ -85,7 +93,7 @@ def _own_settings(mechanism: object) -> dict[str, Any]:
         # Of a key it is told where it came from, not what it is nor where it lies.
         told: dict[str, Any] = {"key": mechanism.key.origin}
     else:
-        told = {}
+        told = mechanism.public_facts() if isinstance(mechanism, TellsFacts) else {}
     if not is_dataclass(mechanism):
         return told
     own = {one.name: getattr(mechanism, one.name) for one in fields(mechanism) if one.repr}

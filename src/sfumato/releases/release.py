@@ -60,9 +60,12 @@ class Release:
 
     @property
     def privatized(self) -> int:
-        """How many words were replaced, or how many stretches where whole stretches are."""
+        """How many words were replaced; stretches or documents where those are, as a whole."""
         words = self.counts["privatized_words"]
-        return int(self.counts["replaced_stretches"] if words is None else words)
+        if words is not None:
+            return int(words)
+        rewritten = self.counts.get("rewritten_documents")
+        return int(self.counts["replaced_stretches"] if rewritten is None else rewritten)
 
     @property
     def is_empty(self) -> bool:
@@ -100,6 +103,8 @@ class Release:
             if by_words
             else f"{self.privatized:,} stretches replaced"
         )
+        if "rewritten_documents" in self.counts:
+            counted = f"{self.privatized:,} rewritten"
         documents = self.counts["documents"]
         return f"{documents:,} document{'s' * (documents != 1)}, {counted}"
 

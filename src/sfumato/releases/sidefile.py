@@ -52,7 +52,9 @@ def side_file(
         "per_word": _per_word(guarantee) | _per_level(privatizer),
         "per_document": _per_document(guarantee, tally, by_words=replaces_words(privatizer)),
         "settings": privatizer.public_settings(),
-        "counts": _counts(tally, by_words=replaces_words(privatizer)),
+        "counts": _rewritten(tally)
+        if rewrites_documents(privatizer)
+        else _counts(tally, by_words=replaces_words(privatizer)),
     } | ({"columns": _columns(privatizer, tally.columns, layout, missed)} if has_fields else {})
 
 
@@ -65,6 +67,12 @@ def replaces_words(privatizer: Privatizer) -> bool:
     """Whether words are replaced one by one, so that the output shows how many there were."""
     selective = privatizer.selective
     return not isinstance(selective, Selective) or selective.by_words
+
+
+def rewrites_documents(privatizer: Privatizer) -> bool:
+    """Whether new texts stand in the place of whole documents."""
+    selective = privatizer.selective
+    return isinstance(selective, Selective) and selective.rewrites
 
 
 def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> Guarantee:
@@ -130,6 +138,17 @@ def told_columns(
     ]
     dropped = [] if layout is None else [name for name in layout.drop if name not in missed]
     return {"left": left, "dropped": dropped} | ({"nowhere": missed} if missed else {})
+
+
+def _rewritten(tally: Tally) -> dict[str, Any]:
+    """Of a new text nothing is told but that it is there."""
+    return {
+        "documents": tally.documents,
+        "words": None,
+        "privatized_words": None,
+        "uncovered_words": 0,
+        "rewritten_documents": tally.places,
+    }
 
 
 def _counts(tally: Tally, *, by_words: bool) -> dict[str, Any]:

@@ -16,7 +16,12 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Mechanism,
+    PointMechanism,
+    StretchMechanism,
+)
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.metrics.deniability import typical_keep_probability
@@ -57,7 +62,7 @@ def with_share(guarantee: Guarantee, selective: Selective | Levels) -> Guarantee
 
 
 def _word_mechanisms(selective: Selective | Levels) -> Iterator[OverVocabulary]:
-    found: list[Mechanism | StretchMechanism]
+    found: list[Mechanism | StretchMechanism | DocumentMechanism]
     if isinstance(selective, Levels):
         # The largest level keeps most; the others need no look.
         found = [selective.levels[-1].mechanism]

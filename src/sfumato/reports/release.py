@@ -256,6 +256,7 @@ _COUNTS = (
     ("words", "words"),
     ("privatized_words", "words that were replaced"),
     ("replaced_stretches", "stretches that were replaced"),
+    ("rewritten_documents", "documents that were rewritten"),
     ("uncovered_words", "words that were selected and left unchanged, because they are unknown"),
     ("privatized_words_in_median_document", "words replaced in the median document"),
     ("privatized_words_in_largest_document", "words replaced in the largest document"),

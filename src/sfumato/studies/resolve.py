@@ -27,7 +27,8 @@ from sfumato.core.settings import (
     read_table,
     settings_of,
 )
-from sfumato.mechanisms.build import replaces_stretches
+from sfumato.mechanisms.build import replaces_stretches, rewrites_documents
+from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
 from sfumato.models.trainable import Trainable
@@ -306,6 +307,15 @@ def _check_mechanism(study: StudySpec, settings: Mapping[str, Any]) -> None:
     component = study.component("mechanisms", mechanism)
     own = place_files(study, component, settings.get("settings", {}))
     mechanism = study.component_name(mechanism)
+    if rewrites_documents(mechanism):
+        level = {key: settings[key] for key in ("epsilon",) if key in settings}
+        # Made, but not asked for its guarantee: that would load its pool or model.
+        selective = Privatizer(
+            policy=policy_of(study, settings["policy"]), mechanism=mechanism, settings=own, **level
+        ).selective
+        assert isinstance(selective, Selective)  # noqa: S101
+        selective.refuse_selecting()
+        return
     if replaces_stretches(mechanism):
         chosen = {key: settings[key] for key in ("epsilon", *_CHOICES) if key in settings}
         vectors = "given" if "vectors" in settings else None

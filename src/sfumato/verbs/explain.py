@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.verbs.inputs import Policies, Settings, choose_selection, read_vectors
+from sfumato.verbs.inputs import Policies, Settings, choose_selection, default_policy, read_vectors
 
 if TYPE_CHECKING:
     from sfumato.policies.policy import Policy
@@ -41,7 +41,7 @@ def explain(
     from sfumato.releases.privatizer import Privatizer
 
     if policy is None and not level:
-        policy = "pii" if epsilon is None else "everything"
+        policy = default_policy(mechanism) if epsilon is None else "everything"
     chosen, own = choose_selection(policy, epsilon, level, exclude, settings)
     privatizer = Privatizer(
         policy=chosen.policy,

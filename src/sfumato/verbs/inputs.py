@@ -108,6 +108,23 @@ def refuse_policy_settings(settings: Settings, why: str) -> None:
         raise InvalidArgument(f"{why}: settings take no POLICY.KEY here")
 
 
+def default_policy(mechanism: object) -> str:
+    """What is selected where nobody says it: personal data, or all of a text that is rewritten.
+
+    >>> default_policy("auto"), default_policy("sentences")
+    ('pii', 'everything')
+    """
+    from sfumato.mechanisms.build import rewrites_documents
+    from sfumato.mechanisms.mechanism import DocumentMechanism
+
+    rewrites = (
+        rewrites_documents(mechanism)
+        if isinstance(mechanism, str)
+        else isinstance(mechanism, DocumentMechanism)
+    )
+    return "everything" if rewrites else "pii"
+
+
 def choose_policy(
     policy: Policies | None, exclude: Policies = (), settings: Settings | None = None
 ) -> Policy | None:

@@ -11,7 +11,12 @@ from sfumato.files.dialect import Dialect
 from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
-from sfumato.mechanisms.mechanism import Mechanism, PointMechanism, StretchMechanism
+from sfumato.mechanisms.mechanism import (
+    DocumentMechanism,
+    Mechanism,
+    PointMechanism,
+    StretchMechanism,
+)
 from sfumato.policies.policy import Policy
 from sfumato.releases.job import Job, run_job
 from sfumato.releases.preview import preview_job
@@ -19,7 +24,7 @@ from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
 from sfumato.releases.vault import Vault
 from sfumato.vectors.space import Space
-from sfumato.verbs.inputs import Policies, choose_selection, read_vectors
+from sfumato.verbs.inputs import Policies, choose_selection, default_policy, read_vectors
 
 NOT_WRITTEN = (".bz2", ".xz", ".zip", ".7z", ".lz4")
 
@@ -36,7 +41,7 @@ def privatize(
     level: Sequence[tuple[float, str | Policy]] = (),
     exclude: Policies = (),
     epsilon: float | None = None,
-    mechanism: str | PointMechanism | Mechanism | StretchMechanism = "auto",
+    mechanism: str | PointMechanism | Mechanism | StretchMechanism | DocumentMechanism = "auto",
     by_type: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     vectors: str | Path | Space | Mapping[str, str | Path | Space] | None = None,
@@ -78,8 +83,8 @@ def privatize(
     without a ``header`` columns have numbers. With ``follow`` each line goes from a pipe to a pipe
     as it arrives.
 
-    Without a ``policy`` it is "pii"
-    that is selected; several are a union. ``level`` gives pairs of an epsilon and a policy, in the
+    Without a ``policy`` it is "pii" that is selected, or everything where whole documents are
+    rewritten; several are a union. ``level`` gives pairs of an epsilon and a policy, in the
     place of ``policy`` and ``epsilon``. ``mechanism="auto"`` treats each type by a mechanism of its
     own, and ``epsilon`` is for words without a type; ``by_type`` changes that table, such as
     ``{"PERSON": "redact", "DATE": "date:epsilon=0.05"}``. ``settings`` are those of the mechanism,
@@ -99,9 +104,8 @@ def privatize(
         raise InvalidArgument("say where to write: `output=OUT`; or look first: `dry_run=True`")
     if vault is None and vault_key is not None:
         raise InvalidArgument("`vault_key=...` is the key of a vault: name one by `vault=FILE`")
-    chosen, own = choose_selection(
-        policy or (() if level else "pii"), epsilon, level, exclude, settings
-    )
+    selected = policy or (() if level else default_policy(mechanism))
+    chosen, own = choose_selection(selected, epsilon, level, exclude, settings)
     privatizer = Privatizer(
         policy=chosen.policy,
         epsilon=chosen.epsilon,

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from sfumato.audits.verify import Effort
     from sfumato.core.randomness import Randomness
     from sfumato.mechanisms.by_type import ByType
-    from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+    from sfumato.mechanisms.mechanism import DocumentMechanism, PointMechanism, StretchMechanism
     from sfumato.vectors.space import Space
 
 
 def verify(
-    mechanism: str | PointMechanism | StretchMechanism | ByType | Subject,
+    mechanism: str | PointMechanism | StretchMechanism | DocumentMechanism | ByType | Subject,
     *,
     epsilon: float | None = None,
     confidence: float = 0.99,
@@ -52,7 +52,7 @@ def verify(
     from sfumato.audits.candidates import candidates, of_object
     from sfumato.audits.verify import Effort, refute
     from sfumato.mechanisms.by_type import ByType
-    from sfumato.mechanisms.mechanism import StretchMechanism
+    from sfumato.mechanisms.mechanism import DocumentMechanism, StretchMechanism
 
     effort = Effort(pairs=pairs, draws=draws)
     randomness = draws_from(seed)
@@ -62,7 +62,7 @@ def verify(
                 "an object claims its own level and brings its space and settings: leave out "
                 "`epsilon=...`, `vectors=...` and the settings"
             )
-        if isinstance(mechanism, ByType | StretchMechanism):
+        if isinstance(mechanism, ByType | StretchMechanism | DocumentMechanism):
             return _refute_all(of_object(mechanism), confidence, effort, randomness)
         return refute(mechanism, confidence=confidence, effort=effort, randomness=randomness)
     own, of_policies = split_settings(settings)

@@ -23,6 +23,7 @@ from sfumato.cli.main import app, main
 from sfumato.core.errors import InvalidArgument, MissingInput, StorageFailed
 from sfumato.core.settings import settings_of
 from sfumato.mechanisms.redact import Redact
+from sfumato.metrics.comparison import Comparison
 from sfumato.policies.patterns import Digits
 from sfumato.studies.measures.perplexity import PerplexityMeasure
 from sfumato.verbs.inputs import choose_policy, choose_selection
@@ -175,6 +176,7 @@ def test_suggesting_gives_what_the_command_prints() -> None:
 @pytest.mark.usefixtures("small_vectors")
 def test_comparing_gives_what_the_command_prints() -> None:
     found = sfumato.compare(["laplace", "redact"], epsilon=5, sample=50, seed=2)
+    assert isinstance(found, Comparison)
     assert [row.mechanism for row in found.rows] == ["laplace"]
     assert [one.mechanism for one in found.skipped] == ["redact"]
     assert "laplace at epsilon 5" in repr(found)

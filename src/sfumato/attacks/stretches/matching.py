@@ -92,7 +92,7 @@ class Matching(AttackOnReleased):
                     f"the originals are {len(data):,} documents and the privatized text has "
                     f"{len(target.documents):,}: they must be the same documents in the same order"
                 )
-            chosen = _some(len(data), self.documents, randomness.stream(0))
+            chosen = choose_documents(len(data), self.documents, randomness.stream(0))
             released = [set(fold(target.documents[number].text)) for number in chosen]
             private = [_private(data[number], target) for number in chosen]
             whole = [set(fold(data[number].text)) for number in chosen]
@@ -101,8 +101,8 @@ class Matching(AttackOnReleased):
             figures, blank = [], []
             for number, (metric, known) in enumerate(((BY_PRIVATE, private), (BY_ALL, whole))):
                 fits = match(released, known)
-                figures.append(_figure(metric, fits, own))
-                blank.append(_figure(metric, fits, strangers))
+                figures.append(share_of_best(metric, fits, own))
+                blank.append(share_of_best(metric, fits, strangers))
                 if done:
                     done(number + 1, 2)
             chance = 1 / len(chosen)
@@ -144,7 +144,7 @@ def match(released: Sequence[Collection[str]], known: Sequence[Collection[str]])
     return found
 
 
-def _figure(metric: str, fits: Floats, right: NDArray[np.intp]) -> Measured:
+def share_of_best(metric: str, fits: Floats, right: NDArray[np.intp]) -> Measured:
     """The share of documents whose best fit is right; ties count as a share."""
     best = fits.max(axis=1, keepdims=True)
     among = fits >= best - EQUAL
@@ -157,7 +157,8 @@ def _private(document: Document, target: Released) -> set[str]:
     return {word for one in found for word in fold(one.text)}
 
 
-def _some(count: int, most: int, randomness: Randomness) -> list[int]:
+def choose_documents(count: int, most: int, randomness: Randomness) -> list[int]:
+    """At most so many of some documents, drawn at random."""
     if count < FEWEST:
         raise BadInput("at least two documents are needed, to confuse them")
     if count <= most:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, gradients, words
+from sfumato.audits.exhibits import encoders, gradients, rewriting, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -14,17 +14,22 @@ from sfumato.core.randomness import Randomness
 
 EXHIBITS = (
     encoders.ADEPT,
+    rewriting.BROADCAST_NOISE,
+    rewriting.CLASSIC_GAUSSIAN,
     words.CUSTEXT_ACROSS_GROUPS,
     words.CUSTEXT_WITHOUT_HALF,
     encoders.DPNR,
     encoders.DPTEXT,
     gradients.KAPPA_ACROSS_DIMENSIONS,
+    rewriting.KEPT_STOP_WORDS,
     gradients.NOISE_OVER_BATCH,
     encoders.OME,
     gradients.ONE_EPOCH_FOR_ALL,
     gradients.POISSON_DIRECTIONS,
     words.TEM_WRONG_BOTTOM,
+    rewriting.TOP_K_SUPPORT,
     words.TRUNCATED_GUMBEL,
+    rewriting.UNCLIPPED_TEMPERATURE,
     words.VICKREY_WITHOUT_INPUT,
 )
 

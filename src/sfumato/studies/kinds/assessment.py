@@ -15,7 +15,7 @@ from typing import Any
 from sfumato.attacks.attack import Inputs, Needs, needs_of, run_attack
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.settings import configure
-from sfumato.mechanisms.build import replaces_stretches
+from sfumato.mechanisms.build import replaces_stretches, rewrites_documents
 from sfumato.mechanisms.selective import Selective
 from sfumato.results.measured import POSITIVE, Measured
 from sfumato.results.row import Row
@@ -76,9 +76,10 @@ def compute_attack(context: Context) -> CellResult:
 
 def _masks(context: Context) -> bool:
     target = context.target
-    return target.kind == RELEASE and replaces_stretches(
-        context.study.component_name(str(target.settings["mechanism"]))
-    )
+    if target.kind != RELEASE:
+        return False
+    name = context.study.component_name(str(target.settings["mechanism"]))
+    return replaces_stretches(name) or rewrites_documents(name)
 
 
 def _attack(context: Context, there: StudyTexts) -> Any:

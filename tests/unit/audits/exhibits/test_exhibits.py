@@ -39,17 +39,22 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
     names = [exhibit.name for exhibit in EXHIBITS]
     assert names == [
         "adept",
+        "broadcast-noise",
+        "classic-gaussian",
         "custext-across-groups",
         "custext-without-half",
         "dpnr",
         "dptext",
         "kappa-across-dimensions",
+        "kept-stop-words",
         "noise-over-batch",
         "ome",
         "one-epoch-for-all",
         "poisson-directions",
         "tem-wrong-bottom",
+        "top-k-support",
         "truncated-gumbel",
+        "unclipped-temperature",
         "vickrey-without-input",
     ]
     for exhibit in EXHIBITS:

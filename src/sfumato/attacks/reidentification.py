@@ -1,0 +1,291 @@
+"""Re-identification of rewritten documents: which original a new text was made from.
+
+The attacker has all originals in random order and assigns to each rewritten document the one that
+fits best. Nothing of the old text need stand in the new one for that: what a text is about may be
+enough.
+
+Figures
+    ``re-identified by meaning``: the original whose vector has the largest cosine with that of the
+    rewritten document, by a sentence encoder (``encoder``) or by public word vectors.
+    ``re-identified by words``: by the words that both have in common, rare ones first, as
+    ``matching`` does. ``re-identified by law``: with the public ``pool`` that sentences were drawn
+    from, the probability of the rewritten document for each original is known, and the original
+    with the largest one is taken. With originals in random order nobody is right more often: this
+    is the Bayes attacker. The same with the ``model`` that wrote the documents (and its ``prompt``,
+    if it was not the default): there tokens are read off the text, so it is nearly the best. That
+    asks the model about every document beside every original.
+
+Control
+    The same attack with rewritten documents that were assigned to other originals at random. Chance
+    is one in the number of documents; the level ε of a document bounds how far above chance anybody
+    gets: a guess that is right with probability p for texts that do not depend on the original is
+    right with e^ε·p at most.
+
+Reference
+    Mattern, Weggenmann and Kerschbaum 2022, "The limits of word level differential privacy", and
+    Utpala, Hooker and Chen 2023, "Locally differentially private document generation using zero
+    shot prompting", attack rewritten text by its author; here the unit is the document itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
+from sfumato.attacks.stretches.places import fold
+from sfumato.attacks.text_target import not_privatized, read_side_file, side_path
+from sfumato.core.arrays import Floats
+from sfumato.core.checks import at_least
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.json import read_number
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import FileToRead
+from sfumato.guarantees.wording import at_most
+from sfumato.mechanisms.rewriting.sentences import Sentences
+from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
+from sfumato.metrics.rewriting import read_encoder, source_words_kept
+from sfumato.results.measured import Measured
+from sfumato.results.scores import Control, Scores, time_block
+from sfumato.statistics.power import tells_from
+from sfumato.statistics.ranking import derangement
+from sfumato.text.document import Document
+from sfumato.text.sentences import split_sentences
+from sfumato.vectors.means import unit_rows
+
+BY_MEANING, BY_WORDS = "re-identified by meaning", "re-identified by words"
+BY_LAW = "re-identified by law"
+FEWEST = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rewritten:
+    """Rewritten documents, what is proven about them, and the settings that made them."""
+
+    documents: tuple[Document, ...]
+    epsilon: float | None = None
+    unit: str = "document"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Rewritten({len(self.documents)} documents)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reidentification:
+    """Assign rewritten documents to originals by what they are about.
+
+    At most ``documents`` documents are attacked, drawn at random, and matched among each other.
+    ``encoder`` is the folder of a sentence encoder. ``pool`` is the public file that sentences were
+    drawn from; ``model`` the folder of the language model that wrote, and ``prompt`` what it read.
+    """
+
+    documents: int = 500
+    encoder: FileToRead = ""
+    pool: FileToRead = ""
+    model: FileToRead = ""
+    prompt: str = PROMPT
+
+    name: ClassVar[str] = "reidentification"
+    target: ClassVar[str] = "text"
+    needs: ClassVar[Needs] = Needs(inputs=("originals",))
+
+    def __post_init__(self) -> None:
+        at_least("documents", self.documents, FEWEST)
+
+    def missing(self, inputs: Inputs) -> str | None:
+        """What is missing of a rewritten file and its originals; None if nothing is."""
+        lacking = not_privatized(inputs.target)
+        if lacking is None and inputs.originals is None:
+            return (
+                f"the text that {inputs.target} was made from is needed, to see which guesses are "
+                "right: `originals=IN` (the file that was privatized)"
+            )
+        return lacking
+
+    def opened(self, inputs: Inputs) -> tuple[Rewritten, list[Document]]:
+        """The rewritten documents with what is known of them, and the originals."""
+        assert inputs.originals is not None  # noqa: S101  # see ``missing``
+        settings, content = read_side_file(side_path(inputs.target))
+        stated = content.get("guarantee") or {}
+        level = read_number(stated["epsilon"]) if "epsilon" in stated else None
+        rewritten = Rewritten(
+            tuple(inputs.documents(inputs.target)),
+            level,
+            str(stated.get("unit", "document")),
+            {"mechanism": settings.get("mechanism"), **(settings.get("mechanism_settings") or {})},
+        )
+        return rewritten, inputs.documents(inputs.originals)
+
+    def score(
+        self,
+        target: Rewritten,
+        data: Sequence[Document],
+        randomness: Randomness,
+        done: Done | None = None,
+    ) -> Scores:
+        """Match rewritten documents with originals; only the evaluation knows what belongs."""
+        with time_block() as watch:
+            if len(data) != len(target.documents):
+                raise BadInput(
+                    f"the originals are {len(data):,} documents and the privatized text has "
+                    f"{len(target.documents):,}: they must be the same documents in the same order"
+                )
+            chosen = choose_documents(len(data), self.documents, randomness.stream(0))
+            after = [target.documents[number].text for number in chosen]
+            before = [data[number].text for number in chosen]
+            own = np.arange(len(chosen))
+            strangers = derangement(len(chosen), randomness.stream(1))
+            figures: list[Measured] = []
+            blank: list[Measured] = []
+            ways = self._ways(target)
+            for number, (metric, way) in enumerate(ways.items()):
+                fits = way(after, before)
+                figures.append(share_of_best(metric, fits, own))
+                blank.append(share_of_best(metric, fits, strangers))
+                if done:
+                    done(number + 1, len(ways))
+            kept = _kept(before, after)
+            scores = Scores(
+                attack=self.name,
+                knowledge="The attacker has the originals in random order, and knows that each "
+                "rewritten document was made from one of them, and how.",
+                figures=tuple(figures),
+                chance=dict.fromkeys(ways, 1 / len(chosen)),
+                control=Control(
+                    what="the same attack, counted against originals that were assigned at random",
+                    figures=tuple(blank),
+                ),
+                notes=_notes(len(chosen), len(data), target, kept),
+                details={"documents": len(chosen), "source_words_kept": kept},
+            )
+        return watch.stamp(scores)
+
+    def _ways(self, target: Rewritten) -> dict[str, Any]:
+        ways: dict[str, Any] = {BY_MEANING: self._by_meaning, BY_WORDS: _by_words}
+        if self.pool:
+            mechanism = self._mechanism(target)
+            ways[BY_LAW] = lambda after, before: log_chances(mechanism, after, before)
+        if self.model:
+            writer = self._writer(target)
+            ways[BY_LAW] = lambda after, before: np.stack(
+                [writer.log_chances(one, after) for one in before], axis=1
+            )
+        return ways
+
+    def _by_meaning(self, after: Sequence[str], before: Sequence[str]) -> Floats:
+        encoder = read_encoder(self.encoder)
+        found: Floats = unit_rows(encoder(list(after))) @ unit_rows(encoder(list(before))).T
+        return found
+
+    def _writer(self, target: Rewritten) -> Temperature:
+        told = target.settings
+        _refuse_another(told, "temperature", "model")
+        made = Temperature(
+            model=self.model,
+            prompt=self.prompt,
+            window=float(told["window"]),
+            temperature=float(told["temperature"]),
+            tokens=int(told["tokens"]),
+        )
+        if made.writer.digest != told.get("model_digest"):
+            raise BadInput(
+                "this is not the model that the file was made with; name that one: "
+                "`settings={'model': FOLDER}`"
+            )
+        return made
+
+    def _mechanism(self, target: Rewritten) -> Sentences:
+        told = target.settings
+        _refuse_another(told, "sentences", "pool")
+        made = Sentences(
+            pool=self.pool,
+            encoder=self.encoder,
+            beta=float(told["beta"]),
+            low=float(told["low"]),
+            high=float(told["high"]),
+            most=told.get("most"),
+            fill=told.get("fill") is True,
+            pool_field=str(told.get("pool_field", "text")),
+        )
+        if made.text_pool.digest != told.get("pool_digest"):
+            raise BadInput(
+                "these are not the pool and the encoder that the file was made with; name both: "
+                "`settings={'pool': FILE, 'encoder': FOLDER}`"
+            )
+        return made
+
+
+def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
+    if told.get("mechanism") != wanted:
+        raise InvalidArgument(
+            f"a {setting} is what the mechanism {wanted!r} has, and this file was made by "
+            f"{told.get('mechanism')!r}: leave out `settings={{{setting!r}: ...}}`"
+        )
+
+
+def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str]) -> Floats:
+    """The log-probability of each rewritten document (row) for each original (column)."""
+    pool = mechanism.text_pool
+    places = {sentence: number for number, sentence in enumerate(pool.sentences)}
+    drawn = [drawn_sentences(text, places) for text in after]
+    fits = np.full((len(after), len(before)), -np.inf)
+    for column, text in enumerate(before):
+        sentences = split_sentences(text)[: mechanism.most]
+        vectors = pool.vectors_of(sentences)
+        if mechanism.fill and mechanism.most is not None:
+            room = np.zeros((mechanism.most - len(sentences), pool.vectors.shape[1]))
+            vectors = np.vstack([vectors, room])
+        logs = mechanism.law.log_rows(vectors) if len(vectors) else np.empty((0, len(pool)))
+        for row, numbers in enumerate(drawn):
+            if numbers is not None and len(numbers) == len(logs):
+                fits[row, column] = logs[np.arange(len(logs)), numbers].sum()
+    # What fits no original fits all alike.
+    fits[np.isneginf(fits).all(axis=1)] = 0.0
+    return fits
+
+
+def drawn_sentences(text: str, places: Mapping[str, int]) -> list[int] | None:
+    """The sentences of a pool that a text is made of, one way if there are several.
+
+    >>> drawn_sentences("Yes. No. Yes.", {"Yes.": 0, "No.": 1}), drawn_sentences("Maybe", {})
+    ([0, 1, 0], None)
+    """
+    words = text.split(" ") if text else []
+    reached: dict[int, list[int]] = {0: []}
+    for end in range(1, len(words) + 1):
+        for start in range(end):
+            number = places.get(" ".join(words[start:end])) if start in reached else None
+            if number is not None:
+                reached[end] = [*reached[start], number]
+                break
+    return reached.get(len(words))
+
+
+def _by_words(after: Sequence[str], before: Sequence[str]) -> Floats:
+    return match([set(fold(one)) for one in after], [set(fold(one)) for one in before])
+
+
+def _kept(before: Sequence[str], after: Sequence[str]) -> float | None:
+    shares = [source_words_kept(*pair) for pair in zip(before, after, strict=True)]
+    known = [one for one in shares if one is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _notes(chosen: int, whole: int, target: Rewritten, kept: float | None) -> tuple[str, ...]:
+    notes = [
+        f"With {chosen:,} documents a true share of {tells_from(1 / chosen, chosen):.2g} would be "
+        "told from chance with a probability of 95 %.",
+    ]
+    if target.epsilon is not None and kept is not None:
+        notes.append(
+            f"What is proven: ε ≤ {at_most(target.epsilon, 4)} for one {target.unit}; source words "
+            f"kept: {kept:.2f}."
+        )
+    if chosen < whole:
+        notes.append(f"{chosen:,} of {whole:,} documents were attacked.")
+    return tuple(notes)

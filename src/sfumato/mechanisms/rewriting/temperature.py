@@ -1,0 +1,336 @@
+"""Let a language model write a document anew, each token drawn at a temperature.
+
+Guarantee
+    Any two documents are told apart by a factor of at most exp(ε), up to a probability of δ, with
+    the ε that ``least_level`` proves for ``tokens`` draws of range R = window/temperature among the
+    V public tokens. Without a ``delta`` that is tokens·e(R, V).
+
+Why it holds
+    The model reads the document (after a public prompt) and what it has written so far, and nothing
+    else. Each token is drawn by the law of ``token_law.py``, whose scores lie in a window of width
+    R whatever was read; the draws are right in proportion (``draw.py``). They are ``tokens`` draws,
+    each of which may depend on those before it: a ``BoundedRange`` release. The end of a text is a
+    token like any other, and after it nothing is drawn for the document: fewer draws cost no more,
+    so a short output tells nothing beyond the level. How many tokens there may be is public, and
+    not taken from the document.
+
+    Documents share no draw. With ``batch=1`` each is read by itself. In a larger batch the last
+    digits of its scores depend on the others, which the guarantee then names.
+
+Care
+    A level of several hundreds proves nothing that anybody would call private: it is what this
+    method costs, and is printed with what it keeps. The probability of the best token is at most
+    e^R/(e^R + V − 1), so a range below ln V writes noise whatever the model; a smaller public
+    ``vocabulary`` helps. Top-k, top-p and beams take the support from the document and are refused,
+    and so are penalties for repetition, which leave the window.
+
+Reference
+    Mattern, Weggenmann and Kerschbaum 2022, "The limits of word level differential privacy";
+    Utpala, Hooker and Chen 2023, "Locally differentially private document generation using zero
+    shot prompting" (DP-Prompt), whose published code samples without clipping, and so proves
+    nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.accounting.bounded_range import ProvenLevel, least_level, widest_range
+from sfumato.accounting.events import LARGEST_RANGE, BoundedRange
+from sfumato.core.arrays import Floats, Points
+from sfumato.core.checks import at_least, between, positive
+from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.core.settings import FileToRead
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.mechanism import PointMechanism, check_level
+from sfumato.mechanisms.rewriting.token_law import OnTokens, TokenLaw
+from sfumato.mechanisms.rows import log_normalized
+from sfumato.models.writing import Writer, load_writer
+from sfumato.policies.identity import Identity
+
+PROMPT = "Document: {}\nParaphrase of the document:"
+BATCH_LEAK = (
+    "the last digits of a document's scores, which depend on the documents that are read in a "
+    "batch with it"
+)
+MOST_TOKENS = 10_000
+_TESTED = 24
+_HALVINGS = 60
+_NOT_COPIED = ("writer", "law")
+# Each takes what may be written from what was read, or moves scores out of their window.
+_REFUSED = {
+    "top_k": "keeps the k best tokens of each document and makes all others impossible",
+    "top_p": "keeps the best tokens of each document and makes all others impossible",
+    "min_p": "makes tokens impossible that are unlikely for the document",
+    "beams": "keeps the best of several texts, and so is no draw at all",
+    "repetition_penalty": "moves scores out of their window",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Temperature:
+    """Write each document anew with the language model in the folder ``model``.
+
+    ``window`` is the width to which scores are cut, ``temperature`` what they are divided by, and
+    ``tokens`` the most tokens of an output, all public. Give ``epsilon`` in the place of
+    ``window``, and the window is as wide as the level allows. ``prompt`` is what the model reads,
+    {} being the document; special tokens in it (of a chat, say) count as such, in a document never.
+    ``vocabulary`` is a file of public text: its ``vocabulary_size`` most frequent tokens, all of
+    them if that is not given, are the tokens that may be written. ``batch`` documents are read at
+    once.
+    """
+
+    model: FileToRead = field(default="", repr=False)
+    epsilon: float | None = None
+    window: float | None = None
+    temperature: float = 0.5
+    tokens: int = 24
+    delta: float = 0.0
+    prompt: str = field(default=PROMPT, repr=False)
+    vocabulary: FileToRead = field(default="", repr=False)
+    vocabulary_size: int | None = None
+    vocabulary_field: str = "text"
+    batch: int = 1
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    beams: int | None = None
+    repetition_penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse_supports()
+        if not self.model:
+            raise InvalidArgument(
+                "a language model is needed that writes: name its folder, "
+                "`settings={'model': FOLDER}`"
+            )
+        if (self.epsilon is None) == (self.window is None):
+            raise InvalidArgument(
+                "give the level, `epsilon=...`, or the width of the window of scores, "
+                "`settings={'window': 8}`; not both"
+            )
+        positive("temperature", self.temperature)
+        at_least("tokens", self.tokens, 1, MOST_TOKENS)
+        at_least("batch", self.batch, 1)
+        if between("delta", self.delta, 0.0, 1.0) >= 1.0:
+            raise InvalidArgument(f"delta={self.delta:g} must be smaller than 1")
+        if self.prompt.count("{}") != 1:
+            raise InvalidArgument("prompt must hold {} once, where the document stands")
+        self._check_vocabulary()
+        if self.epsilon is not None:
+            check_level(self.epsilon)
+        elif self.window is not None:
+            width = positive("window", self.window)
+            BoundedRange(range=width / self.temperature, outcomes=2)  # or an error that says why
+
+    def _refuse_supports(self) -> None:
+        for name, reason in _REFUSED.items():
+            if getattr(self, name) is not None:
+                raise InvalidArgument(
+                    f"{name} {reason}: nothing could be proven any more; leave it out. A public "
+                    "vocabulary, `settings={'vocabulary': FILE}`, does no such harm"
+                )
+
+    def _check_vocabulary(self) -> None:
+        if self.vocabulary_size is None:
+            return
+        at_least("vocabulary_size", self.vocabulary_size, 2)
+        if not self.vocabulary:
+            raise InvalidArgument("vocabulary_size is that of a public file: name `vocabulary`")
+
+    @cached_property
+    def writer(self) -> Writer:
+        """The model, loaded at the first use."""
+        return _writer(self.model)
+
+    @cached_property
+    def law(self) -> TokenLaw:
+        """What one token becomes."""
+        allowed = self._allowed()
+        width = self.window
+        if width is None:
+            width = self._range(len(allowed)) * self.temperature * (1 - 1e-15)
+        return TokenLaw(tokens=allowed, window=float(width), temperature=self.temperature)
+
+    def guarantee(self) -> Guarantee:
+        """The level of one document."""
+        law = self.law
+        proven = self._proven(law.score_range, len(law.tokens))
+        stated = Guarantee(
+            notion=Notion.APPROXIMATE_DP if proven.delta else Notion.PURE_DP,
+            unit="document",
+            neighbors="any two documents",
+            epsilon=proven.epsilon,
+            delta=proven.delta,
+            scope=f"every document, written anew in at most {self.tokens:,} tokens of "
+            f"{len(law.tokens):,} public ones",
+        )
+        return stated.leaking(BATCH_LEAK) if self.batch > 1 else stated
+
+    def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
+        """One new text for each document, with draws of its own."""
+        streams = [randomness.stream(place) for place in range(len(documents))]
+        written: list[str] = []
+        for start in range(0, len(documents), self.batch):
+            some = slice(start, start + self.batch)
+            written += self._written(documents[some], streams[some])
+        return written
+
+    def log_chances(self, document: str, texts: Sequence[str]) -> Floats:
+        """The log-probability of each text as what this document becomes.
+
+        A text is cut into tokens anew, which need not be those that were drawn; a token that is
+        none of the public ones counts as the unlikeliest. So this is the law up to spelling.
+        """
+        tokenizer = self.writer.tokenizer
+        row = self._row(tokenizer.encode(document).tolist())
+        places = {int(token): place for place, token in enumerate(self.law.tokens)}
+        end = [] if tokenizer.end is None else [tokenizer.end]
+        wanted = [[*one.tolist(), *end][: self.tokens] for one in tokenizer.encode_many(texts)]
+        found = np.zeros(len(texts))
+        state = self.writer.begin([row] * len(texts))
+        for step in range(max(map(len, wanted), default=0)):
+            logs = log_normalized(self.law.logs(state.scores))
+            following = [one[step] if step < len(one) else tokenizer.padding for one in wanted]
+            for place, token in enumerate(following):
+                if step < len(wanted[place]):
+                    known = places.get(token)
+                    row_of = logs[place]
+                    found[place] += row_of.min() if known is None else row_of[known]
+            state.step(following)
+        return found
+
+    def points(self) -> tuple[PointMechanism, ...]:
+        """The law over a few public tokens, as a mechanism on points."""
+        every = self.law.tokens
+        spread = np.unique(np.linspace(0, len(every) - 1, min(_TESTED, len(every))).astype(np.intp))
+        few = TokenLaw(
+            tokens=every[spread],
+            window=self.law.window,
+            temperature=self.temperature,
+        )
+        rows = [self._row([int(one)]) for one in few.tokens] + [self._row([])]
+        return (OnTokens(law=few, writer=self.writer, rows=tuple(map(tuple, rows))),)
+
+    def public_facts(self) -> dict[str, Any]:
+        """What may be told of the model and its tokens: they are public."""
+        return {
+            "model": self.writer.name,
+            "prompt": "default" if self.prompt == PROMPT else "another one",
+            "model_digest": self.writer.digest,
+            "output_tokens": len(self.law.tokens),
+            "window": self.law.window,
+        }
+
+    def identity(self) -> Identity:
+        """All that decides how it draws; the model, its prompt and its tokens are public."""
+        numbers = (self.law.window, self.temperature, self.tokens, self.delta, self.batch)
+        tokens = sha256(self.law.tokens.tobytes()).hexdigest()
+        decides = (self.prompt, self.writer.digest, tokens)
+        return Identity((type(self).__qualname__, tuple(map(float, numbers)), decides))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A model is large: whoever gets a copy reads it again.
+        return {name: value for name, value in vars(self).items() if name not in _NOT_COPIED}
+
+    def _written(self, documents: Sequence[str], streams: Sequence[Randomness]) -> list[str]:
+        tokenizer = self.writer.tokenizer
+        encoded = [one.tolist() for one in tokenizer.encode_many(list(documents))]
+        state = self.writer.begin([self._row(one) for one in encoded])
+        said: list[list[int]] = [[] for _ in documents]
+        ended = [False] * len(documents)
+        for step in range(self.tokens):
+            for place, stream in enumerate(streams):
+                if ended[place]:
+                    continue
+                token = int(self.law.draw(state.scores[place], stream)[0])
+                ended[place] = token == tokenizer.end
+                if not ended[place]:
+                    said[place].append(token)
+            if all(ended) or step == self.tokens - 1:
+                break
+            # Rows that have ended read on, for nobody.
+            state.step([row[-1] if row else tokenizer.padding for row in said])
+        return [_readable(tokenizer.decode(one)) for one in said]
+
+    def _row(self, document: Sequence[int]) -> list[int]:
+        """What the model reads: the prompt, with as much of the document as there is room for."""
+        tokenizer = self.writer.tokenizer
+        before, after = map(tokenizer.encode_public, self.prompt.split("{}", maxsplit=1))
+        if self.writer.reads_apart:
+            first, last = tokenizer.frame
+            before, after = [*first, *before], [*after, *last]
+            room = self.writer.context - len(before) - len(after)
+        else:
+            if tokenizer.begin is not None and before[:1] != [tokenizer.begin]:
+                before = [tokenizer.begin, *before]
+            room = self.writer.context - len(before) - len(after) - self.tokens
+        if room < 1:
+            raise InvalidArgument(
+                f"the prompt and {self.tokens} tokens leave no room for a document in the "
+                f"{self.writer.context} tokens that the model reads; give fewer of both"
+            )
+        return [*before, *document[:room], *after] or [tokenizer.padding]
+
+    def _allowed(self) -> Points:
+        """The public tokens that may be written, the end among them; no other special ones."""
+        tokenizer = self.writer.tokenizer
+        special = set(tokenizer.backend.all_special_ids)
+        # A model may have fewer outputs than there are tokens, or more, which mean nothing.
+        outputs = min(tokenizer.size, int(self.writer.network.config.vocab_size))
+        found = [one for one in range(outputs) if one not in special]
+        if self.vocabulary:
+            public = Source.of(self.vocabulary, Layout(field=self.vocabulary_field)).documents()
+            counts: Counter[int] = Counter()
+            for document in public:
+                counts.update(map(int, tokenizer.encode(document.text)))
+            frequent = [token for token, _ in counts.most_common() if token not in special]
+            found = sorted(frequent[: self.vocabulary_size])
+        if tokenizer.end is not None and tokenizer.end < outputs:
+            found = sorted({*found, tokenizer.end})
+        if len(found) < 2:
+            raise BadInput("two tokens at least must be left to write with")
+        return np.array(found, dtype=np.intp)
+
+    def _proven(self, score_range: float, outcomes: int) -> ProvenLevel:
+        event = BoundedRange(range=score_range, outcomes=outcomes, count=self.tokens)
+        return least_level([event], self.delta)
+
+    def _range(self, outcomes: int) -> float:
+        """R for the level that was asked for, rounded down."""
+        level = float(self.epsilon or 0.0)
+        if not self.delta:
+            return widest_range(level / self.tokens, outcomes)
+        low, high = 0.0, LARGEST_RANGE
+        if self._proven(high, outcomes).epsilon <= level:
+            raise InvalidArgument(
+                f"epsilon={level:g} is more than {self.tokens} tokens can cost here "
+                f"({self._proven(high, outcomes).epsilon:.4g}); give that or less"
+            )
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            fits = self._proven(middle, outcomes).epsilon <= level
+            low, high = (middle, high) if fits else (low, middle)
+        return low
+
+
+@lru_cache(maxsize=1)
+def _writer(folder: str) -> Writer:
+    return load_writer(Path(folder))
+
+
+def _readable(text: str) -> str:
+    """One line that can be printed; what a model writes beside that is left out."""
+    spaced = "".join(one if one.isprintable() else " " for one in text)
+    return " ".join(spaced.split())

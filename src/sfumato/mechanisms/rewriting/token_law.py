@@ -1,0 +1,116 @@
+"""The law of one token: a model's scores, recentred and cut to a window, at a temperature.
+
+Guarantee
+    Whatever the model has read, token y of the V public ones is drawn with probability ∝
+    exp(max(z(y) − max z, −c)/T), z being the model's scores. Between any two inputs,
+    P[y | x] <= e^ε·P[y | x'] with ε = e(R, V) and R = c/T (``accounting/bounded_range.py``).
+
+Why it holds
+    After the largest score is subtracted and the rest is cut, scores lie in [−c, 0] for every
+    input. No bound on the model's own scores is needed, so they keep their order and distances as
+    far as the window reaches.
+
+Care
+    The window is taken over the public tokens. *Which* tokens may be drawn must not depend on the
+    input: a support such as the k best tokens makes some outputs impossible for some inputs, and
+    the level infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.accounting.bounded_range import exact_level
+from sfumato.core.arrays import Floats, Points
+from sfumato.core.errors import BadInput
+from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.rewriting.draw import Weighted
+from sfumato.mechanisms.rows import FromRows, log_normalized
+from sfumato.models.writing import Writer
+from sfumato.vectors.space import Space
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TokenLaw:
+    """What the next token is, by the scores of a model; ``tokens`` are the public ones."""
+
+    tokens: Points
+    window: float
+    temperature: float
+
+    @property
+    def score_range(self) -> float:
+        """R = c/T."""
+        return self.window / self.temperature
+
+    @property
+    def level(self) -> float:
+        """ε of one token."""
+        return exact_level(self.score_range, len(self.tokens))
+
+    def logs(self, scores: Floats) -> Floats:
+        """Logarithms of weights of the public tokens, between −R and 0."""
+        chosen = scores[..., self.tokens]
+        if not np.isfinite(chosen).all():
+            # A score of −∞ would be cut, but no model should give one, and nan must not pass.
+            raise BadInput("the model gave a score that is not finite; is it a whole model?")
+        chosen = chosen - chosen.max(axis=-1, keepdims=True)
+        found: Floats = np.maximum(chosen, -self.window) / self.temperature
+        return np.maximum(found, -self.score_range)
+
+    def draw(self, scores: Floats, randomness: Randomness, count: int = 1) -> Points:
+        """So many independent tokens for one row of scores."""
+        return self.tokens[Weighted.of(np.exp(self.logs(scores))).draw(count, randomness)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnTokens(FromRows):
+    """The law as a mechanism on points, so that its claim can be tested.
+
+    Each point is a document of one public token, the unknown one an empty document, and the output
+    is the first token that is written. ``rows`` are the tokens that the model reads for each.
+    """
+
+    law: TokenLaw
+    writer: Writer
+    rows: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def space(self) -> Space:  # type: ignore[override]
+        """The tokens as words; that they have places means nothing."""
+        names = [repr(self.writer.tokenizer.decode([one])) for one in self.law.tokens.tolist()]
+        named = [f"{number}: {name}" for number, name in enumerate(names)]
+        places = np.arange(len(named), dtype=np.float32)[:, None]
+        return Space(f"{len(named)} tokens of {self.writer.name}", named, places)
+
+    def guarantee(self) -> Guarantee:
+        """What is proven about the first token."""
+        return Guarantee(
+            notion=Notion.PURE_DP,
+            unit="document",
+            neighbors="any two documents",
+            epsilon=self.law.level,
+            scope="the first token of every document",
+        )
+
+    def log_rows(self, points: Points) -> Floats:
+        """Log-probability of every token, one row per point."""
+        return log_normalized(self.law.logs(self._scores[points]))
+
+    def privatize(self, points: Points, randomness: Randomness) -> Points:
+        """One independent draw for each point."""
+        outputs = np.empty(len(points), dtype=np.intp)
+        places = {int(token): place for place, token in enumerate(self.law.tokens)}
+        for point in np.unique(points):
+            mine = points == point
+            drawn = self.law.draw(self._scores[point], randomness, int(mine.sum()))
+            outputs[mine] = [places[int(one)] for one in drawn]
+        return outputs
+
+    @cached_property
+    def _scores(self) -> Floats:
+        return np.vstack([self.writer.begin([row]).scores for row in self.rows])
