@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from references import gaussians
-from sfumato.accounting import accountants, divergences
+from sfumato.accounting import accountants, distributions, divergences
 from sfumato.accounting.accountants import compute_spending, replacing_one
 from sfumato.accounting.events import SampledGaussian
 
@@ -91,12 +91,12 @@ def test_rounding_of_fourier_transforms_is_paid_for(
     # library's epsilon is below the true one on some processors. That is what the margin is for.
     count, delta = 100_000, 5e-11
     true = gaussians.closed_form_epsilon(mu, delta)
-    monkeypatch.setattr(accountants, "_interval", lambda _: mu / cells)
+    monkeypatch.setattr(distributions, "grid_interval", lambda _: mu / cells)
     if at_once:
-        monkeypatch.setattr(accountants, "_MANY", count)
+        monkeypatch.setattr(distributions, "_MANY", count)
     event = SampledGaussian(noise_multiplier=count**0.5 / mu, rate=1 - 1e-13, count=count)
     found = compute_spending([event])
-    assert isinstance(found, accountants._Pld)
+    assert isinstance(found, distributions.LossDistribution)
     assert found.epsilon(delta) >= true  # whatever this processor rounds
     # How much it rounds is not the same everywhere, so an error is put in: several times the
     # largest that was ever seen.

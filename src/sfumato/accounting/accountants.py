@@ -38,23 +38,20 @@ Reference
 
 from __future__ import annotations
 
-import logging
 import math
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.accounting import bounded_range
+from sfumato.accounting.distributions import COARSEST, LossDistribution, grid_interval
 from sfumato.accounting.divergences import at_order, at_whole_orders
 from sfumato.accounting.events import BoundedRange, Event, SampledGaussian, merge
-from sfumato.accounting.losses import lay_out
+from sfumato.accounting.library import load_library, quietly
 from sfumato.accounting.orders import best_delta, best_epsilon
 from sfumato.accounting.solving import least
-from sfumato.core.checks import between, extra, one_of
+from sfumato.core.checks import between, one_of
 from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -64,22 +61,6 @@ if TYPE_CHECKING:
 # Those that know what sampling gains, for training; and all.
 ACCOUNTANTS = ("pld", "rdp", "pure")
 EVERY_ACCOUNTANT = (*ACCOUNTANTS, "zcdp")
-
-# The part of delta that is set aside for rounding errors of Fourier transforms: once, and for every
-# composition. Where the true delta is known, the error is at most a tenth of that.
-ROUNDING = (1e-13, 2e-16)
-
-# The discretization interval above which exp() overflows: then there is practically no noise.
-_COARSEST = 300.0
-
-# The most releases that are composed: more take minutes, and the result is mostly rounding error.
-MOST_COMPOSED = 1_000_000
-
-# Above the first number, releases are composed in two steps, the first in groups of the second.
-_MANY, _SOME = 20_000, 3_000
-
-# A level up to which exp(−level) is far from underflow.
-_LOSSLESS = 500.0
 
 # Shares of the level of a replacement that are tried for the first of its two steps.
 _SPLITS = tuple(share / 40 for share in range(12, 20))
@@ -119,7 +100,9 @@ def compute_spending(events: Sequence[Event], accountant: str = "pld") -> Spent:
                 "draws among outcomes have no distribution of the privacy loss that is the worst "
                 "for all inputs; use the accountant rdp, zcdp or pure"
             )
-        return _Everything() if _interval(gaussians) > _COARSEST else _Pld.of(gaussians)
+        return (
+            _Everything() if grid_interval(gaussians) > COARSEST else LossDistribution.of(gaussians)
+        )
     kinds: dict[str, Any] = {"rdp": _Rdp.of, "pure": _Pure, "zcdp": _Zcdp.of}
     made: Spent = kinds[accountant](together)
     return made
@@ -232,7 +215,7 @@ class _Rdp:
 @cache
 def _orders() -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Those of the library: whole ones, which take little time, and others, which take much."""
-    orders = _library("dp_accounting.rdp.rdp_privacy_accountant").DEFAULT_RDP_ORDERS
+    orders = load_library("dp_accounting.rdp.rdp_privacy_accountant").DEFAULT_RDP_ORDERS
     whole = tuple(float(order) for order in orders if float(order).is_integer())
     return whole, tuple(float(order) for order in orders if not float(order).is_integer())
 
@@ -244,108 +227,10 @@ def _divergences(
     """The divergence of one release at every order; negative values, from rounding, count as 0."""
     import numpy as np
 
-    with _quietly():
+    with quietly():
         if all(order.is_integer() for order in orders):
             return at_whole_orders(noise_multiplier, rate, np.array(orders))
         return np.array([at_order(noise_multiplier, rate, order) for order in orders])
-
-
-@dataclass(frozen=True)
-class _Pld:
-    """The distribution of the privacy loss of the whole."""
-
-    distribution: Any
-    rounding: float
-
-    @classmethod
-    def of(cls, events: Sequence[SampledGaussian]) -> _Pld:
-        losses = _library("dp_accounting.pld.privacy_loss_distribution")
-        interval = _interval(events)
-        sampled = [event for event in events if event.rate < 1.0]
-        # Gaussian releases without sampling compose to a single one, which is discretized once.
-        together = math.fsum(e.count / e.noise_multiplier**2 for e in events if e.rate == 1.0)
-        parts = [(event.noise_multiplier, event.rate, event.count) for event in sampled]
-        if together:
-            parts.append((1 / math.sqrt(together), 1.0, 1))
-        compositions = sum(event.count for event in sampled) + 1
-        if compositions > MOST_COMPOSED:
-            raise InvalidArgument(
-                f"{compositions - 1:,} sampled steps are too many for privacy loss distributions "
-                f"({MOST_COMPOSED:,}); use the accountant rdp, or larger batches"
-            )
-        with _quietly():
-            whole = losses.identity(interval)
-            for noise, rate, count in parts:
-                one = lay_out(losses, noise, rate, interval)
-                whole = whole.compose(_repeat(one, count))
-        once, each = ROUNDING
-        return cls(whole, once + each * compositions)
-
-    def epsilon(self, delta: float) -> float:
-        if between("delta", delta, 0.0, 1.0) < 2 * self.rounding:
-            raise InvalidArgument(
-                f"delta={delta:g} is within the rounding error of privacy loss distributions here "
-                f"({self.rounding:.1g}); use the accountant rdp"
-            )
-        with _quietly():
-            level = float(self.distribution.get_epsilon_for_delta(delta - self.rounding))
-        if level < _LOSSLESS:
-            return level
-        # Here exp(−level) underflows, and the library's level is wrong or infinite. Its deltas are
-        # computed from differences of losses, and stay accurate.
-        return least(self.delta, delta, guess=min(level, 10 * _LOSSLESS))
-
-    def delta(self, epsilon: float) -> float:
-        with _quietly():
-            delta = float(self.distribution.get_delta_for_epsilon(epsilon))
-        return min(1.0, delta + self.rounding)
-
-
-def _repeat(distribution: Any, count: int) -> Any:
-    """The composition of ``count`` equal releases.
-
-    To choose its method, the library raises the number of losses to the power of ``count``, which
-    takes minutes for millions. So many releases are composed in groups.
-    """
-    if count <= _MANY:
-        return distribution.self_compose(count)
-    times, rest = divmod(count, _SOME)
-    # Probability that is cut off at the ends counts as an infinite loss, once per group.
-    some = distribution.self_compose(_SOME, tail_mass_truncation=1e-15 / times)
-    whole = some.self_compose(times)
-    return whole.compose(distribution.self_compose(rest)) if rest else whole
-
-
-def _interval(events: Sequence[SampledGaussian]) -> float:
-    """The discretization interval of losses; since losses are rounded up, a coarser one is safe.
-
-    Rounding adds to the variance of a loss at most a quarter of the squared interval, so the
-    interval is a small part of the standard deviation of the whole, per composition.
-    """
-    deviation = math.sqrt(math.fsum(event.count * _loss_variance(event) for event in events))
-    compositions = sum(event.count for event in events if event.rate < 1.0) + 1
-    each = deviation / math.sqrt(compositions)
-    # For few compositions the total rounding is small: an interval of a thousandth is fine enough.
-    wanted = max(min(each / 16, deviation / 500), min(each / 8, 1e-3 / math.sqrt(compositions)))
-    # All losses must fit into memory: those of one release, and those of the whole.
-    smallest = min(event.noise_multiplier for event in events)
-    mean = math.fsum(e.count * e.rate / (2 * e.noise_multiplier**2) for e in events)
-    widest = 10 / smallest + 0.5 / smallest**2
-    each_one = widest / 1e6
-    if compositions > _MANY:
-        # Every loss costs time in each composition, so a coarser grid is used. Sampling makes all
-        # losses smaller.
-        rate = max(event.rate for event in events)
-        sampled = math.log1p(rate * math.expm1(widest)) if widest < _LOSSLESS else widest
-        each_one = max(each_one, sampled / 5e4)
-    return max(wanted, each_one, (mean + 20 * deviation) / 2e6)
-
-
-def _loss_variance(event: SampledGaussian) -> float:
-    """A rough estimate; it affects the discretization, not the proof."""
-    inverse = 1 / event.noise_multiplier**2
-    rare = event.rate * (inverse + inverse**2 / 4)
-    return min(rare, event.rate**2 * math.expm1(min(inverse, 500.0)))
 
 
 @dataclass(frozen=True)
@@ -398,8 +283,8 @@ class _Zcdp:
 
 def _amplify(event: SampledGaussian, delta: float) -> float:
     """One release at its own delta: log(1 + rate·(exp(level) − 1)), delta shrinking by the rate."""
-    gaussian = _library("dp_accounting").get_epsilon_gaussian
-    with _quietly():
+    gaussian = load_library("dp_accounting").get_epsilon_gaussian
+    with quietly():
         level = float(gaussian(event.noise_multiplier, min(1.0, delta / event.rate)))
     if event.rate == 1.0 or level < 1e-12:
         return level
@@ -436,25 +321,3 @@ def _exchange_delta(spent: Spent, first: float, second: float) -> float:
     rest = spent.delta(second)
     moved = math.exp(min(first + math.log(rest), 1.0)) if rest > 0 else 0.0
     return spent.delta(first) + moved
-
-
-@cache
-def _library(module: str) -> ModuleType:
-    with _quietly():
-        return extra(module, needed_for="accounting for private training", extra="train")
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Hide the library's warnings; their causes (orders left out, overflows) are handled here."""
-    import numpy as np
-
-    logger = logging.getLogger("absl")
-    before = logger.disabled
-    logger.disabled = True  # to change its level would empty the caches of all loggers
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.disabled = before

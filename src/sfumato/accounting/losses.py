@@ -17,7 +17,7 @@ Why it holds
 Care
     Every other threshold is a worse test, so an error in x can only make δ too small, and by no
     more than its square. That, and the rounding of the difference, are what
-    ``accountants.ROUNDING`` is for. At the ends, probability e^-50 is cut off and counts as an
+    ``distributions.ROUNDING`` is for. At the ends, probability e^-50 is cut off and counts as an
     infinite loss.
 
 Reference

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sfumato.accounting import accountants
+from sfumato.accounting import accountants, library
 from sfumato.accounting.accountants import ACCOUNTANTS, compute_spending
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.errors import InvalidArgument, MissingExtra, UnknownName
@@ -129,10 +129,10 @@ def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in sys.modules if name.split(".")[0] == "dp_accounting"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    for cached in (accountants._library, accountants._orders, accountants._divergences):
+    for cached in (library.load_library, accountants._orders, accountants._divergences):
         cached.cache_clear()
     yield
-    for cached in (accountants._library, accountants._orders, accountants._divergences):
+    for cached in (library.load_library, accountants._orders, accountants._divergences):
         cached.cache_clear()
 
 
