@@ -76,7 +76,7 @@ def learn_merges(texts: Iterable[str], *, size: int) -> Backend:
     extra("tokenizers", needed_for="a tokenizer", extra="train")
     from tokenizers import models, pre_tokenizers, trainers
 
-    backend = _with_digits_apart(models.BPE())
+    backend = with_digits_apart(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(SPECIAL),
@@ -100,7 +100,7 @@ def assemble_tokenizer(merges: Sequence[Merge]) -> Backend:
     joined = (left + right for left, right in merges)
     for token in (*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), *joined):
         vocabulary.setdefault(token, len(vocabulary))
-    backend = _with_digits_apart(models.BPE(vocab=vocabulary, merges=list(merges)))
+    backend = with_digits_apart(models.BPE(vocab=vocabulary, merges=list(merges)))
     backend.add_special_tokens(list(SPECIAL))
     return backend
 
@@ -121,7 +121,8 @@ def as_tokenizer(backend: Backend, *, name: str) -> Tokenizer:
     return Tokenizer(wrapped, name)
 
 
-def _with_digits_apart(model: Model) -> Backend:
+def with_digits_apart(model: Model) -> Backend:
+    """A tokenizer of the library for bytes, in which every digit is a word of its own."""
     from tokenizers import Tokenizer as Backend
     from tokenizers import decoders, pre_tokenizers
 

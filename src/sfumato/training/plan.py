@@ -47,7 +47,7 @@ from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.json import update_names
 from sfumato.core.randomness import Randomness
-from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.guarantees.guarantee import LACKS_ONE, Guarantee, Notion, no_guarantee
 from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.sampling import Poisson, Sampling, sampling
 from sfumato.training.stages import Schedule, Stage, countable, each_step, first_steps, scale_stages
@@ -88,7 +88,7 @@ def check_record(record: str, unit: str) -> None:
 
 UNITS = ("author", "example")
 NEIGHBORS = {
-    "add-or-remove": "two corpora of which one lacks one {unit} of the other, its place left empty",
+    "add-or-remove": LACKS_ONE,
     "replacement": "two corpora that differ in one {unit}, exchanged for another",
 }
 _SCOPE = "the weights of the model after every step"
