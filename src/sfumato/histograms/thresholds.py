@@ -20,12 +20,12 @@ Why it holds
     words do not exist, and no output of Q contains them. With the contributor, each is shown with
     probability 1 − Φ((τ − w)/σ), independently, so with probability p some of them are, and
     otherwise nothing shows of them. Hence P = p·A + (1 − p)·G₁ and Q = G₀, where A has no output in
-    common with Q, and G₁ and G₀ are the noisy counts of the other words: the contributor moves t − j
-    of them by w each. So for any set S of outputs, P(S) − e^ε·Q(S) is at most
+    common with Q, and G₁ and G₀ are the noisy counts of the other words: the contributor moves
+    t − j of them by w each. So for any set S of outputs, P(S) − e^ε·Q(S) is at most
     p + (1 − p)·[G₁(S) − e^(ε − ln(1 − p))·G₀(S)], and Q(S) − e^ε·P(S) at most
-    G₀(S) − e^(ε + ln(1 − p))·G₁(S). Both suprema are deltas of Gaussians. To drop words below τ, and
-    everything that is computed from what is left, is post-processing. It is exact, for counts of
-    other words can be so large that none of them is ever dropped.
+    G₀(S) − e^(ε + ln(1 − p))·G₁(S). Both suprema are deltas of Gaussians. To drop words below τ,
+    and everything that is computed from what is left, is post-processing. It is exact, for counts
+    of other words can be so large that none of them is ever dropped.
 
     *Plain* weights are w = 1, so that all k words together move the counts by √k. More words of
     others only make μ larger, so t = k is the worst case, and j = 0 … k are compared. Weights *by
@@ -296,7 +296,7 @@ def deviations_needed(delta: float, words: int) -> float:
 
 
 def _log_hidden(contribution: Contribution, noise: Noise) -> float:
-    """ln(1 − p) of a contributor of whose words nobody else gave any, in the worst case."""
+    """The logarithm of 1 − p, in the worst case, where nobody else gave any of the words."""
     threshold = noise.threshold or 0.0
     givers = (
         (contribution.words,)
@@ -310,7 +310,7 @@ def _log_hidden(contribution: Contribution, noise: Noise) -> float:
 
 
 def _log_below(place: float) -> float:
-    """ln Φ(x), accurate where Φ(x) is nearly 1 and where it is nearly 0."""
+    """The logarithm of Φ(x), accurate where Φ(x) is nearly 1 and where it is nearly 0."""
     if place > 0:
         return math.log1p(-math.erfc(place / math.sqrt(2)) / 2)
     below = math.erfc(-place / math.sqrt(2)) / 2

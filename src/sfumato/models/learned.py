@@ -113,9 +113,7 @@ class WordPiece:
             continuing_subword_prefix=INSIDE,
         )
         backend = with_digits_apart(model)
-        backend.decoder = decoders.Sequence(
-            [decoders.Replace(INSIDE, ""), decoders.ByteLevel()]
-        )
+        backend.decoder = decoders.Sequence([decoders.Replace(INSIDE, ""), decoders.ByteLevel()])
         backend.add_special_tokens(list(SPECIAL))
         return as_tokenizer(backend, name=f"wordpiece-{size}")
 
