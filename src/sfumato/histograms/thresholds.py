@@ -191,8 +191,8 @@ def solve_noise(epsilon: float, delta: float, contribution: Contribution) -> Noi
     too, and the threshold is raised if that case is the worst.
 
     >>> found = solve_noise(4.0, 1e-6, Contribution(words=60))
-    >>> round(found.deviation, 2), round(found.threshold, 1)
-    (9.25, 52.1)
+    >>> round(found.deviation, 3), round(found.threshold, 1)
+    (9.245, 52.1)
     """
     deviation = _deviation(epsilon, delta, contribution)
 

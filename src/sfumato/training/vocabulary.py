@@ -147,7 +147,9 @@ def learn_vocabulary(
     kind = find_kind(vocabulary.kind)
     made = learn_privately(documents, kind, vocabulary.size, budget, randomness)
     announce(made.summary())
-    return save_private(made, folder.tokenizer), left
+    save_private(made, folder.tokenizer)
+    # As a resumed run reads it, so that both train with the same.
+    return load_private(folder.tokenizer), left
 
 
 def _same(

@@ -272,9 +272,10 @@ def _choose_vocabulary(
     chosen = {name: value for name, value in given.items() if value is not None}
     if epsilon is not None:
         return PrivateVocabulary(epsilon=epsilon, **chosen)
-    for name in chosen:
+    if chosen:
         raise InvalidArgument(
-            f"`tokenizer_{name}=...` is for a private tokenizer; give `tokenizer_epsilon=...`, too"
+            "`tokenizer_words=...` and `tokenizer_size=...` are for a private tokenizer; give "
+            "`tokenizer_epsilon=...`, too"
         )
     return None
 
