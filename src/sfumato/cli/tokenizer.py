@@ -96,8 +96,11 @@ def _report(made: PrivateTokenizer, *, as_json: bool) -> None:
     console.print(made.summary(), markup=False)
     follows = made.guarantee.summary()
     if made.guarantee.for_release:
-        trained = "`sfumato.train(TEXT, RUN, tokenizer=FOLDER, ...)`"
-        follows = (*follows[:2], f"Next: {trained}; on the same text the levels add up.")
+        trained = f"sfumato train TEXT -o RUN --tokenizer {made.folder} --epsilon …"
+        follows = (
+            *follows[:2],
+            f"Next: '{trained}' trains a model with it; on the same text the levels add up.",
+        )
     for line in (*follows, f"Exactly: {made.guarantee.sentence()}"):
         console.print(in_options(line), markup=False)
     if SEED_LEAK in made.guarantee.leaks:

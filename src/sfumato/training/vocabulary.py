@@ -146,8 +146,8 @@ def learn_vocabulary(
         )
     kind = find_kind(vocabulary.kind)
     made = learn_privately(documents, kind, vocabulary.size, budget, randomness)
-    announce(made.summary())
     save_private(made, folder.tokenizer)
+    announce(made.summary())
     # As a resumed run reads it, so that both train with the same.
     return load_private(folder.tokenizer), left
 
