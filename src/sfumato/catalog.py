@@ -271,6 +271,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.models.learned:Bpe",
             "byte-level byte-pair encoding: all text comes back exactly",
         ),
+        "sentencepiece": (
+            "sfumato.models.unigram:SentencePiece",
+            "byte-level unigram model by SentencePiece: the likeliest pieces",
+        ),
         "wordpiece": (
             "sfumato.models.learned:WordPiece",
             "byte-level WordPiece: the longest pieces first, no unknown token",

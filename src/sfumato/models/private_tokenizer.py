@@ -18,7 +18,7 @@ Care
 Reference
     Hoory et al. 2021, "Learning and evaluating a differentially private pre-trained language model"
     (WordPiece); Ponomareva, Bastings and Vassilvitskii 2022, "Training text-to-text transformers
-    with privacy guarantees" (SentencePiece). Both set a threshold for one word per contributor.
+    with privacy guarantees" (SentencePiece).
 
 What a folder of such a tokenizer holds: the files of Hugging Face's format, and ``guarantee.json``
 with the guarantee, its sentence and the settings. Nothing in it is private.

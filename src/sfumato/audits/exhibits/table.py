@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, gradients, words
+from sfumato.audits.exhibits import encoders, gradients, histograms, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -23,6 +23,7 @@ EXHIBITS = (
     encoders.OME,
     gradients.ONE_EPOCH_FOR_ALL,
     gradients.POISSON_DIRECTIONS,
+    histograms.SENTENCEPIECE_ONE_WORD,
     words.TEM_WRONG_BOTTOM,
     words.TRUNCATED_GUMBEL,
     words.VICKREY_WITHOUT_INPUT,

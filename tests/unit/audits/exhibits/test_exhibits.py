@@ -48,6 +48,7 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
         "ome",
         "one-epoch-for-all",
         "poisson-directions",
+        "sentencepiece-one-word",
         "tem-wrong-bottom",
         "truncated-gumbel",
         "vickrey-without-input",
