@@ -34,6 +34,7 @@ NAMES = (
     "rebuilding",
     "interleaved",
     "exposure",
+    "tokenizers",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -3,10 +3,10 @@
 Guarantee
     None, and none is needed: the text is public. A vocabulary learned from private text would show
     which strings are frequent there, and rare names are among the first things it shows, so private
-    text is refused. Nobody can tell from a file whether it is public; the user is trusted for that.
-    What can be checked is whether it is the private corpus itself, or shares documents with it:
-    under another name, through a link, as a copy, compressed, or in another format. Then it is
-    refused.
+    text is refused (``private_tokenizer`` learns from it with noise). Nobody can tell from a file
+    whether it is public; the user is trusted for that. What can be checked is whether it is the
+    private corpus itself, or shares documents with it: under another name, through a link, as a
+    copy, compressed, or in another format. Then it is refused.
 
 Why it is total
     The alphabet is the 256 bytes. Text that no merge covers stays bytes, so every text in every
@@ -54,8 +54,8 @@ SIZE = 8192
 
 WHY_REFUSED = (
     "a vocabulary shows which strings are frequent in the text it was learned from, and training "
-    "would not cover that: learn it from public text, or use the tokenizer that comes with the "
-    "package or with a model"
+    "would not cover that: learn it from public text, use the tokenizer that comes with the "
+    "package or with a model, or learn it privately (`tokenizer_epsilon=...`)"
 )
 
 Merge = tuple[str, str]

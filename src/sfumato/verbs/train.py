@@ -268,11 +268,14 @@ def _choose_vocabulary(
 ) -> PrivateVocabulary | None:
     from sfumato.training.vocabulary import PrivateVocabulary
 
-    given = {"words": words, "size": size}
-    chosen = {name: value for name, value in given.items() if value is not None}
     if epsilon is not None:
-        return PrivateVocabulary(epsilon=epsilon, **chosen)
-    if chosen:
+        usual = PrivateVocabulary(epsilon=epsilon)
+        return replace(
+            usual,
+            words=usual.words if words is None else words,
+            size=usual.size if size is None else size,
+        )
+    if words is not None or size is not None:
         raise InvalidArgument(
             "`tokenizer_words=...` and `tokenizer_size=...` are for a private tokenizer; give "
             "`tokenizer_epsilon=...`, too"
