@@ -29,7 +29,7 @@ Care
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +55,10 @@ from sfumato.models.private_tokenizer import (
     save_private,
 )
 from sfumato.text.document import Document
-from sfumato.training.plan import Plan
 
 if TYPE_CHECKING:
     from sfumato.training.folder import RunFolder
+    from sfumato.training.plan import Plan
     from sfumato.training.request import Request
     from sfumato.training.settings import Privacy
 
@@ -214,7 +214,7 @@ def parts_of(stated: Guarantee, plan: Plan, made: PrivateTokenizer) -> dict[str,
     }
 
 
-def say_parts(parts: dict[str, Any]) -> str:
+def say_parts(parts: Mapping[str, Any]) -> str:
     """Both levels in a line."""
     levels = (
         f"{name} ε ≤ {at_most(parts[name]['epsilon'], 4)} at δ ≤ {at_most(parts[name]['delta'], 3)}"
