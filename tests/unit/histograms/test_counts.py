@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sfumato.core import progress as progresses
 from sfumato.core.errors import BadInput, BudgetExceeded, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import SEED_LEAK
@@ -227,7 +228,7 @@ def test_private_counts_are_not_shown_by_accident() -> None:
 
 def test_no_progress_line_holds_words(monkeypatch: pytest.MonkeyPatch) -> None:
     labels: list[Any] = []
-    real = histograms.progress
+    real = progresses.progress
 
     def noted(label: str, total: int | None, *, unit_is_bytes: bool = True) -> Any:
         labels.append((label, total))

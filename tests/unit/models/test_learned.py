@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import models
 
 from plugins import installed
 from sfumato.core.errors import InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
-from sfumato.models.bpe import as_tokenizer, learn_merges
+from sfumato.models.bpe import as_tokenizer, learn_merges, with_digits_apart
 from sfumato.models.learned import INSIDE, Bpe, WordPiece, byte_words, find_kind, spell_bytes
 from sfumato.models.merges import learn_pairs
 from sfumato.models.tokenizer import Tokenizer
@@ -47,6 +48,7 @@ def test_a_tokenizer_has_the_size_that_was_asked_for(kind: Any, learned: Tokeniz
         kind.learn(COUNTS, kind.smallest - 1)
 
 
+@settings(max_examples=25)
 @given(st.text())
 def test_all_text_comes_back(text: str) -> None:
     for made in (BPE, WORDPIECE):
@@ -58,8 +60,8 @@ BPE, WORDPIECE = Bpe().learn(COUNTS, 700), WordPiece().learn(COUNTS, 900)
 
 def test_hard_text_comes_back_and_numbers_stay_digits(learned: Tokenizer) -> None:
     assert learned.decode(learned.encode(HARD)) == HARD
-    long = "x" * 3000  # no word is too long to be cut into pieces
-    assert learned.decode(learned.encode(long)) == long
+    for long in ("x" * 30_000, "ü" * 999, "-" * 129):  # no word is too long to be cut into pieces
+        assert learned.decode(learned.encode(long)) == long
     assert len(learned.encode("5551234")) == 7
 
 
@@ -114,6 +116,16 @@ def test_words_are_cut_by_a_rule_of_each_text_alone() -> None:
     assert byte_words("In 14 days, ja?") == ["In", "Ġdays", "Ġja"]
     assert byte_words("") == []
     assert [spell_bytes(word) for word in byte_words("Grüße an 😀")] == ["Grüße", " an", " 😀"]
+
+
+def library_words(text: str) -> list[str]:
+    cutting = with_digits_apart(models.BPE()).pre_tokenizer
+    return [word for word, _ in cutting.pre_tokenize_str(text) if len(word) > 1]
+
+
+@given(st.text() | st.text(alphabet="ab '\n\t 1½١.,-’üß😀\u00a0\u2009s") | st.just(TEXTS[0]))
+def test_words_are_those_of_the_library(text: str) -> None:
+    assert byte_words(text) == library_words(text)
 
 
 def test_kinds_are_found_by_name_and_added_by_others(tmp_path: Path) -> None:
