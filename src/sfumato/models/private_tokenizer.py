@@ -29,10 +29,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.checks import at_least
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists, StorageFailed
 from sfumato.core.json import read_object
@@ -151,8 +152,6 @@ def _made(
 
 def check_size(kind: TokenizerKind, size: int) -> None:
     """Refuse a size without room for the alphabet, before anything is read."""
-    from sfumato.core.checks import at_least
-
     at_least("size", size, kind.smallest)
 
 
@@ -180,7 +179,7 @@ def save_private(made: PrivateTokenizer, folder: Path) -> PrivateTokenizer:
         raise StorageFailed(f"cannot write {folder}: {problem}") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return PrivateTokenizer(**{**vars(made), "folder": folder})
+    return replace(made, folder=folder)
 
 
 def refuse_folder(folder: Path) -> None:
