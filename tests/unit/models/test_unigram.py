@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,13 +14,20 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingExtra
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.models import unigram
-from sfumato.models.learned import byte_words
+from sfumato.models.learned import Bpe, byte_words
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.models.unigram import SentencePiece
 
 TEXTS = [one.document.text for one in generate_customersim(40, Randomness.reproducible(1))]
 COUNTS = Counter(word for text in TEXTS for word in byte_words(text))
 HARD = "‿ein ##x 😀  \n\t ü\x00 <|endoftext|> <unk> ▁ ١٢ 12ab"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unigram, "TOTAL", 10_000)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +37,9 @@ def learned() -> tuple[Tokenizer, dict[str, Any]]:
     real = sentencepiece.SentencePieceTrainer.train
 
     def noted(**options: Any) -> None:
-        seen.update(options, table=Path(options["input"]).read_text())
-        real(**options)
+        given = list(options["sentence_iterator"])
+        seen.update(options, given=given)
+        real(**options | {"sentence_iterator": iter(given)})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentencepiece.SentencePieceTrainer, "train", staticmethod(noted))
@@ -46,8 +54,13 @@ def test_all_text_comes_back(learned: tuple[Tokenizer, Any]) -> None:
     assert len(learned[0].encode("5551234")) == 7
 
 
+def tokens_of(tokenizer: Tokenizer) -> int:
+    return sum(map(len, tokenizer.encode_many(TEXTS)))
+
+
 def test_words_are_cut_as_sentencepiece_cuts_them(learned: tuple[Tokenizer, Any]) -> None:
     made, options = learned
+    assert tokens_of(made) < 1.1 * tokens_of(Bpe().learn(COUNTS, 700))
     own: io.BytesIO = options["model_writer"]
     model: Any = sentencepiece.SentencePieceProcessor(model_proto=own.getvalue())
     backend: Any = made.backend
@@ -60,9 +73,11 @@ def test_its_own_privacy_is_off_and_no_sample_is_kept(learned: tuple[Tokenizer, 
     options = learned[1]
     assert options["self_test_sample_size"] == 0
     assert not any("differential" in name for name in options)
-    # What it reads is a table of words and counts, and nothing else.
-    rows = dict(line.split("\t") for line in options["table"].splitlines())
-    assert rows == {word: str(1000 * count) for word, count in COUNTS.items()}
+    # What it reads is each word as often as its count says, and nothing else.
+    assert "input" not in options
+    given = Counter(options["given"])
+    scale = unigram.TOTAL / sum(COUNTS.values())
+    assert given == {word: max(1, round(scale * count)) for word, count in COUNTS.items()}
 
 
 def test_twin_a_kept_sample_would_show_words(monkeypatch: pytest.MonkeyPatch) -> None:
