@@ -7,8 +7,8 @@ Guarantee
 Why it holds
     It is given each word as often as its share of all counts says, in texts of one word. (It also
     takes tables of words with counts, but then looks for pieces as if each word occurred once: on
-    WikiText-2 that made texts a third longer.) It has options for differential privacy of its
-    own; they stay off, because the counts have their noise already, and because they are not
+    WikiText-2 that made texts a fifth to a half longer.) It has options for differential privacy of
+    its own; they stay off, because the counts have their noise already, and because they are not
     private by themselves: no bound on what a contributor gives, no level, and a table of one word
     gets neither noise nor threshold. It stores no samples of its input in the model
     (``self_test_sample_size=0``).
