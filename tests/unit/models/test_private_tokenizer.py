@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
+from sfumato.corpora.wikitext import read_wikitext
 from sfumato.histograms.thresholds import Contribution
 from sfumato.histograms.words import Budget
 from sfumato.models import private_tokenizer
+from sfumato.models.bpe import default_tokenizer
 from sfumato.models.learned import Bpe, WordPiece
 from sfumato.models.private_tokenizer import (
     FEWEST_WORDS,
@@ -23,6 +26,7 @@ from sfumato.models.private_tokenizer import (
     load_private,
     save_private,
 )
+from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 
 SECRET = "Quetzalcoatl"
@@ -136,3 +140,32 @@ def test_only_noisy_counts_reach_the_learner(monkeypatch: pytest.MonkeyPatch) ->
     assert len(counts) == made.words
     assert min(counts.values()) >= (made.noise.threshold or 0)
     assert real(Bpe(), counts, 900).backend.get_vocab() == made.tokenizer.backend.get_vocab()
+
+
+def tokens_per_word(tokenizer: Tokenizer, documents: list[Document]) -> float:
+    """Line breaks are neither words nor counted as tokens."""
+    lines = [line for document in documents for line in document.text.split("\n")]
+    return sum(map(len, tokenizer.encode_many(lines))) / sum(len(line.split()) for line in lines)
+
+
+@pytest.mark.resources
+def test_narrow_text_is_shorter_than_with_the_public_tokenizer(resources: Path) -> None:
+    def read(part: str) -> list[Document]:
+        path = resources / "data" / "customersim" / f"{part}.jsonl.gz"
+        lines = gzip.decompress(path.read_bytes()).splitlines()
+        return [Document(json.loads(line)["text"]) for line in lines]
+
+    budget = Budget(epsilon=0.5, delta=1e-6)
+    found = learn_privately(read("train"), Bpe(), 8000, budget, Randomness.reproducible(1))
+    other = read("test")[:300]
+    assert tokens_per_word(found.tokenizer, other) <= 1.90
+    assert tokens_per_word(default_tokenizer(), other) == pytest.approx(2.03, abs=0.02)
+
+
+@pytest.mark.resources
+def test_articles_are_too_few(resources: Path) -> None:
+    path = resources / "data" / "wikitext-2" / "train.raw.gz"
+    articles = list(read_wikitext(path, record="article"))
+    budget = Budget(epsilon=1.0, delta=1e-6, record="article")
+    with pytest.raises(BadInput, match=r"too few examples for a tokenizer: \d+ words.*are 629"):
+        learn_privately(articles, Bpe(), 8000, budget, Randomness.reproducible(1))
