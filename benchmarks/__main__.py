@@ -35,6 +35,7 @@ NAMES = (
     "interleaved",
     "exposure",
     "rewriting",
+    "tokenizers",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.measure import measure as measure
     from sfumato.verbs.model import evaluate as evaluate
     from sfumato.verbs.model import generate as generate
+    from sfumato.verbs.ngrams import ngrams as ngrams
     from sfumato.verbs.plan import plan as plan
     from sfumato.verbs.policy import scan as scan
     from sfumato.verbs.policy import score_policy as score_policy
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.privatize import privatize as privatize
     from sfumato.verbs.report import report as report
     from sfumato.verbs.restore import restore as restore
+    from sfumato.verbs.tokenizer import train_tokenizer as train_tokenizer
     from sfumato.verbs.train import train as train
     from sfumato.verbs.verify import verify as verify
     from sfumato.verbs.verify import verify_exhibits as verify_exhibits
@@ -101,12 +103,14 @@ else:
             "sfumato.verbs.explain": "explain",
             "sfumato.verbs.measure": "measure",
             "sfumato.verbs.model": "evaluate generate",
+            "sfumato.verbs.ngrams": "ngrams",
             "sfumato.verbs.plan": "plan",
             "sfumato.verbs.policy": "scan score_policy",
             "sfumato.verbs.preset": "preset",
             "sfumato.verbs.privatize": "privatize",
             "sfumato.verbs.report": "report",
             "sfumato.verbs.restore": "restore",
+            "sfumato.verbs.tokenizer": "train_tokenizer",
             "sfumato.verbs.train": "train",
             "sfumato.verbs.verify": "verify verify_exhibits",
         },
@@ -148,6 +152,7 @@ __all__ = [
     "load_vectors",
     "make_dialogues",
     "measure",
+    "ngrams",
     "plan",
     "plant_canaries",
     "plant_classifier_canaries",
@@ -160,6 +165,7 @@ __all__ = [
     "suggest",
     "toss_coins",
     "train",
+    "train_tokenizer",
     "verify",
     "verify_exhibits",
 ]

@@ -282,6 +282,20 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "regex": ("sfumato.policies.patterns:Regex", "what a regular expression matches"),
     },
+    "tokenizers": {
+        "bpe": (
+            "sfumato.models.learned:Bpe",
+            "byte-level byte-pair encoding: all text comes back exactly",
+        ),
+        "sentencepiece": (
+            "sfumato.models.unigram:SentencePiece",
+            "byte-level unigram model by SentencePiece: the likeliest pieces",
+        ),
+        "wordpiece": (
+            "sfumato.models.learned:WordPiece",
+            "byte-level WordPiece: the longest pieces first, no unknown token",
+        ),
+    },
     "vectors": {
         "glove-6b-50d": (
             "sfumato.vectors.load:default_space",

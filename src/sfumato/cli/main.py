@@ -31,12 +31,14 @@ from sfumato.cli import (
     init,
     measure,
     model,
+    ngrams,
     plan,
     policy,
     privatize,
     report,
     restore,
     study,
+    tokenizer,
     train,
     verify,
 )
@@ -92,6 +94,7 @@ app.command("explain", cls=Configured)(explain.explain)
 app.command("deniability", cls=Configured)(deniability.deniability)
 app.command("suggest", cls=Configured)(deniability.suggest)
 app.command("compare", cls=Configured)(compare.compare)
+app.command("ngrams", cls=Configured)(ngrams.ngrams)
 app.command("list")(components.list_components)
 app.command("show")(components.show)
 app.command("verify", cls=Configured)(verify.verify)
@@ -99,6 +102,7 @@ app.command("init")(init.init)
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
 app.add_typer(study.app, name="study")
+app.add_typer(tokenizer.app, name="tokenizer")
 
 
 @app.callback(invoke_without_command=True)

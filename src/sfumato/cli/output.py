@@ -110,10 +110,11 @@ _COMMANDS = {
     "plant_canaries": "data canaries",
     "plant_classifier_canaries": "data classifier-canaries",
     "toss_coins": "data coins",
+    "train_tokenizer": "tokenizer train",
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.
-_WRITING = {"privatize", "restore", "train", *_COMMANDS.values()}
+_WRITING = {"ngrams", "privatize", "restore", "train", *_COMMANDS.values()}
 
 
 def in_options(message: str) -> str:

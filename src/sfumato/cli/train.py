@@ -96,6 +96,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             help="Learn the tokenizer from this PUBLIC text; the private one is refused.",
         ),
     ] = None,
+    tokenizer_epsilon: training_options.TokenizerEpsilonOption = None,
+    tokenizer_words: training_options.TokenizerWordsOption = None,
+    tokenizer_size: training_options.TokenizerSizeOption = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -181,7 +184,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
 
     own, dotted = options.settings_from(settings)
     folder = RunFolder(output)
-    if resume and not folder.config.is_file():
+    if resume and not (folder.config.is_file() or folder.tokenizer.is_dir()):
         note(f"there is no run in {output} yet: a new one begins")
     with note_warnings():
         with (
@@ -214,6 +217,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 trainable=trainable,
                 tokenizer=tokenizer,
                 tokenizer_corpus=tokenizer_corpus,
+                tokenizer_epsilon=tokenizer_epsilon,
+                tokenizer_words=tokenizer_words,
+                tokenizer_size=tokenizer_size,
                 classes=[one.strip() for one in classes.split(",")] if classes is not None else [],
                 class_weights=training_options.weights_from(class_weights),
                 learning_rate=learning_rate,
@@ -341,7 +347,8 @@ def report(run: Run, *, as_json: bool) -> None:
                 "sentence": guarantee.sentence(),
                 "results": [one.as_dict() for one in run.measured],
             }
-            | ({"as_in_the_paper": beside} if beside else {}),
+            | ({"as_in_the_paper": beside} if beside else {})
+            | ({"parts": run.parts} if run.parts else {}),
             indent=2,
         )
         return
@@ -353,6 +360,10 @@ def report(run: Run, *, as_json: bool) -> None:
         )
     for line in (*guarantee.summary(), f"Exactly: {guarantee.sentence()}"):
         console.print(in_options(line), markup=False)
+    if run.parts:
+        from sfumato.training.vocabulary import say_parts
+
+        console.print(f"Of this: {say_parts(run.parts)}", markup=False)
     if beside and plan.private:
         from sfumato.guarantees.wording import at_most
 

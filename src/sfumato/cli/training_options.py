@@ -24,6 +24,27 @@ NoiseScheduleOption = Annotated[
         "get in all follows from the level.",
     ),
 ]
+TokenizerEpsilonOption = Annotated[
+    float | None,
+    typer.Option(
+        "--tokenizer-epsilon",
+        help="First learn a private tokenizer from the training text at this level; the guarantee "
+        "is for both together, and half of delta is for it.",
+    ),
+]
+TokenizerWordsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--tokenizer-words",
+        metavar="K",
+        min=1,
+        help="The most different words that a unit gives to that tokenizer. [default: 60]",
+    ),
+]
+TokenizerSizeOption = Annotated[
+    int | None,
+    typer.Option("--tokenizer-size", help="The most tokens it may have. [default: 8192]"),
+]
 ClippingOption = Annotated[
     str,
     typer.Option(

@@ -52,6 +52,9 @@ class Notion(StrEnum):
         return cls.UTILITY_OPTIMIZED_METRIC_LDP if value == former else None
 
 
+# Neighbors that differ by the presence of one unit, for statements that add up.
+LACKS_ONE = "two corpora of which one lacks one {unit} of the other, its place left empty"
+
 SEED_LEAK = "the noise itself, to whoever knows the seed (reproducible: not for release)"
 SEED_TOO = "the noise itself, to whoever knows the seed (not for release without a seed, either)"
 

@@ -3,10 +3,10 @@
 Guarantee
     None, and none is needed: the text is public. A vocabulary learned from private text would show
     which strings are frequent there, and rare names are among the first things it shows, so private
-    text is refused. Nobody can tell from a file whether it is public; the user is trusted for that.
-    What can be checked is whether it is the private corpus itself, or shares documents with it:
-    under another name, through a link, as a copy, compressed, or in another format. Then it is
-    refused.
+    text is refused (``private_tokenizer`` learns from it with noise). Nobody can tell from a file
+    whether it is public; the user is trusted for that. What can be checked is whether it is the
+    private corpus itself, or shares documents with it: under another name, through a link, as a
+    copy, compressed, or in another format. Then it is refused.
 
 Why it is total
     The alphabet is the 256 bytes. Text that no merge covers stays bytes, so every text in every
@@ -54,8 +54,8 @@ SIZE = 8192
 
 WHY_REFUSED = (
     "a vocabulary shows which strings are frequent in the text it was learned from, and training "
-    "would not cover that: learn it from public text, or use the tokenizer that comes with the "
-    "package or with a model"
+    "would not cover that: learn it from public text, use the tokenizer that comes with the "
+    "package or with a model, or learn it privately (`tokenizer_epsilon=...`)"
 )
 
 Merge = tuple[str, str]
@@ -76,7 +76,7 @@ def learn_merges(texts: Iterable[str], *, size: int) -> Backend:
     extra("tokenizers", needed_for="a tokenizer", extra="train")
     from tokenizers import models, pre_tokenizers, trainers
 
-    backend = _with_digits_apart(models.BPE())
+    backend = with_digits_apart(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(SPECIAL),
@@ -100,7 +100,7 @@ def assemble_tokenizer(merges: Sequence[Merge]) -> Backend:
     joined = (left + right for left, right in merges)
     for token in (*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), *joined):
         vocabulary.setdefault(token, len(vocabulary))
-    backend = _with_digits_apart(models.BPE(vocab=vocabulary, merges=list(merges)))
+    backend = with_digits_apart(models.BPE(vocab=vocabulary, merges=list(merges)))
     backend.add_special_tokens(list(SPECIAL))
     return backend
 
@@ -121,7 +121,8 @@ def as_tokenizer(backend: Backend, *, name: str) -> Tokenizer:
     return Tokenizer(wrapped, name)
 
 
-def _with_digits_apart(model: Model) -> Backend:
+def with_digits_apart(model: Model) -> Backend:
+    """A tokenizer of the library for bytes, in which every digit is a word of its own."""
     from tokenizers import Tokenizer as Backend
     from tokenizers import decoders, pre_tokenizers
 

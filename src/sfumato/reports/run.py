@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from sfumato.reports.settings import lines_of, short_path
 from sfumato.reports.words import best_guess
 from sfumato.results.scores import Scores
 from sfumato.training.folder import SCHEMA, open_run
+from sfumato.training.vocabulary import say_parts
 
 _ACCOUNTED = ("epsilon", "delta")
 _OF_TRAINING = (*_ACCOUNTED, "steps")
@@ -74,7 +76,7 @@ def run_page(path: Path, showing: Showing) -> Page:
                 sections=[
                     guarantee_section(guarantee, _beside(content)),
                     _covered(settings),
-                    *rebuilt_section(content.get("plan"), guarantee, scores),
+                    *rebuilt_section(_whole_plan(content), guarantee, scores),
                     *([] if found is None else [found]),
                 ],
             ),
@@ -193,12 +195,20 @@ def _useful(measured: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(said) or "Nothing was measured on new text yet."
 
 
+def _whole_plan(content: Mapping[str, Any]) -> object:
+    """The plan, if all that was released is in it; a private tokenizer is not."""
+    return None if content.get("parts") else content.get("plan")
+
+
 def _beside(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
     """What was planned, and what a paper would claim for the same."""
     lines: list[tuple[str, CellValue]] = []
     planned = as_number(content.get("epsilon_planned"))
     if planned is not None:
         lines.append(("planned ε", epsilon_of(planned)))
+    if content.get("parts"):
+        with suppress(KeyError, TypeError, ValueError):  # a damaged file
+            lines.append(("tokenizer and model", say_parts(content["parts"])))
     paper = content.get("as_in_the_paper")
     if isinstance(paper, dict):
         lines.append(("ε as the paper counts it", epsilon_of(as_number(paper.get("epsilon")))))

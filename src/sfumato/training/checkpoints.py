@@ -221,7 +221,7 @@ def ledger_of(
         allowed=plan.steps,
         # A run that was begun with a seed must not be finished without one: it would count as
         # private.
-        record=plan.as_dict() | {"seed": randomness.seed},
+        record=plan.as_dict() | {"seed": randomness.seed} | _tokenizer_release(folder),
         saved=plan.start(randomness),
         resume=begun,
     ) as ledger:
@@ -230,6 +230,15 @@ def ledger_of(
                 f"{folder.model} is there, but {folder.ledger} has lost steps; start a new run"
             )
         yield ledger
+
+
+def _tokenizer_release(folder: RunFolder) -> dict[str, Any]:
+    """The noise of the run's own tokenizer: it is charged with the steps."""
+    if not folder.tokenizer.is_dir():
+        return {}
+    from sfumato.models.private_tokenizer import load_private
+
+    return {"tokenizer": load_private(folder.tokenizer).noise.as_dict()}
 
 
 def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoint | None:

@@ -3,6 +3,7 @@
 ::
 
     RUN/
+      tokenizer/       a private tokenizer, if one was learned for the run, with its guarantee
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
       checkpoint.pt    weights and optimizer of an unfinished run, sealed; removed at the end
@@ -53,6 +54,11 @@ class RunFolder:
         return self.path / "config.json"
 
     @property
+    def tokenizer(self) -> Path:
+        """The private tokenizer of the run, if one was learned for it."""
+        return self.path / "tokenizer"
+
+    @property
     def ledger(self) -> Path:
         """The charged steps."""
         return self.path / "ledger.jsonl"
@@ -84,7 +90,7 @@ class RunFolder:
 
     def refuse(self, *, resume: bool) -> None:
         """Refuse a folder that cannot be used, before anything expensive begins."""
-        if self.config.is_file():
+        if self.config.is_file() or (self.tokenizer.is_dir() and not self._strangers()):
             if not resume:
                 raise OutputExists(
                     f"{self.path} holds a run already; `resume=True` goes on with it"
@@ -145,7 +151,12 @@ class RunFolder:
 
     def _strangers(self) -> bool:
         """Whether there are other files than those of a run that was killed at its very start."""
-        return any(one.name != f"{self.config.name}.unfinished" for one in self.path.iterdir())
+        own = {
+            self.tokenizer.name,
+            f"{self.tokenizer.name}.unfinished",
+            f"{self.config.name}.unfinished",
+        }
+        return any(one.name not in own for one in self.path.iterdir())
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
         begun, asked = self.settings(), json.loads(json.dumps(settings))

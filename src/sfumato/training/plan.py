@@ -30,7 +30,6 @@ What an example is
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,7 +46,8 @@ from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.json import update_names
 from sfumato.core.randomness import Randomness
-from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.guarantees.guarantee import LACKS_ONE, Guarantee, Notion, no_guarantee
+from sfumato.guarantees.record import check_record
 from sfumato.training.clipping.clippers import Clipping
 from sfumato.training.sampling import Poisson, Sampling, sampling
 from sfumato.training.stages import Schedule, Stage, countable, each_step, first_steps, scale_stages
@@ -59,36 +59,9 @@ if TYPE_CHECKING:
     from sfumato.training.clipping.release import GradientRelease
 
 
-LONGEST = 40
-_NAME = re.compile(r"[^\W_]+(?:[ -][^\W_]+)*")
-
-
-def check_record(record: str, unit: str) -> None:
-    """Refuse an invalid name, and any name if the unit is not an example; "" is no name.
-
-    >>> check_record("support ticket", "example")
-    >>> check_record("paragraph; nothing else", "example")
-    Traceback (most recent call last):
-        ...
-    sfumato.core.errors.InvalidArgument: record='paragraph; nothing else' must be a word or two of letters and digits, with single spaces or hyphens between, at most 40 characters long
-    """  # noqa: E501
-    if not record:
-        return
-    if unit == "author":
-        raise InvalidArgument(
-            f"record={record!r} says what an example is, and the unit author protects all "
-            "examples of an author together; leave the record out, or take the unit example"
-        )
-    if len(record) > LONGEST or not _NAME.fullmatch(record):
-        raise InvalidArgument(
-            f"record={record!r} must be a word or two of letters and digits, with single spaces "
-            f"or hyphens between, at most {LONGEST} characters long"
-        )
-
-
 UNITS = ("author", "example")
 NEIGHBORS = {
-    "add-or-remove": "two corpora of which one lacks one {unit} of the other, its place left empty",
+    "add-or-remove": LACKS_ONE,
     "replacement": "two corpora that differ in one {unit}, exchanged for another",
 }
 _SCOPE = "the weights of the model after every step"

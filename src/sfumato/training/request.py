@@ -25,8 +25,10 @@ from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.guarantees.wording import at_most
 from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
+from sfumato.models.private_tokenizer import PrivateTokenizer, is_private, load_private
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
 from sfumato.text.document import Document
@@ -36,6 +38,7 @@ from sfumato.training.methods.base import (
     ADAPTER,
     ANNOUNCED_TO,
     INITIAL,
+    VOCABULARY,
     Announce,
     Task,
     TrainingMethod,
@@ -45,15 +48,23 @@ from sfumato.training.methods.base import (
 )
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
-from sfumato.training.plan import TrainingPlan
+from sfumato.training.plan import Plan, TrainingPlan
 from sfumato.training.records import LONG
 from sfumato.training.run import Run
 from sfumato.training.settings import BALANCED, Course, Privacy
+from sfumato.training.vocabulary import (
+    PrivateVocabulary,
+    learn_vocabulary,
+    parts_of,
+    promise_together,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """Model and training; ``tokenizer`` is public, an object or the folder of one.
+
+    ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
     ``corpus`` says how the corpus is read and when it was last changed; nothing about its text.
     """
@@ -69,6 +80,7 @@ class Request:
     lora_rank: int | None = None
     trainable: str | None = None
     tokenizer: str | Tokenizer | None = None
+    vocabulary: PrivateVocabulary | None = None
     settings: dict[str, object] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -82,6 +94,8 @@ class Request:
         self._check_classes()
         refuse_a_borrowed_name(self.method)
         self.method.check(self)
+        if self.vocabulary is not None:
+            self.vocabulary.check(self)
 
     @property
     def trained(self) -> Trainable:
@@ -151,8 +165,16 @@ class Request:
         )
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
-        """The guarantee of a plan, restated for the method and its policy."""
-        return self.method.promise(guarantee, self.protection)
+        """The guarantee of a plan, restated for the method, its policy and a given tokenizer."""
+        stated = self.method.promise(guarantee, self.protection)
+        if isinstance(self.tokenizer, str) and is_private(Path(self.tokenizer)):
+            own = load_private(Path(self.tokenizer)).guarantee
+            return stated.not_covering(
+                "the text that the tokenizer was learned from, for which it has a guarantee of its "
+                f"own (ε ≤ {at_most(own.epsilon, 4)}, δ ≤ {at_most(own.delta, 3)}); if it is this "
+                "text, the levels add up"
+            )
+        return stated
 
     def public(self, model: LoadedModel, plan: TrainingPlan) -> dict[str, Any]:
         """The public settings for the run folder; they must be the same on resuming."""
@@ -196,31 +218,77 @@ def train_model(
     folder.refuse(resume=resume)
     code = _same_code(request.method, folder)
     randomness = request.randomness()
+    request, learned, asked = _with_vocabulary(request, documents, folder, randomness)
     model = request.load(randomness)
     prepared = request.method.prepare(request.task(model, documents))
     plan = prepared.plan
-    promised = request.promised(plan.guarantee())
-    settings = request.public(model, plan) | code | private_places(prepared.material)
-    folder.begin(settings, resume=resume)
+    promised = _together(request.promised(plan.guarantee()), plan, learned)
+    settings = request.public(model, plan) | asked | code | private_places(prepared.material)
+    # A tokenizer that was drawn just now stands there already.
+    folder.begin(settings, resume=resume or learned is not None)
     if folder.finished:
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
     watch = announce(plan, with_cost(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
-    guarantee = request.promised(proven)
+    guarantee = _together(request.promised(proven), plan, learned)
     if not folder.model.is_dir():
         save_model(model, folder.model)
-    folder.add_results(_compute_spending(plan))
+    folder.add_results(_compute_spending(plan, guarantee if learned else None))
     beside = plan.as_in_the_paper()
     # From here on the run counts as finished.
     folder.write_guarantee(
         guarantee,
         {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
-        | ({"as_in_the_paper": beside} if beside else {}),
+        | ({"as_in_the_paper": beside} if beside else {})
+        | _parts(guarantee, plan, learned),
     )
     folder.clear()
     return Run(folder, guarantee, plan, loaded=model)
+
+
+def _with_vocabulary(
+    request: Request, documents: Sequence[Document], folder: RunFolder, randomness: Randomness
+) -> tuple[Request, PrivateTokenizer | None, dict[str, Any]]:
+    """The request with its private tokenizer, if it asks for one, and settings that say so."""
+    wanted = request.vocabulary
+    if wanted is None:
+        if folder.tokenizer.is_dir():
+            raise CannotResume(
+                f"{folder.path} holds a run with a private tokenizer; resume with the same "
+                "`tokenizer_epsilon=...`, or choose another folder"
+            )
+        return request, None, {}
+    learned, left = learn_vocabulary(
+        wanted, documents, request.privacy, folder, randomness.stream(VOCABULARY)
+    )
+    ready = replace(request, tokenizer=learned.tokenizer, vocabulary=None, privacy=left)
+    return (
+        ready,
+        learned,
+        {"tokenizer_release": wanted.as_dict() | {"noise": learned.noise.as_dict()}},
+    )
+
+
+def _together(
+    guarantee: Guarantee, plan: TrainingPlan, learned: PrivateTokenizer | None
+) -> Guarantee:
+    if learned is None:
+        return guarantee
+    return promise_together(guarantee, _dp_sgd(plan), learned)
+
+
+def _parts(
+    guarantee: Guarantee, plan: TrainingPlan, learned: PrivateTokenizer | None
+) -> dict[str, Any]:
+    return {} if learned is None else {"parts": parts_of(guarantee, _dp_sgd(plan), learned)}
+
+
+def _dp_sgd(plan: TrainingPlan) -> Plan:
+    if type(plan) is not Plan:
+        raise InvalidArgument("only the releases of DP-SGD are composed with a tokenizer's")
+    return plan
 
 
 def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:
@@ -251,11 +319,15 @@ def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:
     return asked
 
 
-def _compute_spending(plan: TrainingPlan) -> list[dict[str, Any]]:
-    """The cost of a run as result rows; nothing in them depends on the text."""
-    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(plan.epsilon())}
+def _compute_spending(plan: TrainingPlan, whole: Guarantee | None) -> list[dict[str, Any]]:
+    """The cost of a run as result rows; nothing in them depends on the text.
+
+    ``whole`` is what is proven of more than the plan, if there is more.
+    """
+    level = plan.epsilon() if whole is None else whole.epsilon
+    values: dict[str, float | str] = {"steps": plan.steps, "epsilon": write_number(level)}
     if plan.private:
-        values["delta"] = plan.delta
+        values["delta"] = plan.delta if whole is None else whole.delta
     return [
         {"metric": metric, "value": value, "low": None, "high": None, "n": plan.units}
         for metric, value in values.items()

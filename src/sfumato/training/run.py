@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.core.checks import at_least, extra
 from sfumato.core.display import as_html, as_lines, interval
@@ -67,6 +67,12 @@ class Run:
                 "is in files.settings()['plan']"
             )
         return self.planned
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The levels of a private tokenizer and of the model, if one was learned; else empty."""
+        found = read_object(self.files.guarantee, "what a run guarantees").get("parts")
+        return found if isinstance(found, dict) else {}
 
     @property
     def kind(self) -> str:

@@ -17,9 +17,10 @@ from sfumato.accounting.accountants import ACCOUNTANTS
 from sfumato.accounting.delta import resolve_delta
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.record import check_record
 from sfumato.training.clipping.clippers import Clipping, choose_clipping
 from sfumato.training.methods.base import TrainingMethod, build_method
-from sfumato.training.plan import UNITS, Plan, check_record, quietly
+from sfumato.training.plan import UNITS, Plan, quietly
 from sfumato.training.sampling import Sampling, sampling
 from sfumato.training.stages import Schedule
 

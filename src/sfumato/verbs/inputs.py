@@ -226,6 +226,29 @@ def counting(label: str, total: int | None) -> Iterator[Advance]:
         yield done
 
 
+def read_documents(
+    corpus: str | Path,
+    *,
+    field: str = "text",
+    author_field: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+) -> list[Document]:
+    """All documents of a file, with a bar."""
+    from sfumato.files.dialect import Dialect
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+
+    layout = Layout(
+        field=field,
+        encoding=encoding,
+        author_field=author_field,
+        dialect=Dialect(header=header),
+    )
+    return list(_documents(Source.of(str(corpus), layout, file_format=format)))
+
+
 def _documents(source: Source) -> Iterator[Document]:
     with progress("reading", source.size) as advance, source.opened() as (chunks, place):
         for chunk in chunks:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.text.document import Document
     from sfumato.training.methods.base import TrainingMethod
     from sfumato.training.run import Run
+    from sfumato.training.vocabulary import PrivateVocabulary
 
 
 def train(
@@ -47,6 +48,9 @@ def train(
     trainable: str | None = None,
     tokenizer: str | Path | Tokenizer | None = None,
     tokenizer_corpus: str | Path | None = None,
+    tokenizer_epsilon: float | None = None,
+    tokenizer_words: int | None = None,
+    tokenizer_size: int | None = None,
     classes: Sequence[str | int] = (),
     class_weights: Sequence[float] | str = (),
     learning_rate: float = 1e-3,
@@ -78,6 +82,10 @@ def train(
     already; ``public_epochs`` to ``state_clip_norm`` are settings of single methods. ``settings``
     are those of a built-in model by their names, those of the method by ``METHOD.KEY`` and those of
     policies by ``POLICY.KEY``.
+
+    With ``tokenizer_epsilon`` a private tokenizer is learned from the training text first, of at
+    most ``tokenizer_size`` tokens, to which every unit gives at most ``tokenizer_words`` words. The
+    guarantee is for tokenizer and model together.
 
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head) or ``lora``; all other
     weights stay as they are. ``class_weights`` are numbers, one for each class, by which a record's
@@ -130,6 +138,7 @@ def train(
     privacy, course = chosen.privacy(), chosen.course()
     found = named_policy(policy, exclude, of_policies)
     protection = PolicyPromise.of(found, key=policy_key, gold=gold)
+    vocabulary = _choose_vocabulary(tokenizer_epsilon, tokenizer_words, tokenizer_size)
     into = RunFolder(Path(folder))
     into.refuse(resume=resume)
     layout = Layout(
@@ -155,6 +164,7 @@ def train(
         lora_rank=lora_rank,
         trainable=trainable,
         tokenizer=_choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
+        vocabulary=vocabulary,
         settings=of_model,
         corpus=source.settings() | source.claims(),
         seed=seed,
@@ -251,6 +261,26 @@ def _choose_tokenizer(
     if source.path is not None and private.path is not None:
         refuse_same_file(source.path, private.path)
     return train_on_public(source.documents(), private=documents)
+
+
+def _choose_vocabulary(
+    epsilon: float | None, words: int | None, size: int | None
+) -> PrivateVocabulary | None:
+    from sfumato.training.vocabulary import PrivateVocabulary
+
+    if epsilon is not None:
+        usual = PrivateVocabulary(epsilon=epsilon)
+        return replace(
+            usual,
+            words=usual.words if words is None else words,
+            size=usual.size if size is None else size,
+        )
+    if words is not None or size is not None:
+        raise InvalidArgument(
+            "`tokenizer_words=...` and `tokenizer_size=...` are for a private tokenizer; give "
+            "`tokenizer_epsilon=...`, too"
+        )
+    return None
 
 
 def _measure(run: Run, documents: list[Document]) -> Run:

@@ -32,6 +32,23 @@ def test_a_run_has_a_page_beside_it(finished: Path) -> None:
     assert "window.hacked=1" in text
 
 
+def test_a_private_tokenizer_stands_beside_the_level_of_the_model(finished: Path) -> None:
+    path = finished / "guarantee.json"
+    content = json.loads(path.read_text())
+    content["guarantee"]["notion"] = "approximate differential privacy"
+    levels = {"tokenizer": 1.0, "model": 7.0, "together": 7.5}
+    content["parts"] = {
+        name: {"epsilon": level, "delta": 0.005} for name, level in levels.items()
+    } | {"how": "the noise of both composed"}
+    path.write_text(json.dumps(content))
+    text = assert_sound(write_report(finished).path.read_bytes()).text()
+    assert "tokenizer ε ≤ 1 at δ ≤ 0.005; model ε ≤ 7 at" in text
+    assert "How often could a record be guessed?" in text
+    content["parts"] = {"tokenizer": {}}
+    path.write_text(json.dumps(content))
+    write_report(finished, overwrite=True)
+
+
 def test_three_sentences_come_first_and_nothing_is_raw(finished: Path) -> None:
     read = assert_sound(write_report(finished).path.read_bytes())
     text = read.text()

@@ -67,6 +67,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "compare": sfumato.compare,
     "deniability": sfumato.deniability,
     "explain": sfumato.explain,
+    "ngrams": sfumato.ngrams,
     "privatize": sfumato.privatize,
     "report": sfumato.report,
     "restore": sfumato.restore,
@@ -81,12 +82,15 @@ VERBS: dict[str, Callable[..., object]] = {
     "data wikitext": sfumato.convert_wikitext,
     "data vectors": sfumato.convert_vectors,
     "policy score": sfumato.score_policy,
+    "tokenizer train": sfumato.train_tokenizer,
 }
 RENAMED: dict[str, dict[str, str]] = {
     "audit": {"runs": "run"},
     "attack": {"name": "attack", "no_header": "header"},
     "privatize": {"no_header": "header"},
+    "ngrams": {"no_header": "header"},
     "scan": {"no_header": "header"},
+    "tokenizer train": {"output": "folder", "no_header": "header"},
     "train": {"output": "folder", "no_header": "header"},
 }
 # Commands that show what the package is, or that objects of the package do by methods.
@@ -297,6 +301,14 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "classifier-canaries": (
         lambda path: sfumato.plant_classifier_canaries(path, f"{path}.out", field=PAIR),
         "data classifier-canaries IN -o IN.out",
+    ),
+    "tokenizer": (
+        lambda path: sfumato.train_tokenizer(path, f"{path}.out", field=PAIR, epsilon=1),
+        "tokenizer train IN -o IN.out --epsilon 1",
+    ),
+    "ngrams": (
+        lambda path: sfumato.ngrams(path, f"{path}.out", field=PAIR, epsilon=1),
+        "ngrams IN -o IN.out --epsilon 1",
     ),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, gradients, rewriting, words
+from sfumato.audits.exhibits import encoders, gradients, histograms, rewriting, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -26,6 +26,7 @@ EXHIBITS = (
     encoders.OME,
     gradients.ONE_EPOCH_FOR_ALL,
     gradients.POISSON_DIRECTIONS,
+    histograms.SENTENCEPIECE_ONE_WORD,
     words.TEM_WRONG_BOTTOM,
     rewriting.TOP_K_SUPPORT,
     words.TRUNCATED_GUMBEL,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.training.settings import Course, Privacy
 
 # Independent streams of a run's randomness; the loop uses further streams below TRAINING.
-INITIAL, ADAPTER, TRAINING, PUBLIC = range(4)
+INITIAL, ADAPTER, TRAINING, PUBLIC, VOCABULARY = range(5)
 
 Fit = Callable[[Randomness, "RunFolder", "WatchSteps | None"], Guarantee]
 
@@ -132,11 +132,15 @@ class TrainingMethod(ABC):
     """A method of training; the fields of a subclass are its settings.
 
     ``kinds`` are the kinds of models that it can train. A method without noise has no level.
+    ``adds_up`` says that its plan is a ``Plan`` whose guarantee is for units that are there or not,
+    as the steps of DP-SGD have it, so that other releases about the same units can be charged
+    together with it.
     """
 
     name: ClassVar[str]
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier")
 
     @property

@@ -57,6 +57,7 @@ from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import shown_settings
 from sfumato.guarantees.guarantee import Guarantee, Notion, no_guarantee
+from sfumato.guarantees.record import check_record
 from sfumato.training.clipping.clippers import Clipping, computable
 from sfumato.training.methods.base import (
     TRAINING,
@@ -65,7 +66,7 @@ from sfumato.training.methods.base import (
     TrainingMethod,
     refuse_a_single_unit,
 )
-from sfumato.training.plan import PrivacyCaution, check_record
+from sfumato.training.plan import PrivacyCaution
 from sfumato.training.sampling import Shuffled
 from sfumato.training.stages import countable
 

@@ -29,6 +29,7 @@ class Private(TrainingMethod):
     """DP-SGD on everything."""
 
     name: ClassVar[str] = "private"
+    adds_up: ClassVar[bool] = True
 
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""

@@ -51,6 +51,7 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
         "ome",
         "one-epoch-for-all",
         "poisson-directions",
+        "sentencepiece-one-word",
         "tem-wrong-bottom",
         "top-k-support",
         "truncated-gumbel",

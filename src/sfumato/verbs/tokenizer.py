@@ -1,0 +1,100 @@
+"""``sfumato.train_tokenizer``: a tokenizer learned from private text, with a guarantee."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.checks import extra
+from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.verbs.inputs import draws_from, read_documents
+
+if TYPE_CHECKING:
+    from sfumato.histograms.words import Budget
+    from sfumato.models.private_tokenizer import PrivateTokenizer
+
+
+def train_tokenizer(
+    corpus: str | Path,
+    folder: str | Path,
+    *,
+    epsilon: float,
+    delta: float | str = "auto",
+    kind: str = "bpe",
+    size: int = 8192,
+    words_per_document: int = 60,
+    weights: str = "plain",
+    unit: str = "example",
+    record: str = "",
+    public_words: str | Path | None = None,
+    field: str = "text",
+    author_field: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+    seed: int | None = None,
+) -> PrivateTokenizer:
+    """Learn a tokenizer from private text, with a guarantee for every document or author.
+
+    Each of them gives at most ``words_per_document`` different words, drawn from its own; words
+    that too few of them give are dropped. ``weights`` is ``plain``, or ``by-length`` to let those
+    who give few words count for more. ``public_words`` is a file with one public word a line: only
+    these are counted then, and none is dropped for being rare. ``folder`` then holds the tokenizer
+    in Hugging Face's format and the guarantee; training takes it as a tokenizer.
+    """
+    extra("tokenizers", needed_for="a tokenizer", extra="train")
+    from sfumato.models.learned import find_kind
+    from sfumato.models.private_tokenizer import (
+        check_size,
+        learn_privately,
+        refuse_folder,
+        save_private,
+    )
+
+    learned = find_kind(kind)
+    check_size(learned, size)
+    into = Path(folder)
+    refuse_folder(into)
+    if not into.absolute().parent.is_dir():
+        raise StorageFailed(f"cannot write {into}: there is no folder {into.parent}")
+    budget = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
+    listed = None if public_words is None else _read_words(Path(public_words))
+    documents = read_documents(
+        corpus, field=field, author_field=author_field, format=format, encoding=encoding,
+        header=header,
+    )  # fmt: skip
+    made = learn_privately(documents, learned, size, budget, draws_from(seed), public_words=listed)
+    return save_private(made, into)
+
+
+def choose_budget(
+    epsilon: float,
+    delta: float | str,
+    words: int,
+    weights: str,
+    unit: str,
+    record: str,
+    author_field: str | None,
+) -> Budget:
+    """Everything that decides the privacy of a histogram."""
+    from sfumato.guarantees.record import check_record
+    from sfumato.histograms.thresholds import Contribution
+    from sfumato.histograms.words import Budget
+
+    if unit == "author" and author_field is None:
+        raise InvalidArgument(
+            "`unit='author'` needs `author_field=NAME`, the field that names them"
+        )
+    check_record(record, unit)
+    contribution = Contribution(words=words, weights=weights)
+    return Budget(epsilon=epsilon, delta=delta, contribution=contribution, unit=unit, record=record)
+
+
+def _read_words(path: Path) -> list[str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not in utf-8") from None
+    return [line.strip() for line in lines if line.strip()]
