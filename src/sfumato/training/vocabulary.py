@@ -176,6 +176,11 @@ def _units(documents: Sequence[Document], unit: str) -> int:
 
 def compose_with(plan: Plan, made: PrivateTokenizer) -> float:
     """The level of tokenizer and model together, at the sum of their deltas."""
+    if plan.neighbors != "add-or-remove":
+        raise InvalidArgument(
+            "a tokenizer's level is for units that are there or not; this plan is for units that "
+            "are exchanged, and the two do not add up"
+        )
     noise, own = made.noise, float(plan.delta)
     added = plan.epsilon() + noise.epsilon
     events = (*plan.events(), SampledGaussian(noise_multiplier=noise.multiplier))

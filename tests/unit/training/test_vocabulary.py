@@ -32,8 +32,6 @@ from sfumato.training.settings import Course, Privacy
 from sfumato.training.stages import Stage
 from sfumato.training.vocabulary import PrivateVocabulary, compose_with
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 SYLLABLES = ("ba", "ke", "lo", "mi", "nu", "pra", "sto", "tri", "ven")
 WORDS = [first + second for first in SYLLABLES for second in SYLLABLES]
 DOCUMENTS = [
@@ -57,12 +55,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    with pytest.MonkeyPatch.context() as patch:
-        from sfumato.training.clipping import row_checks
-
-        patch.setattr(row_checks, "FIRST", 0)
-        folder = tmp_path_factory.mktemp("vocabulary") / "run"
-        return train_model(REQUEST, DOCUMENTS, RunFolder(folder))
+    folder = tmp_path_factory.mktemp("vocabulary") / "run"
+    return train_model(REQUEST, DOCUMENTS, RunFolder(folder))
 
 
 def test_the_guarantee_is_for_both_and_names_both(run: Run) -> None:
@@ -195,6 +189,12 @@ def test_a_level_is_never_above_the_sum() -> None:
     plan = full_batch(5.0, 1, 1e-5)
     for level in (0.1, 1.0, 10.0):
         assert compose_with(plan, made((level, 1e-5))) <= plan.epsilon() + level
+
+
+def test_a_plan_for_units_that_are_exchanged_is_refused() -> None:
+    exchanged = replace(full_batch(5.0, 1, 1e-5), neighbors="replacement")
+    with pytest.raises(InvalidArgument, match="exchanged"):
+        compose_with(exchanged, made((2.0, 1e-5)))
 
 
 @pytest.mark.parametrize(("changes", "message"), [

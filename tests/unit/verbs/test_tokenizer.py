@@ -76,7 +76,6 @@ def test_the_command_says_what_is_proven(
     assert "REPRODUCIBLE: NOT FOR RELEASE" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("uncompared_rows")
 def test_training_takes_the_folder_and_the_level(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
