@@ -13,12 +13,24 @@ from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, MOST, Flags, among, surely
+from sfumato.policies.pii.runs import (
+    CAPITALS,
+    DIGITS,
+    LETTERS,
+    MOST,
+    Codes,
+    Flags,
+    among,
+    is_letter,
+    surely,
+)
 
 _LOOK_BACK = 40
 _MOST_DIGITS = 15
@@ -76,12 +88,21 @@ class Table:
             before = reading.text[start - 1] if start else " "
             if not before.isalnum() and before not in _INSIDE:
                 yield from self._grouped(reading, first)
-        for first in reading.chosen(_may_have_letters):
+        for first in reading.chosen(self._may_be_form):
             yield from self._formed(reading, reading.starts[first])
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one."""
-        return sorted({*page.choose(self._may_be_row), *page.choose(_may_have_letters)})
+        return sorted({*page.choose(self._may_be_row), *page.choose(self._may_be_form)})
+
+    def _may_be_form(self, page: Page) -> Flags:
+        """Numbers at which, or at the letters before which, a form can match."""
+        held, codes = page.ask(_may_have_letters).copy(), page.runs.codes
+        chosen = np.flatnonzero(held)
+        starts = page.runs.starts[chosen]
+        machine, begins = automaton(self._any_form), _begins(codes, starts)
+        held[chosen] = machine.can_match(codes, starts) | machine.can_match(codes, begins)
+        return held
 
     def _may_be_row(self, page: Page) -> Flags:
         """Numbers grouped as a row says that is sure by its check, or that seems announced."""
@@ -144,6 +165,15 @@ class Table:
                 span = self._judged(reading, match.span(), match[0].upper(), [form])
                 if span:
                     yield span
+
+
+def _begins(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the letters begin before each run of digits, over one blank or hyphen at most."""
+    parted = surely(codes[starts - 1], " -") & is_letter(codes[starts - 2])
+    begins: NDArray[np.int64] = starts - parted
+    for _ in range(_LETTERS_BEFORE):
+        begins = begins - ((starts - begins < _LETTERS_BEFORE) & is_letter(codes[begins - 1]))
+    return begins
 
 
 _LETTERS_BEFORE = 7

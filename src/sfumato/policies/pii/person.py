@@ -25,7 +25,7 @@ from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
 from sfumato.policies.pii.listed import names_in
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import BEYOND, LETTERS, Codes, Flags, surely
+from sfumato.policies.pii.runs import is_letter
 from sfumato.policies.pii.small_names import find_small
 
 _BREAK, _BLANK, _COLON = map(ord, "\n :")
@@ -77,14 +77,12 @@ class _People:
         for number, cued in find_small(page):
             self._judge(number, *cued)
         for cluster in clusters.telling():
-            for chain in self._cut(cluster):
-                self._look_at(chain, cluster)
+            self._look_at(cluster)
         for number, place in find_accounts(page):
             reason = "stands in a field for the name of an account"
             self._found[number].append(Found(*place, _LABEL, "person-account", reason))
-        for cluster in clusters.others_with(self._known) if self._known else ():
-            if not self._is_inside(cluster):
-                self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
+        for cluster in clusters.plain_with(self._known) if self._known else ():
+            self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
         for number, known in self._known.items():
             self._find_again(number, known)
         return self._found
@@ -102,18 +100,21 @@ class _People:
             last = end - 2 * text.endswith("'s", start + 3, end)
             self._found[number].append(Found(start, last, _LABEL, rule, reason))
 
-    def _look_at(self, chain: Chain, cluster: Cluster) -> None:
-        """Names by the words beside a chain, then listed ones in it."""
-        number = cluster.number
-        self._chains.setdefault(number, []).append(chain)
-        if cluster.kind & (CUED | HARD):
-            for cued in find_cued_around(chain):
-                self._judge(number, *cued)
-        for first, last, words in _listed(chain) if cluster.kind & (NAMED | HARD) else ():
-            self._known.setdefault(number, set()).update(words)
-            start, end = chain.start + chain.words[first].start, chain.end_of(last)
-            reason = "stands in a list of names"
-            self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
+    def _look_at(self, cluster: Cluster) -> None:
+        """Names by the words beside the chains of a cluster, then listed ones in it."""
+        number, kind = cluster.number, cluster.kind
+        chains = self._cut(cluster)
+        if kind & HARD:
+            self._chains.setdefault(number, []).extend(chains)
+        for chain in chains:
+            if kind & (CUED | HARD):
+                for cued in find_cued_around(chain):
+                    self._judge(number, *cued)
+            for first, last, words in _listed(chain) if kind & (NAMED | HARD) else ():
+                self._known.setdefault(number, set()).update(words)
+                start, end = chain.start + chain.words[first].start, chain.end_of(last)
+                reason = "stands in a list of names"
+                self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
 
     def _cut(self, cluster: Cluster) -> list[Chain]:
         """The chains of a cluster, unless it is a part of one that was cut already."""
@@ -194,12 +195,7 @@ def _headed_lines(page: Page) -> NDArray[np.int64]:
     codes = page.runs.codes
     ends = np.flatnonzero(codes == _COLON)
     ends = ends - (codes[ends - 1] == _BLANK)
-    held = _is_letter(codes[ends - 1]) & _is_letter(codes[ends - 2])
-    starts = ends - 2 - _is_letter(codes[ends - 3])
+    held = is_letter(codes[ends - 1]) & is_letter(codes[ends - 2])
+    starts = ends - 2 - is_letter(codes[ends - 3])
     spots: NDArray[np.int64] = starts[held & (codes[starts - 1] == _BREAK)]
     return spots
-
-
-def _is_letter(codes: Codes) -> Flags:
-    found: Flags = surely(codes, LETTERS) | (codes == BEYOND)
-    return found

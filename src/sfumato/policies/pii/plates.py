@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from sfumato.policies.pii.automaton import automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
@@ -69,7 +70,7 @@ def _may_be_plate(page: Page) -> Flags:
     capital = among(two, CAPITALS)
     french = (runs.lengths == 3) & (one == _HYPHEN) & capital & (runs.after(1) == _HYPHEN)
     german = (one == _BLANK) & capital & (among(three, "-") | (runs.before(4) == _HYPHEN))
-    held: Flags = ((runs.lengths <= 4) & (french | german)) | _may_be_told(page)
+    held: Flags = ((runs.lengths <= 4) & (french | german)) | page.ask(_may_be_told)
     return held
 
 
@@ -81,7 +82,7 @@ def _may_be_told(page: Page) -> Flags:
     followed = among(other, LETTERS) | (among(other, " -") & among(runs.after(2), LETTERS))
     beside = lettered | followed | runs.joins("-")
     told = page.told_on_line(_LAST_WORDS, _BETWEEN + _LONGEST_LEAD)
-    return (runs.lengths <= 4) & beside & told
+    return page.where_can(automaton(_forms()), (runs.lengths <= 4) & beside & told, *range(8))
 
 
 def _beginnings(text: str, start: int) -> Iterator[int]:

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import Automaton, cut_automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
 from sfumato.policies.pii.openings import words_of
@@ -122,6 +123,14 @@ class Page:
         places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
         following: NDArray[np.int64] = places[np.searchsorted(places, self.runs.ends)]
         return following
+
+    def where_can(self, machine: Automaton, runs: Flags, *backs: int) -> Flags:
+        """Of some runs of digits those at which a machine can match, or some characters before."""
+        chosen, found = np.flatnonzero(runs), np.zeros(len(runs), dtype=np.bool_)
+        places = self.runs.starts[chosen] - np.array(backs or (0,))[:, None]
+        can = machine.can_match(self.runs.codes, places.ravel())
+        found[chosen] = can.reshape(places.shape).any(axis=0)
+        return found
 
     def spots(self, finder: Finder) -> dict[int, list[int]]:
         """Places that matter, counted in their documents, by the document's number."""
@@ -271,7 +280,9 @@ class Cue:
 
     def spots(self, page: Page) -> NDArray[np.int64]:
         """Where one of them may begin."""
-        return page.words.starts[page.words.among(self.words)]
+        places = page.words.starts[page.words.among(self.words)]
+        machine = cut_automaton(self.expression)
+        return places[machine.can_match(page.runs.codes, places)]
 
 
 @cache

@@ -42,6 +42,12 @@ def surely(codes: Codes, characters: str) -> Flags:
     return flags
 
 
+def is_letter(codes: Codes) -> Flags:
+    """Which of these are letters, of whatever script."""
+    flags: Flags = _table(LETTERS)[codes] & (codes != SIGN)
+    return flags
+
+
 @cache
 def _table(characters: str) -> Flags:
     table = np.zeros(256, dtype=np.bool_)
