@@ -18,7 +18,7 @@ Reference: Thompson, Regular expression search algorithm, CACM 11(6), 1968.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 
 import numpy as np
@@ -51,41 +51,25 @@ class Automaton:
 
     A machine that reads backward says whether a match can end right before a place. Where the text
     may be cut off beside the match, nothing is asked of what stands there; that is always so for a
-    machine that reads backward.
+    machine that reads backward. It is built when it is first needed.
     """
 
     def __init__(self, *patterns: str, backward: bool = False, cut: bool = False) -> None:
-        nodes = [parse(pattern) for pattern in patterns]
-        looking = [(node, False) if backward or cut else with_looks(node) for node in nodes]
-        # If any looks at the character before the match, all begin there.
-        early = any(looks for _, looks in looking)
-        self._parts = _Parts()
-        begun = set()
-        for node, looks in looking:
-            part = without_looks(node, backward=backward)
-            whole = Sequence((One(EVERY), part)) if early and not looks else part
-            begun.add(self._parts.add(whole))
-        self._step, self._offset = (-1, -1) if backward else (1, -early)
-        # The number of a state is where its row begins; so is that of the next state in a cell.
-        self._states: dict[int, frozenset[int]] = {}
-        self._numbers: dict[frozenset[int], int] = {}
-        self._table = np.full(16 << _BITS, _UNKNOWN, dtype=np.int32)
-        self._table[: 2 << _BITS].reshape(2, -1)[:] = [[_DEAD], [_FOUND]]
-        self._lock = Lock()
-        self._first = np.int32(self._number(self._parts.closed(begun)))
+        self._patterns, self._backward, self._cut = patterns, backward, cut
 
     def __repr__(self) -> str:
-        return f"Automaton({len(self._states)} states)"
+        return f"Automaton({len(self._patterns)} expressions)"
 
     def can_match(self, codes: Codes, places: _Places) -> Flags:
         """At which of some places an expression can match, by the codes of a page."""
         found = np.zeros(len(places), dtype=np.bool_)
-        active, at = np.arange(len(places)), places + self._offset
-        states: NDArray[np.int32] | np.int32 = self._first
+        if len(places) <= _FEW:
+            return ~found
+        states, step = self._states, self._states.step
+        active, at = np.arange(len(places)), places + states.offset
+        state: NDArray[np.int32] | np.int32 = states.first
         for _ in range(_MOST_STEPS):
-            if len(active) <= _FEW:
-                break
-            following = self._follow(states + codes.take(at, mode="clip"))
+            following = states.follow(state + codes.take(at, mode="clip"))
             alive = np.flatnonzero(following)
             if len(alive) < len(active):
                 active, at, following = active[alive], at[alive], following[alive]
@@ -93,11 +77,44 @@ class Automaton:
             if held.any():
                 found[active[held]] = True
                 active, at, following = active[~held], at[~held], following[~held]
-            states, at = following, at + self._step
+            if len(active) <= _FEW:
+                break
+            state, at = following, at + step
         found[active] = True
         return found
 
-    def _follow(self, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+    @cached_property
+    def _states(self) -> _States:
+        return _States(self._patterns, self._backward, self._cut)
+
+
+class _States:
+    """What a machine has read so far, by number, and how it goes on with each character.
+
+    The number of a state is where its row begins in the table; a cell has the next state.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], backward: bool, cut: bool) -> None:
+        nodes = [parse(pattern) for pattern in patterns]
+        looking = [(node, False) if backward or cut else with_looks(node) for node in nodes]
+        # If any looks at the character before the match, all begin there.
+        early = any(looks for _, looks in looking)
+        self.step, self.offset = (-1, -1) if backward else (1, -early)
+        self._parts = _Parts()
+        begun = set()
+        for node, looks in looking:
+            part = without_looks(node, backward=backward)
+            whole = Sequence((One(EVERY), part)) if early and not looks else part
+            begun.add(self._parts.add(whole))
+        self._known: dict[int, frozenset[int]] = {}
+        self._numbers: dict[frozenset[int], int] = {}
+        self._table = np.full(16 << _BITS, _UNKNOWN, dtype=np.int32)
+        self._table[: 2 << _BITS].reshape(2, -1)[:] = [[_DEAD], [_FOUND]]
+        self._lock = Lock()
+        self.first = np.int32(self._number(self._parts.closed(begun)))
+
+    def follow(self, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The next states."""
         following = self._table[cells]
         if len(following) and following.min() == _UNKNOWN:
             with self._lock:
@@ -111,7 +128,7 @@ class Automaton:
         code = cell & (1 << _BITS) - 1
         targets = {
             target
-            for part in self._states[cell - code]
+            for part in self._known[cell - code]
             for characters, target in self._parts.edges[part]
             if characters >> code & 1
         }
@@ -124,12 +141,12 @@ class Automaton:
             return _FOUND
         number = self._numbers.get(parts)
         if number is None:
-            if len(self._states) >= _MOST_STATES:
+            if len(self._known) >= _MOST_STATES:
                 return _FOUND
-            number = len(self._states) + 2 << _BITS
+            number = len(self._known) + 2 << _BITS
             if number >= len(self._table):
                 self._table = np.concatenate([self._table, np.full_like(self._table, _UNKNOWN)])
-            self._states[number] = parts
+            self._known[number] = parts
             self._numbers[parts] = number
         return number
 

@@ -204,8 +204,7 @@ def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
     digits = len(word)
     letters = 0
     if not word.isdigit():
-        digits = sum(character.isdigit() for character in word)
-        letters = sum(character.isalpha() for character in word)
+        digits, letters = sum(map(str.isdigit, word)), sum(map(str.isalpha, word))
         if _ordinary().fullmatch(word) and not (
             digits >= _FEWEST_IN_GROUPS and is_announced(reading.before(left, 40))
         ):

@@ -28,12 +28,12 @@ def judge(text: str, rule: str) -> Name | None:
 
 def words_of_name(text: str, rule: str) -> list[str]:
     """The words of a name; none when they are no name."""
-    words = [word for word in _apart().of(text).split(text) if word]
+    words = _words_apart(text)
     while words and plain(words[0]) in _listed(cues.BARE_TITLES):
         words.pop(0)
-    if not words or plain(words[0]) in _listed(cues.NOT_NAMES):
-        return []
     plains = [plain(word) for word in words]
+    if not words or plains[0] in _listed(cues.NOT_NAMES):
+        return []
     ordinary, things = list_names().words, list_things()
     if ordinary.issuperset(plains):
         return []
@@ -84,6 +84,13 @@ def _passing() -> frozenset[str]:
 @cache
 def _listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
+
+
+def _words_apart(text: str) -> list[str]:
+    """The words of a name, without full stops and commas."""
+    if text.isprintable() and text.isascii():  # then every blank is a plain one
+        return text.replace(".", " ").replace(",", " ").split()
+    return [word for word in _apart().of(text).split(text) if word]
 
 
 @cache

@@ -155,11 +155,26 @@ def speaker_tags(page: Page) -> list[frozenset[str]]:
     """
     none: frozenset[str] = frozenset()
     tags = [none for _ in page.texts]
-    for number, places in page.spots(_headed_lines).items():
+    places, codes = _headed_lines(page), page.runs.codes
+    documents = np.searchsorted(page.runs.offsets, places, side="right") - 1
+    # Heads are equal only if their codes are; letters beyond ASCII have one code.
+    heads = codes[places] * np.int64(1 << 16) + codes[places + 1] * np.int64(1 << 8)
+    heads += codes[places + 2] * is_letter(codes[places + 2])
+    both, counts = np.unique(documents << 24 | heads, return_counts=True)
+    seen: dict[tuple[str, ...], frozenset[str]] = {}  # most dialogues have the same speakers
+    for number in dict.fromkeys((both[counts > 1] >> 24).tolist()):
         text = page.texts[number]
-        heads = Counter(text[place : place + 3].rstrip(" :") for place in places)
-        often = (head for head, count in heads.items() if count > 1)
-        tags[number] = frozenset(head for head in often if head.isupper())
+        first, last = np.searchsorted(documents, [number, number + 1]).tolist()
+        offset = int(page.runs.offsets[number])
+        lines = tuple(
+            text[place - offset : place - offset + 3] for place in places[first:last].tolist()
+        )
+        found = seen.get(lines)
+        if found is None:
+            often = Counter(line.rstrip(" :") for line in lines).items()
+            found = frozenset(head for head, count in often if count > 1 and head.isupper())
+            found = seen[lines] = next((one for one in seen.values() if one == found), found)
+        tags[number] = found
     return tags
 
 

@@ -21,11 +21,10 @@ from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Cue, Page, Reading
-from sfumato.policies.pii.runs import LETTERS, Flags, surely
+from sfumato.policies.pii.runs import FAR, LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_UNTOLD = 7
-_LONGEST = 48  # characters of a number, with what stands between its digits
 _FEWEST_OF_CODES = 6
 _SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
@@ -279,9 +278,14 @@ def _digits_near(page: Page) -> NDArray[np.int64]:
 
 def _may_be_announced(page: Page) -> Flags:
     """Some digits, and a word that seems to announce a number on either side of them."""
-    words, reach = _cue().words, _LOOK_AHEAD + _LONGEST
-    told = page.told_before(words, _LOOK_BACK) | page.told_after(words, reach)
-    return told & (page.ask(_digits_near) >= _FEWEST)
+    runs, spots = page.runs, _cue().spots(page)
+    enough = page.ask(_digits_near) >= _FEWEST
+    before = np.append(-_LOOK_BACK - 1, spots)
+    told = runs.starts - before[np.searchsorted(before, runs.starts) - 1] <= _LOOK_BACK
+    after = np.append(spots, FAR)
+    # The number ends with a run that follows this one over such gaps.
+    told |= after[np.searchsorted(after, runs.ends)] <= runs.reached(_GAPS, _WIDEST) + _LOOK_AHEAD
+    return told & enough
 
 
 def _lead(reading: Reading, start: int) -> int:

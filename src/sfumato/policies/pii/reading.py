@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.automaton import Automaton, cut_automaton
+from sfumato.policies.pii.automaton import Automaton, automaton, cut_automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
 from sfumato.policies.pii.openings import words_of
@@ -63,6 +63,12 @@ class Page:
     def tokens(self) -> Tokens:
         """All documents cut into tokens."""
         return Tokens.of(self.texts)
+
+    @cached_property
+    def beyond(self) -> NDArray[np.int64]:
+        """The numbers of the documents with characters beyond ASCII."""
+        others = [number for number, text in enumerate(self.texts) if not text.isascii()]
+        return np.array(others, dtype=np.int64)
 
     @cached_property
     def words(self) -> Words:
@@ -136,11 +142,20 @@ class Page:
         """Places that matter, counted in their documents, by the document's number."""
         spots = self._spots.get(finder)
         if spots is None:
-            places = finder(self)
-            documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
-            counted = places - self.runs.offsets[documents]
-            spots = self._spots[finder] = by_document(documents, counted)
+            spots = self._spots[finder] = self._by_document(finder(self))
         return spots
+
+    def spots_of(
+        self, finder: Finder, expression: Expression, back: int = 0
+    ) -> dict[int, list[int]]:
+        """The same for those at which, or some characters before, an expression can match."""
+        places = finder(self)
+        can = automaton(expression).can_match(self.runs.codes, places - back)
+        return self._by_document(places[can])
+
+    def _by_document(self, places: NDArray[np.int64]) -> dict[int, list[int]]:
+        documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
+        return by_document(documents, places - self.runs.offsets[documents])
 
     def documents_at(self, places: NDArray[np.int64]) -> list[int]:
         """The documents in which some places are, each once."""

@@ -127,6 +127,15 @@ class Runs:
             total += linked * self.following(self.lengths, ahead)
         return total
 
+    def reached(self, characters: str, widest: int) -> NDArray[np.int64]:
+        """Where the last of the runs ends that follow each other over such gaps."""
+        links = self.joins(characters, widest).astype(np.int64)
+        reached, linked = self.ends.copy(), np.ones(len(self), dtype=np.int64)
+        for ahead in range(1, MOST):
+            linked = linked * self.following(links, ahead - 1)
+            np.maximum(reached, linked * self.following(self.ends, ahead), out=reached)
+        return reached
+
 
 def _codes(texts: Sequence[str]) -> Codes:
     breaks = "\n" * PADDING

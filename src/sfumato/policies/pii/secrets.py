@@ -14,10 +14,12 @@ from functools import cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import Automaton
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import among
+from sfumato.policies.pii.runs import BEYOND, DIGITS, LETTERS, among, surely
 
 # The literal that a key begins with, and the rest of it.
 _PREFIXES = {
@@ -78,8 +80,8 @@ class ApiKey:
     def where(self, page: Page) -> Iterable[int]:
         """The documents with the beginning of a key, or with a name for one before a sign.
 
-        A key may stand right after a letter beyond ASCII, where no word begins; such documents are
-        all read.
+        A key may stand right after a letter beyond ASCII, where no word begins, and some letters
+        beyond ASCII count as others; where there are any, every beginning is looked at.
         """
         words, codes = page.words, page.runs.codes
         begun = words.starts[words.among(_beginnings())]
@@ -87,8 +89,7 @@ class ApiKey:
         signs = [among(codes[named + distance], ":=") for distance in range(4)]
         named = named[np.logical_or.reduce(signs)]
         found = page.documents_at(np.concatenate([begun, named, told[codes[told] == _BLANK]]))
-        other = (number for number, text in enumerate(page.texts) if not text.isascii())
-        return sorted({*found, *other})
+        return sorted({*found, *page.documents_at(_odd_beginnings(page))})
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Framed keys, keys by their beginning, and values by their names."""
@@ -123,6 +124,29 @@ class ApiKey:
             if _is_odd(match["value"]):
                 place = match.span("value")
                 yield Found(*place, self.label, "key-context", "announced as a secret")
+
+
+def _odd_beginnings(page: Page) -> NDArray[np.int64]:
+    """Where a secret can begin in documents with characters beyond ASCII."""
+    odd = page.beyond
+    if not len(odd):
+        return odd
+    runs = page.runs
+    held = np.zeros(len(runs.codes), dtype=np.bool_)
+    for number in odd.tolist():
+        held[runs.offsets[number] : runs.limits[number]] = True
+    inside = surely(runs.codes, LETTERS + DIGITS)
+    held[1:] &= ~inside[:-1]
+    held &= inside | (runs.codes >= BEYOND)
+    places = np.flatnonzero(held)
+    return places[_machine().can_match(runs.codes, places)]
+
+
+@cache
+def _machine() -> Automaton:
+    """Says where a key or a value can begin."""
+    keys = (pattern.pattern for _, pattern in _keys())
+    return Automaton(*keys, _assignment().pattern, _told().pattern)
 
 
 # Values that tell about a secret and are none.
