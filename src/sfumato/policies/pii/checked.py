@@ -221,9 +221,7 @@ def _countries() -> Flags:
 def _is_in_long_word(page: Page) -> Flags:
     """Whether letters and digits without anything between are as many as a form has."""
     runs = page.runs
-    inside = among(runs.codes, LETTERS + DIGITS).view(np.int8)
-    turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    firsts, lasts = turns[::2], turns[1::2]
+    firsts, lasts = page.alphanumerics
     word = np.searchsorted(firsts, runs.starts, side="right") - 1
     held: Flags = (lasts - firsts)[word] >= _SHORTEST_WORD
     return held

@@ -55,20 +55,31 @@ class Clusters:
     def plain_with(self, words: Mapping[int, set[str]]) -> list[Cluster]:
         """The plain ones that have a word of their document's, which are written plainly."""
         look, plain_ones = self._look, self._plain
-        ids, which = np.unique(look.ids[look.titled], return_inverse=True)
+        # With an ending the last word is one word of two tokens.
+        tokens = {
+            number: known | {word.partition("'")[0] for word in known if "'" in word}
+            for number, known in words.items()
+        }
+        wanted = frozenset().union(*tokens.values())
+        size = len(look.forms)
+        used = np.zeros(size, dtype=np.bool_)
+        used[look.ids[look.titled]] = True
         plains: dict[str, list[int]] = {}
-        for number, form in enumerate(ids.tolist()):
-            plains.setdefault(plain(look.forms[form]), []).append(number)
-        wanted = [
-            document * len(ids) + number
-            for document, known in words.items()
+        for form in np.flatnonzero(used).tolist():
+            written = plain(look.forms[form])
+            if written in wanted:
+                plains.setdefault(written, []).append(form)
+        pairs = [
+            number * size + form
+            for number, known in tokens.items()
             for word in known
-            # With an ending the last word is one word of two tokens.
-            for token in {word, word.partition("'")[0]}
-            for number in plains.get(token, ())
+            for form in plains.get(word, ())
         ]
-        held = np.zeros(len(look.ids), dtype=np.bool_)
-        held[look.titled] = np.isin(look.documents[look.titled] * len(ids) + which, wanted)
+        used[:] = False
+        used[[form for forms in plains.values() for form in forms]] = True
+        held = look.titled & used[look.ids]
+        places = np.flatnonzero(held)
+        held[places] = np.isin(look.documents[places] * size + look.ids[places], pairs)
         return self._shown(
             plain_ones[_any_between(held, self._first[plain_ones], self._last[plain_ones])]
         )

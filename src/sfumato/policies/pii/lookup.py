@@ -17,7 +17,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.runs import BEYOND, LETTERS, Codes, Flags, among, surely
+from sfumato.policies.pii.runs import BEYOND, Codes, Flags, among, is_letter
 
 _LETTERS = 7
 _BYTES = 8
@@ -33,7 +33,7 @@ class Words:
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
-        letter = (surely(codes, LETTERS) | (codes == BEYOND)).view(np.int8)
+        letter = is_letter(codes)
         turns = np.flatnonzero(letter[1:] != letter[:-1]) + 1
         self.starts, self.ends = turns[::2], turns[1::2]
         self._whole, self._openings, self._closings = self._numbers()

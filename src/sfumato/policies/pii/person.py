@@ -24,11 +24,12 @@ from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
 from sfumato.policies.pii.listed import names_in
-from sfumato.policies.pii.reading import Page, Reading
+from sfumato.policies.pii.reading import Page, Reading, by_document
 from sfumato.policies.pii.runs import is_letter
 from sfumato.policies.pii.small_names import find_small
 
 _BREAK, _BLANK, _COLON = map(ord, "\n :")
+_BEYOND_ASCII = 0x808080  # the bits that no ASCII character has, of three
 _LABEL = "PERSON"
 _Listed = list[tuple[int, int, tuple[str, ...]]]
 _Place = tuple[int, int]
@@ -161,21 +162,26 @@ def speaker_tags(page: Page) -> list[frozenset[str]]:
     heads = codes[places] * np.int64(1 << 16) + codes[places + 1] * np.int64(1 << 8)
     heads += codes[places + 2] * is_letter(codes[places + 2])
     both, counts = np.unique(documents << 24 | heads, return_counts=True)
-    seen: dict[tuple[str, ...], frozenset[str]] = {}  # most dialogues have the same speakers
-    for number in dict.fromkeys((both[counts > 1] >> 24).tolist()):
-        text = page.texts[number]
-        first, last = np.searchsorted(documents, [number, number + 1]).tolist()
-        offset = int(page.runs.offsets[number])
-        lines = tuple(
-            text[place - offset : place - offset + 3] for place in places[first:last].tolist()
-        )
-        found = seen.get(lines)
-        if found is None:
-            often = Counter(line.rstrip(" :") for line in lines).items()
-            found = frozenset(head for head, count in often if count > 1 and head.isupper())
-            found = seen[lines] = next((one for one in seen.values() if one == found), found)
-        tags[number] = found
+    often = by_document((both[counts > 1] >> 24), both[counts > 1] & (1 << 24) - 1)
+    seen: dict[tuple[int, ...], frozenset[str]] = {}  # most dialogues have the same speakers
+    for number, numbers in often.items():
+        key = tuple(numbers)
+        if any(_BEYOND_ASCII & one for one in numbers):
+            tags[number] = _tags_of(page, number, places[documents == number])
+            continue
+        if key not in seen:
+            shown = (one.to_bytes(3, "big").rstrip(b"\0").decode("ascii") for one in numbers)
+            seen[key] = frozenset(head for head in shown if head.isupper())
+        tags[number] = seen[key]
     return tags
+
+
+def _tags_of(page: Page, number: int, places: NDArray[np.int64]) -> frozenset[str]:
+    """The same for one document, by its characters."""
+    text, offset = page.texts[number], int(page.runs.offsets[number])
+    begins = (places - offset).tolist()
+    heads = Counter(text[begin : begin + 3].rstrip(" :") for begin in begins)
+    return frozenset(head for head, count in heads.items() if count > 1 and head.isupper())
 
 
 def _listed(chain: Chain) -> _Listed:

@@ -21,7 +21,7 @@ from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.plainness import make_plain
-from sfumato.policies.pii.runs import FAR, MOST, Flags, Runs, surely
+from sfumato.policies.pii.runs import DIGITS, FAR, LETTERS, MOST, Flags, Runs, among, surely
 from sfumato.policies.pii.tokens import Tokens
 
 _LOOK_BACK = 60
@@ -71,6 +71,13 @@ class Page:
         return np.array(others, dtype=np.int64)
 
     @cached_property
+    def alphanumerics(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where runs of letters and digits begin and end; all beyond ASCII counts as a letter."""
+        inside = among(self.runs.codes, LETTERS + DIGITS)
+        turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        return turns[::2], turns[1::2]
+
+    @cached_property
     def words(self) -> Words:
         """Where the words of all documents stand."""
         return Words(self.runs.codes)
@@ -91,17 +98,32 @@ class Page:
 
         The last one may be any word: letters that belong to the number.
         """
-        if not len(self.words):
+        told = np.flatnonzero(self.words.among(words))
+        if not len(told):
             return np.zeros(len(self.runs), dtype=np.bool_)
-        index = np.arange(len(self.words))
-        told, passed = self.words.among(words), self.words.among(between)
-        latest = np.maximum.accumulate(np.where(told, index, -1))
-        barred = np.maximum.accumulate(np.where(passed, -1, index))
-        reached = np.where((latest >= 0) & (latest >= barred), self.words.ends[latest], -reach - 1)
-        last = np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
-        farthest = np.maximum(reached[np.maximum(last, 0)], reached[np.maximum(last - 1, 0)])
-        held: Flags = (last >= 0) & (self.runs.starts - farthest <= reach)
-        return held
+        last, barred = self._words_before, self._barred_by(between)
+        held = np.zeros(len(self.runs), dtype=np.bool_)
+        for word in (last, np.maximum(last - 1, 0)):
+            nearest = told[np.maximum(np.searchsorted(told, word, side="right") - 1, 0)]
+            open_ = (nearest <= word) & (nearest >= barred[word])
+            held |= open_ & (self.runs.starts - self.words.ends[nearest] <= reach)
+        return held & (last >= 0)
+
+    @cached_property
+    def _words_before(self) -> NDArray[np.int64]:
+        """For each run of digits the last word before it."""
+        places = np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
+        return places
+
+    def _barred_by(self, between: frozenset[str]) -> NDArray[np.int64]:
+        """For each word the latest up to it that is not in a list."""
+        key = ("barred", between)
+        barred = self._answers.get(key)
+        if barred is None:
+            index = np.arange(len(self.words))
+            passed = self.words.among(between)
+            barred = self._answers[key] = np.maximum.accumulate(np.where(passed, -1, index))
+        return cast("NDArray[np.int64]", barred)
 
     @cached_property
     def _floors(self) -> NDArray[np.int64]:
@@ -126,9 +148,12 @@ class Page:
 
     def until(self, signs: str) -> NDArray[np.int64]:
         """Where after each run of digits the next of some signs stands."""
-        places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
-        following: NDArray[np.int64] = places[np.searchsorted(places, self.runs.ends)]
-        return following
+        following = self._answers.get(("until", signs))
+        if following is None:
+            places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
+            following = places[np.searchsorted(places, self.runs.ends)]
+            self._answers["until", signs] = following
+        return cast("NDArray[np.int64]", following)
 
     def where_can(self, machine: Automaton, runs: Flags, *backs: int) -> Flags:
         """Of some runs of digits those at which a machine can match, or some characters before."""

@@ -38,21 +38,34 @@ def among(codes: Codes, characters: str) -> Flags:
 
 def surely(codes: Codes, characters: str) -> Flags:
     """Which of these are one of some characters; nothing beyond ASCII is."""
-    flags: Flags = _table(characters)[codes] & (codes < BEYOND)
+    flags: Flags = _sure_table(characters)[codes]
     return flags
 
 
 def is_letter(codes: Codes) -> Flags:
     """Which of these are letters, of whatever script."""
-    flags: Flags = _table(LETTERS)[codes] & (codes != SIGN)
+    flags: Flags = _letter_table()[codes]
     return flags
 
 
 @cache
 def _table(characters: str) -> Flags:
+    table = _sure_table(characters).copy()
+    table[[BEYOND, SIGN]] = True
+    return table
+
+
+@cache
+def _sure_table(characters: str) -> Flags:
     table = np.zeros(256, dtype=np.bool_)
     table[[ord(character) for character in characters if ord(character) < BEYOND]] = True
-    table[[BEYOND, SIGN]] = True
+    return table
+
+
+@cache
+def _letter_table() -> Flags:
+    table = _sure_table(LETTERS).copy()
+    table[BEYOND] = True
     return table
 
 
