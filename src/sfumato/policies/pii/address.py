@@ -45,14 +45,14 @@ class Address:
     def find(self, reading: Reading) -> Iterator[Found]:
         """At every number: a house number before or after its street, a box, a town."""
         text, reached, headings = reading.text, 0, dict[str, None]()
-        rules = [(frozenset(reading.chosen(trigger)), rule) for trigger, rule in _RULES]
+        rules = [(reading.page.flags(trigger), rule) for trigger, rule in _RULES]
         for run in reading.chosen(_may_be_address):
             start = reading.starts[run]
             if start < reached:
                 continue
             found = None
             for chosen, rule in rules[:1] if _is_inside(text, start) else rules[1:]:
-                if run in chosen and (found := rule(text, start)):
+                if chosen[reading.first + run] and (found := rule(text, start)):
                     break
             if found:
                 reached = street.tail_end(text, found.end)

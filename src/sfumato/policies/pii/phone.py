@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -43,13 +43,13 @@ class Phone:
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
-        reached, announced = -1, frozenset(reading.chosen(_may_be_announced))
+        reached, announced = -1, reading.page.flags(_may_be_announced)
         dated = {start for start, _ in card_ends(reading)}
         for first in reading.chosen(_may_be_number):
             # The date on a card and the digits behind it look like a number, too.
             if first <= reached or reading.starts[first] in dated:
                 continue
-            found = self._number(_Start(reading, first), first in announced)
+            found = self._number(_Start(reading, first), announced[reading.first + first])
             if found:
                 reached, rule, reason = found
                 begin = _lead(reading, reading.starts[first])
@@ -132,13 +132,20 @@ class _Candidate:
     """Some runs of digits that may be one number."""
 
     def __init__(self, begin: _Start, last: int, digits: str) -> None:
-        reading, first = begin.reading, begin.first
-        starts, ends = reading.starts, reading.ends
-        self.begin, self.reading, self.last, self.digits = begin, reading, last, digits
-        self.start, self.end = begin.start, ends[last]
-        runs = range(first, last + 1)
-        self.lengths = tuple([ends[run] - starts[run] for run in runs])
-        self.gaps = [reading.text[ends[run] : starts[run + 1]] for run in runs[:-1]]
+        self.begin, self.reading, self.last, self.digits = begin, begin.reading, last, digits
+        self.start, self.end = begin.start, begin.reading.ends[last]
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many digits each run has."""
+        starts, ends = self.reading.starts, self.reading.ends
+        return tuple([ends[run] - starts[run] for run in range(self.begin.first, self.last + 1)])
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """What stands between them."""
+        text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
+        return [text[ends[run] : starts[run + 1]] for run in range(self.begin.first, self.last)]
 
     def is_money(self) -> bool:
         """Whether a sign of a currency stands beside, or two decimals end a number."""

@@ -31,12 +31,12 @@ class LicensePlate:
     def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits, a form of some country."""
         text, reached = reading.text, 0
-        told_ones = frozenset(reading.chosen(_may_be_told))
+        told_ones = reading.page.flags(_may_be_told)
         for run in reading.chosen(_may_be_plate):
             start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
-            told = run in told_ones
+            told = told_ones[reading.first + run]
             for begin in reversed(list(_beginnings(text, start))):
                 match = self._own(text, begin, end) or (
                     self._announced(reading, begin, end) if told else None

@@ -65,21 +65,20 @@ class Postcode:
     def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits."""
         reached = 0
-        formed = frozenset(reading.chosen(self._may_have_form))
-        plain = frozenset(reading.chosen(_may_be_plain))
+        formed, plain = reading.page.flags(self._may_have_form), reading.page.flags(_may_be_plain)
         for first in reading.chosen(self._may_be_postcode):
             start = reading.starts[first]
             if start < reached:
                 continue
             match = None
-            if first in formed:
+            if formed[reading.first + first]:
                 match = self._form(reading.text, start, reading.ends[first])
             if match:
                 reached = match.end()
                 reason = f"written like a postcode of region {match.lastgroup}"
                 yield Found(match.start(), reached, self.label, "postcode", reason)
                 continue
-            reason = self._plain(reading, first) if first in plain else ""
+            reason = self._plain(reading, first) if plain[reading.first + first] else ""
             if reason:
                 yield Found(start, reading.ends[first], self.label, "postcode-context", reason)
 

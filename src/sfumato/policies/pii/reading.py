@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -194,6 +193,13 @@ class Page:
             answers = self._answers[trigger] = trigger(self)
         return cast("NDArray[Value]", answers)
 
+    def flags(self, trigger: Trigger) -> list[bool]:
+        """What a trigger says of every run of digits, to be asked one by one."""
+        key = ("flags", trigger)
+        if key not in self._answers:
+            self._answers[key] = self.ask(trigger).tolist()
+        return cast("list[bool]", self._answers[key])
+
     def choose(self, trigger: Trigger) -> dict[int, list[int]]:
         """The runs of digits that matter, counted in their documents, by the document's number."""
         chosen = self._chosen.get(trigger)
@@ -220,15 +226,17 @@ def by_document(documents: NDArray[np.int64], values: NDArray[np.int64]) -> dict
     }
 
 
-@dataclass(frozen=True, eq=False)
 class Reading:
-    """The plain text and the places of its runs of ASCII digits."""
+    """The plain text and the places of its runs of ASCII digits.
 
-    text: str
-    page: Page
-    number: int
-    starts: list[int]
-    ends: list[int]
+    ``first`` is the number of its first run among all of the page.
+    """
+
+    def __init__(
+        self, text: str, page: Page, number: int, starts: list[int], ends: list[int], first: int = 0
+    ) -> None:
+        self.text, self.page, self.number = text, page, number
+        self.starts, self.ends, self.first = starts, ends, first
 
     @classmethod
     def of(cls, text: str) -> Reading:
@@ -253,7 +261,7 @@ class Reading:
 
     def is_chosen(self, trigger: Trigger, run: int) -> bool:
         """Whether one run of digits matters."""
-        return bool(self.page.ask(trigger)[self.page.runs.first[self.number] + run])
+        return self.page.flags(trigger)[self.first + run]
 
     def spots(self, finder: Finder) -> list[int]:
         """Places that matter."""

@@ -107,12 +107,12 @@ class Runs:
         """How far each run is from the one before it."""
         return np.append(FAR, self.gaps)[: len(self)]
 
-    def places(self) -> Iterator[tuple[list[int], list[int]]]:
-        """For each document where its runs start and end, counted in it."""
+    def places(self) -> Iterator[tuple[list[int], list[int], int]]:
+        """For each document where its runs start and end, counted in it, and its first run."""
         offsets = self.offsets[self.documents]
         starts, ends = (self.starts - offsets).tolist(), (self.ends - offsets).tolist()
         for first, last in pairwise(self.first.tolist()):
-            yield starts[first:last], ends[first:last]
+            yield starts[first:last], ends[first:last], first
 
     def before(self, distance: int) -> Codes:
         """The characters that stand this far before each run; 1 is the one right before."""
