@@ -23,7 +23,7 @@ from sfumato.policies.identity import Identity
 from sfumato.policies.pii.found import Found
 from sfumato.text.document import Document
 from sfumato.text.language import guess_language
-from sfumato.text.span import Span, Spans
+from sfumato.text.span import Spans
 
 if TYPE_CHECKING:
     from sfumato.policies.pii.reading import Page, Reading
@@ -198,7 +198,7 @@ class Pii:
         """The labels that the tagger is asked for."""
         return frozenset(label for kind, label in _TAGGED.items() if kind in self.types)
 
-    def _tag(self, page: Page) -> list[list[Span]]:
+    def _tag(self, page: Page) -> list[list[Found]]:
         wanted = self._tagged
         if not wanted:
             return [[] for _ in page.texts]

@@ -104,35 +104,50 @@ class _People:
     def _look_at(self, cluster: Cluster) -> None:
         """Names by the words beside the chains of a cluster, then listed ones in it."""
         number, kind = cluster.number, cluster.kind
+        if kind == NAMED:
+            for form in self._forms_of(cluster):
+                self._look_up(number, form, cluster.start)
+            return
         chains = self._cut(cluster)
         if kind & HARD:
             self._chains.setdefault(number, []).extend(chains)
         for chain in chains:
-            if kind & (CUED | HARD):
-                for cued in find_cued_around(chain):
-                    self._judge(number, *cued)
-            for first, last, words in _listed(chain) if kind & (NAMED | HARD) else ():
-                self._known.setdefault(number, set()).update(words)
-                start, end = chain.start + chain.words[first].start, chain.end_of(last)
-                reason = "stands in a list of names"
-                self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
+            for cued in find_cued_around(chain):
+                self._judge(number, *cued)
+            if kind & (NAMED | HARD):
+                self._look_up(number, chain.form, chain.start)
+
+    def _look_up(self, number: int, form: Form, begin: int) -> None:
+        """Names of a chain that are listed."""
+        for first, last, words in _listed(form):
+            self._known.setdefault(number, set()).update(words)
+            start = begin + form.words[first].start
+            end = Chain(self._page.texts[number], form, begin).end_of(last)
+            reason = "stands in a list of names"
+            self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
 
     def _cut(self, cluster: Cluster) -> list[Chain]:
         """The chains of a cluster, unless it is a part of one that was cut already."""
-        number, start, end, kind = cluster
+        number, start, _, kind = cluster
         text, tags = self._page.texts[number], self._tags[number]
-        forms = self._forms.setdefault(tags, {})
         if not kind & HARD:
-            if number in self._hard and self._is_inside(cluster):
-                return []
-            cut = cut_plain(text[start:end], tags, forms, idle_words())
-            return [Chain(text, form, start) for form in cut]
+            return [Chain(text, form, start) for form in self._forms_of(cluster)]
+        forms = self._forms.setdefault(tags, {})
         hard = self._hard.setdefault(number, [])
         if hard and start < hard[-1][1]:
             return []
         chains, reached = cut_at(text, start, tags, forms, idle_words())
         hard.append((start, reached))
         return chains
+
+    def _forms_of(self, cluster: Cluster) -> list[Form]:
+        """The chains of a plain cluster, without their places."""
+        number, start, end, _ = cluster
+        if number in self._hard and self._is_inside(cluster):
+            return []
+        tags = self._tags[number]
+        forms = self._forms.setdefault(tags, {})
+        return cut_plain(self._page.texts[number][start:end], tags, forms, idle_words())
 
     def _is_inside(self, cluster: Cluster) -> bool:
         """Whether a cluster is a part of one that is not plain."""
@@ -184,9 +199,8 @@ def _tags_of(page: Page, number: int, places: NDArray[np.int64]) -> frozenset[st
     return frozenset(head for head, count in heads.items() if count > 1 and head.isupper())
 
 
-def _listed(chain: Chain) -> _Listed:
+def _listed(form: Form) -> _Listed:
     """First and last word of every listed name of a chain, and by which words it is known again."""
-    form = chain.form
     if form.known is None:
         form.known = [
             (first, last, tuple(lasting(word.plain for word in form.words[first : last + 1])))

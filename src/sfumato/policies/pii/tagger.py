@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.policies.pii import borders
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.forms import mark, vocabulary
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.network import KINDS, load_network
 from sfumato.policies.pii.pieces import PERSON, READABLE, Pieces
 from sfumato.policies.pii.scorer import Scorer
@@ -40,7 +41,7 @@ _REASONS = {
 _NAMED = tuple((kind, f"{kind.lower()}-tagged", _REASONS[kind]) for kind in KINDS)
 
 
-def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list[list[Span]]:
+def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list[list[Found]]:
     """The names in each text; what is found in one does not depend on the others.
 
     ``tokens`` are those of the texts, if they are known already.
@@ -51,7 +52,7 @@ def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
     scorer = Scorer(network, tokens)
-    found = spans_of(tokens, _scored(tokens, scorer, thresholds), thresholds, scorer.leads)
+    found = names_of(tokens, _scored(tokens, scorer, thresholds), thresholds, scorer.leads)
     for number in _texts_with(tokens.marked(mark("legal")), tokens, texts):
         found[number] = with_firms(texts[number], found[number])
     if recall != "low":
@@ -106,7 +107,18 @@ def spans_of(
 
     ``leads`` says which forms can make a name one, all of them unless told.
     """
-    found: list[list[Span]] = [[] for _ in tokens.bounds]
+    found = names_of(tokens, margins, thresholds, leads)
+    return [[one.as_span() for one in names] for names in found]
+
+
+def names_of(
+    tokens: Tokens,
+    margins: NDArray[np.float32],
+    thresholds: NDArray[np.float32],
+    leads: NDArray[np.bool_] | None = None,
+) -> list[list[Found]]:
+    """The same before it is known which of them count."""
+    found: list[list[Found]] = [[] for _ in tokens.bounds]
     places = np.flatnonzero((margins[:, 0] > -np.inf) & (tokens.ids != 0))
     kinds, best = _best(margins[places])
     beside = borders.Beside(tokens, places)
@@ -131,7 +143,7 @@ def spans_of(
     pieces = Pieces.of(tokens, kinds_of_all, begins, ends)
     starts, stops, chosen, numbers = pieces.names(tokens)
     for start, stop, kind, number in zip(starts, stops, chosen, numbers, strict=True):
-        found[number].append(Span(start, stop, *_NAMED[kind]))
+        found[number].append(Found(start, stop, *_NAMED[kind]))
     return found
 
 
@@ -161,12 +173,12 @@ def _runs(
     return places[firsts[kept]], places[lasts[kept]] + 1
 
 
-def with_firms(text: str, spans: list[Span]) -> list[Span]:
+def with_firms(text: str, spans: list[Found]) -> list[Found]:
     """The names, those before the form that a company has by law being one of an organization."""
     if not spans:
         return spans
     spans = sorted(spans, key=lambda span: span.start)
-    made: list[Span] = []
+    made: list[Found] = []
     following = 0
     for form in _legal_form().finditer(text):
         while following < len(spans) and spans[following].start < form.end():
@@ -177,7 +189,7 @@ def with_firms(text: str, spans: list[Span]) -> list[Span]:
             last = made.pop()
             start, end = min(start, last.start), max(end, last.end)
         if start < form.start():
-            made.append(Span(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
+            made.append(Found(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
     return made + spans[following:]
 
 
@@ -189,11 +201,12 @@ def _legal_form() -> re.Pattern[str]:
     )
 
 
-def find_handles(text: str) -> Iterator[Span]:
+def find_handles(text: str) -> Iterator[Found]:
     """What follows an at sign, or stands a blank after one if it is in no vocabulary."""
     for match in _handle().finditer(text):
         if not match[1] or match[2].lower() not in vocabulary():
-            yield Span(match.start(), match.end(), "PERSON", "person-handle", "somebody's handle")
+            reason = "somebody's handle"
+            yield Found(match.start(), match.end(), "PERSON", "person-handle", reason)
 
 
 @cache

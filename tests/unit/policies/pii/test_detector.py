@@ -22,6 +22,7 @@ from sfumato.policies.pii.detector import (
     _recognizers,
     list_regions,
 )
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.gathering import Gathered
 from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.policy import Policy
@@ -188,7 +189,7 @@ def test_a_page_is_freed_without_looking_for_cycles() -> None:
     made: list[weakref.ref[Page]] = []
 
     class Watching(Pii):
-        def _tag(self, page: Page) -> list[list[Span]]:
+        def _tag(self, page: Page) -> list[list[Found]]:
             made.append(weakref.ref(page))
             return super()._tag(page)
 
