@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import automaton
 from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
@@ -66,12 +67,12 @@ class Code:
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
         reached = 0
-        text = reading.text
+        text, parcels = reading.text, reading.page.flags(_may_be_parcel)
         for run in reading.chosen(_may_be_code):
             start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
-            carried = _carried(text, start, end)
+            carried = _carried(text, start, end) if parcels[reading.first + run] else None
             if carried and carried.start() >= reached:
                 reached = carried.end()
                 reason = "grouped like the number of a parcel"
@@ -103,14 +104,23 @@ _ENDINGS = frozenset(["end", "ends", "ended", "ending", "last", "final"])
 def _may_be_code(page: Page) -> Flags:
     """Long numbers, those that are a part of a word or a group, and those that are announced."""
     runs = page.runs
-    length, one, two = runs.lengths, runs.before(1), runs.before(2)
+    length, one = runs.lengths, runs.before(1)
     joined = among(one, _GOING_ON) | among(runs.after(1), _GOING_ON)
-    grouped = (length == 4) & runs.joins(" ") & (runs.following(length) == 4)
-    parcel = among(two, CAPITALS) | (among(one, " ") & among(runs.before(3), CAPITALS))
     told = (length >= 3) & page.told_before(_announcing_words(), _BACK)
     ending = (length >= 2) & page.told_before(_ENDINGS, _BACK)
-    held: Flags = joined | grouped | parcel | (length >= _LONG) | told | ending
+    held: Flags = joined | page.ask(_may_be_parcel) | (length >= _LONG) | told | ending
     return held
+
+
+def _may_be_parcel(page: Page) -> Flags:
+    """Numbers that can be the first one of a parcel's, perhaps after two letters."""
+    runs = page.runs
+    after = runs.after(1)
+    held = (runs.lengths == 4) & among(after, " -")
+    held |= (runs.lengths == 1) & among(after, "Z")
+    held |= among(runs.before(2), CAPITALS)
+    held |= among(runs.before(1), " ") & among(runs.before(3), CAPITALS)
+    return page.where_can(automaton(_parcel()), held, 0, 2, 3)
 
 
 def _shouts(page: Page) -> NDArray[np.int64]:

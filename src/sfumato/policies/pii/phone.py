@@ -44,7 +44,7 @@ class Phone:
     def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
         reached, announced = -1, reading.page.flags(_may_be_announced)
-        dated = {start for start, _ in card_ends(reading)}
+        dated = frozenset(start for start, _ in card_ends(reading))
         for first in reading.chosen(_may_be_number):
             # The date on a card and the digits behind it look like a number, too.
             if first <= reached or reading.starts[first] in dated:
@@ -60,16 +60,18 @@ class Phone:
         candidates = start.candidates()
         if not candidates:
             return None
-        judges = [] if start.is_inside else [self._regional, _shaped]
-        if candidates[0].digits.startswith("00") or start.is_signed:
-            judges.insert(0, _international)
-        if announced:
-            judges.append(_announced)
-        for judge in judges:
-            for candidate in candidates:
+        inside = start.is_inside
+        signed = candidates[0].digits.startswith("00") or start.is_signed
+        for holds, rule, judge in (
+            (signed, "phone-international", _international),
+            (not inside, "phone-regional", self._regional),
+            (not inside, "phone-shaped", _shaped),
+            (announced, "phone-announced", _announced),
+        ):
+            for candidate in candidates if holds else ():
                 reason = judge(candidate)
                 if reason:
-                    return candidate.last, f"phone{judge.__name__.replace('_', '-')}", reason
+                    return candidate.last, rule, reason
         return None
 
     def _regional(self, candidate: _Candidate) -> str:
@@ -77,10 +79,14 @@ class Phone:
             return ""
         if candidate.is_something_else():
             return ""
-        region = _region_of(self.regions, candidate.digits)
-        if not region or candidate.is_code:
+        match = self._numbers.fullmatch(candidate.digits)
+        if not match or candidate.is_code:
             return ""
-        return f"can be a number of region {region}"
+        return f"can be a number of region {match.lastgroup}"
+
+    @cached_property
+    def _numbers(self) -> Expression:
+        return _numbers_of(self.regions)
 
 
 class _Start:
@@ -157,14 +163,15 @@ class _Candidate:
 
     def is_something_else(self) -> bool:
         """Whether this is rather a date, years, a decimal or a quantity."""
-        lengths, gaps = self.lengths, self.gaps
-        if len(lengths) == 1 and len(self.digits) < 9:
+        alone = self.last == self.begin.first
+        if alone and len(self.digits) < 9:
             # Shorter bare numbers are too often something else; the code recognizer has them.
             return True
         if _goes_on(self.reading.text, self.end):
             return True
-        if len(lengths) == 1:
+        if alone:
             return False
+        lengths, gaps = self.lengths, self.gaps
         return (
             self.begin.date_end > self.begin.end
             or (set(lengths) == {4} and _all_years(self.digits))
@@ -311,15 +318,12 @@ def _extended(text: str, end: int) -> int:
     return match.end() if match else end
 
 
-def _region_of(regions: tuple[str, ...], digits: str) -> str:
-    """The first region that has such a number."""
-    match = _numbers_of(regions).fullmatch(digits)
-    return str(match.lastgroup) if match else ""
-
-
 @cache
 def _numbers_of(regions: tuple[str, ...]) -> Expression:
-    """One expression for the national numbers of all regions, with or without their prefix."""
+    """One expression for the national numbers of all regions, with or without their prefix.
+
+    Which of its groups matches is the first region that has such a number.
+    """
     from phonenumbers import PhoneMetadata
 
     parts = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -86,12 +86,12 @@ class Postcode:
         return page.ask(self._may_have_form) | page.ask(_may_be_plain)
 
     def _may_have_form(self, page: Page) -> Flags:
-        machine = automaton(_forms(self.regions))
+        machine = automaton(self._forms)
         return page.where_can(machine, _may_be_lettered(page), *range(_LONGEST_LEAD + 1))
 
     def _form(self, text: str, start: int, end: int) -> Match | None:
         for back in _leads(text, start, end):
-            match = _forms(self.regions).match(text, start - back)
+            match = self._forms.match(text, start - back)
             if match:
                 return match
         return None
@@ -107,7 +107,15 @@ class Postcode:
             reading.before(start, _BACK)
         ):
             return "a number, announced as a postcode"
-        return _placed(reading, start, end) if end - start in _lengths(self.regions) else ""
+        return _placed(reading, start, end) if end - start in self._lengths else ""
+
+    @cached_property
+    def _forms(self) -> Expression:
+        return _forms(self.regions)
+
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        return _lengths(self.regions)
 
 
 _BACK = 30
