@@ -2,15 +2,15 @@
 
 Guarantee: where the expression matches, the answer is yes.
 
-Why it holds: an expression becomes a machine that reads one character after the other, at all places
-in step. Looks before and after, which a machine of this kind cannot follow, are taken to hold, all
-but those of a single character at both ends; a repetition that gives nothing back is read like one
-that does; what was remembered is taken for anything that could have been remembered; and a character
-beyond ASCII is taken for every character. Each of these says yes more often, none says no.
+Why it holds: an expression becomes a machine that reads one character after the other, at all
+places in step. Looks before and after, which a machine of this kind cannot follow, are taken to
+hold, all but those of a single character at both ends; a repetition that gives nothing back is read
+like one that does; what was remembered is taken for anything that could have been remembered; and a
+character beyond ASCII is taken for every character. Each says yes more often, none says no.
 
-Care: yes means that the expression is worth trying, nothing more. The machine's states are made when
-they are first met. They tell nothing of a text but that something with its shape was met once; there
-are at most so many, and where one more would be needed the answer is yes.
+Care: yes means that the expression is worth trying, nothing more. The machine's states are made
+when they are first met. They tell nothing of a text but that something of such a shape was met once;
+there are at most so many, and where one more would be needed the answer is yes.
 
 Reference: Thompson, Regular expression search algorithm, CACM 11(6), 1968.
 """

@@ -5,8 +5,8 @@ small letters. Two words may share a number, and all letters beyond ASCII look t
 seem to hold a word that it does not hold, never the other way round. So this says where a slower
 look is worth its time, and nothing more.
 
-Every list that is asked for has a bit of its own in tables by these numbers, 64 lists to a table, so
-that all words are looked up in all lists at once.
+Every list that is asked for has a bit of its own in tables by these numbers, 64 lists to a table,
+so that all words are looked up in all lists at once.
 """
 
 from __future__ import annotations

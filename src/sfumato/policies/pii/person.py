@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.around import find_cued_around
 from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain
-from sfumato.policies.pii.clusters import CUED, HARD, NAMED, Cluster, Clusters
+from sfumato.policies.pii.clusters import HARD, NAMED, Cluster, Clusters
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining

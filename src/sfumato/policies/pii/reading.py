@@ -111,8 +111,7 @@ class Page:
     @cached_property
     def _words_before(self) -> NDArray[np.int64]:
         """For each run of digits the last word before it."""
-        places = np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
-        return places
+        return np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
 
     def _barred_by(self, between: frozenset[str]) -> NDArray[np.int64]:
         """For each word the latest up to it that is not in a list."""

@@ -1,8 +1,8 @@
 """The syntax of the expressions that recognizers use, taken apart for a quick look (``automaton``).
 
-Characters are the codes of ``runs``: ASCII, one code for all letters beyond it and one for all other
-characters beyond it. A set of characters is a whole number with a bit for each code. What lies beyond
-ASCII counts as every character, so its bits are in every set.
+Characters are the codes of ``runs``: ASCII, one code for all letters beyond it and one for all
+other characters beyond it. A set of characters is a whole number with a bit for each code. What
+lies beyond ASCII counts as every character, so its bits are in every set.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from sfumato.policies.pii.runs import BEYOND, DIGITS, LETTERS, SIGN
+from sfumato.policies.pii.runs import BEYOND, CAPITALS, DIGITS, LETTERS, SIGN, SMALL
 
 _OTHERS = 1 << BEYOND | 1 << SIGN
 EVERY = (1 << BEYOND) - 1 | _OTHERS
 _BLANKS = " \t\n\r\f\v\x1c\x1d\x1e\x1f"
 _KINDS = {
-    **{"L": LETTERS, "Lu": LETTERS[:26], "Ll": LETTERS[26:], "Lt": "", "M": "", "N": DIGITS},
-    **{"w": LETTERS + DIGITS + "_", "d": DIGITS, "s": _BLANKS},
+    "L": LETTERS,
+    "Lu": CAPITALS,
+    "Ll": SMALL,
+    "Lt": "",
+    "M": "",
+    "N": DIGITS,
+    "w": LETTERS + DIGITS + "_",
+    "d": DIGITS,
+    "s": _BLANKS,
 }
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f"}
 

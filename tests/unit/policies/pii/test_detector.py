@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import UnknownName
-from sfumato.policies.pii import Pii
+from sfumato.policies.pii import Pii, detector
 from sfumato.policies.pii.detector import (
     DEFAULT,
     TYPES,
@@ -168,6 +168,18 @@ def test_dropping_inner_spans_uncovers_nothing(found: list[tuple[Span, int]]) ->
     assert covered(list(kept)) == covered([span for span, _ in found])
     order = sorted(found, key=lambda one: (one[0].start, -one[0].end, one[1]))
     assert [span.label for span in kept][:1] == [span.label for span, _ in order[:1]]
+
+
+def test_what_is_found_does_not_depend_on_how_documents_are_put_on_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [LETTER, "", "Ann", LETTER[40:300], "USR: Zoë\nUSR: +44 20 7946 0958", "é" * 50] * 4
+    documents = [Document(text) for text in texts]
+    alone = [Pii().find(document) for document in documents]
+    for characters in (1, 300, 700, 10**9):
+        monkeypatch.setattr(detector, "_ON_A_PAGE", characters)
+        assert Pii().find_many(documents) == alone
+        assert [text for page in detector._pages(texts) for text in page] == texts
 
 
 def test_the_collector_of_cycles_runs_again_afterwards() -> None:

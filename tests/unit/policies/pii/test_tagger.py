@@ -37,7 +37,7 @@ from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.policy import Batched
 from sfumato.policies.scoring import compare_with_gold
 from sfumato.text.document import Document
-from sfumato.text.span import Span, Spans
+from sfumato.text.span import Spans
 from sfumato.text.words import Words
 
 TICKETS = Path(__file__).parents[3] / "data" / "tickets.jsonl"
