@@ -9,7 +9,7 @@ like one that does; what was remembered is taken for anything that could have be
 character beyond ASCII is taken for every character. Each says yes more often, none says no.
 
 Care: yes means that the expression is worth trying, nothing more. The machine's states are made
-when they are first met. They tell nothing of a text but that something of such a shape was met once;
+when they are first met. They tell nothing of a text but that something of such a shape was met;
 there are at most so many, and where one more would be needed the answer is yes.
 
 Reference: Thompson, Regular expression search algorithm, CACM 11(6), 1968.

@@ -151,7 +151,7 @@ class _Look:
         """Words with small words after them over which a name can go on."""
         particle, prefix = self._has("particle"), self._has("prefix")
         prefix &= surely(self._after, _JOINTS) | (self._after >= BEYOND)
-        found = self.titled & self._near & self._next(particle | prefix)
+        found: Flags = self.titled & self._near & self._next(particle | prefix)
         places = np.flatnonzero(found)
         at = places + 1
         for _ in range(_MOST_SMALL):

@@ -134,7 +134,7 @@ def _shouts(page: Page) -> NDArray[np.int64]:
 
 
 def _devices(page: Page) -> NDArray[np.int64]:
-    """Where six pairs of hexadecimal digits can begin, or three fours as some routers write them."""
+    """Where six pairs of hexadecimal digits can begin, or three fours with dots between."""
     codes = page.runs.codes
     colons, dots = np.flatnonzero(codes == _COLON), np.flatnonzero(codes == _DOT)
     pairs = colons[:-4][colons[4:] - colons[:-4] == 4 * _PAIR] - (_PAIR - 1)

@@ -203,7 +203,7 @@ def _listed(form: Form) -> _Listed:
     """First and last word of every listed name of a chain, and by which words it is known again."""
     if form.known is None:
         form.known = [
-            (first, last, tuple(lasting(word.plain for word in form.words[first : last + 1])))
+            (first, last, tuple(lasting(form.plains[first : last + 1])))
             for first, last in names_in(form.words)
         ]
     return cast("_Listed", form.known)
