@@ -73,12 +73,9 @@ class Table:
             for written in row.groups.split():
                 groups = tuple(int(length) for length in written.split("-"))
                 self._rows.setdefault(groups, []).append(row)
-        self._groups = [_number_of(groups) for groups in self._rows]
-        self._sure = [
-            _number_of(groups)
-            for groups, rows in self._rows.items()
-            if any(row.sure for row in rows)
-        ]
+        self._groups = np.array(sorted(map(_number_of, self._rows)), dtype=np.int64)
+        sure = (groups for groups, rows in self._rows.items() if any(row.sure for row in rows))
+        self._sure = np.array(sorted(map(_number_of, sure)), dtype=np.int64)
         self._announcing = words_of(*(row.cue for row in rows))
 
     def find(self, reading: Reading) -> Iterator[Found]:
@@ -116,7 +113,7 @@ class Table:
         while len(places) and ahead < MOST:
             last = places + ahead
             numbers += np.minimum(runs.lengths[last], _BASE - 1) * _BASE**ahead
-            sure, grouped = np.isin(numbers, self._sure), np.isin(numbers, self._groups)
+            sure, grouped = _is_in(numbers, self._sure), _is_in(numbers, self._groups)
             found[places[sure | (grouped & told[places])]] = True
             linked = links[last]
             places, numbers, ahead = places[linked], numbers[linked], ahead + 1
@@ -225,6 +222,14 @@ def _is_in_long_word(page: Page) -> Flags:
     word = np.searchsorted(firsts, runs.starts, side="right") - 1
     held: Flags = (lasts - firsts)[word] >= _SHORTEST_WORD
     return held
+
+
+def _is_in(numbers: NDArray[np.int64], known: NDArray[np.int64]) -> Flags:
+    """Which numbers are among some that are in order."""
+    if not len(known):
+        return np.zeros(len(numbers), dtype=np.bool_)
+    found: Flags = known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)] == numbers
+    return found
 
 
 def _number_of(groups: tuple[int, ...]) -> int:

@@ -201,6 +201,8 @@ class Page:
 
     def choose(self, trigger: Trigger) -> dict[int, list[int]]:
         """The runs of digits that matter, counted in their documents, by the document's number."""
+        if not len(self.runs):
+            return {}
         chosen = self._chosen.get(trigger)
         if chosen is None:
             places = np.flatnonzero(self.ask(trigger))

@@ -129,7 +129,9 @@ class Runs:
 
     def following(self, values: NDArray[np.int64], ahead: int = 1) -> NDArray[np.int64]:
         """For each run what holds for one after it; zero where there is none."""
-        return np.append(values, np.zeros(ahead, dtype=values.dtype))[ahead : ahead + len(self)]
+        later = np.zeros_like(values)
+        later[: max(0, len(values) - ahead)] = values[ahead:]
+        return later
 
     def totals(self, characters: str, widest: int) -> NDArray[np.int64]:
         """How many digits the runs have at most that follow each other over such gaps."""
