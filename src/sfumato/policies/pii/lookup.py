@@ -17,6 +17,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.numbering import windows
 from sfumato.policies.pii.runs import BEYOND, Codes, Flags, among, is_letter
 
 _LETTERS = 7
@@ -94,16 +95,15 @@ class Words:
 
     def _numbers(self) -> tuple[_Numbers, _Numbers, _Numbers]:
         whole, openings, closings = (np.empty(len(self), dtype=np.uint16) for _ in range(3))
-        small = np.append(_small()[self.codes], np.zeros(_BYTES, dtype=np.uint8))
-        eights = np.lib.stride_tricks.sliding_window_view(small, _BYTES)
+        eights = windows(_small()[self.codes])
         for first in range(0, len(self), _AT_ONCE):  # bounds what is held at a time
             part = slice(first, first + _AT_ONCE)
             lengths = np.minimum(self.ends[part] - self.starts[part], 255)
-            letters = eights[self.starts[part]].view("<u8")[:, 0]
+            letters = eights[self.starts[part]]
             packed = (letters & _masks()[lengths]) << np.uint64(8)
             whole[part] = _spread(packed | lengths.astype(np.uint64))
             openings[part] = _spread(packed & _masks()[_PIECE + 1])
-            last = eights[np.maximum(self.ends[part] - _PIECE, 0)].view("<u8")[:, 0]
+            last = eights[np.maximum(self.ends[part] - _PIECE, 0)]
             closings[part] = _spread((last & _masks()[_PIECE]) << np.uint64(8))
         return whole, openings, closings
 

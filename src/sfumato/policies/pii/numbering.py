@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 
 _WORD = 8
-_ZEROS = "000000"  # of more figures than these nobody asks
+_MOST_FIGURES = 6  # of more than these nobody asks
 _LARGEST = 255
 _SLOTS = 16  # bits of the number of slots
 _MIX = np.uint64(0xD6E8FEB86659FD93)  # odd, so that nothing is lost in a product
@@ -37,7 +37,7 @@ def number_forms(
     if codes.dtype != np.uint8:
         large = np.append(0, np.cumsum(codes > _LARGEST))
         narrow &= large[ends] == large[starts]
-    words, ids, forms = _windows(codes), np.zeros(len(starts), dtype=np.int32), [""]
+    words, ids, forms = windows(codes), np.zeros(len(starts), dtype=np.int32), [""]
     for places in (
         np.flatnonzero(narrow & (sizes <= _WORD)),
         np.flatnonzero(narrow & (sizes > _WORD)),
@@ -45,10 +45,14 @@ def number_forms(
         firsts, groups, equal = _numbered(words, starts[places], sizes[places])
         ids[places[equal]] = groups[equal] + len(forms)
         forms += _shown(text, places[firsts], starts, ends)
+    lengths = np.where(figures, np.minimum(sizes, _MOST_FIGURES), 0)
+    for length in range(1, _MOST_FIGURES + 1):
+        held = lengths == length
+        if held.any():
+            ids[held] = len(forms)
+            forms.append("0" * length)
     others = np.flatnonzero(ids == 0)
     shown = _shown(text, others, starts, ends)
-    for place in np.flatnonzero(figures[others]).tolist():
-        shown[place] = _ZEROS[: len(shown[place])]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(shown), start=len(forms))}
     ids[others] = np.fromiter(map(numbers.__getitem__, shown), np.int32, len(shown))
     return [*forms, *numbers], ids
@@ -59,8 +63,8 @@ def _shown(text: str, places: Places, starts: Places, ends: Places) -> list[str]
     return [text[first:last] for first, last in limits]
 
 
-def _windows(codes: NDArray[Any]) -> NDArray[np.uint64]:
-    """The eight characters from each place on as one number."""
+def windows(codes: NDArray[Any]) -> NDArray[np.uint64]:
+    """The eight characters from each place on as one number; beyond the end there are zeros."""
     padded = np.zeros(len(codes) + _WORD, dtype=np.uint8)
     padded[: len(codes)] = codes
     words: NDArray[np.uint64] = np.ndarray(
