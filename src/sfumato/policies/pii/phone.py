@@ -299,7 +299,8 @@ def _may_be_announced(page: Page) -> Flags:
     after = np.append(spots, FAR)
     # The number ends with a run that follows this one over such gaps.
     told |= after[np.searchsorted(after, runs.ends)] <= runs.reached(_GAPS, _WIDEST) + _LOOK_AHEAD
-    return told & enough
+    held: Flags = told & enough
+    return held
 
 
 def _lead(reading: Reading, start: int) -> int:
