@@ -12,12 +12,12 @@ from benchmarks.inputs import dialogues, prose
 from benchmarks.timing import Row, Work, by_turns
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.pii.detector import Pii
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page
 from sfumato.policies.pii.tagger import tag
 from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.policy import Policy, find_in
 from sfumato.text.document import Document
-from sfumato.text.span import Span
 from sfumato.text.words import Words
 
 POLICIES = ("digits", "pii")
@@ -57,7 +57,7 @@ def _scanned(text: str, documents: Sequence[Document], quick: bool) -> list[Row]
 class _Rules(Pii):
     """``pii`` as it was before it had a tagger."""
 
-    def _tag(self, page: Page) -> list[list[Span]]:
+    def _tag(self, page: Page) -> list[list[Found]]:
         return [[] for _ in page.texts]
 
 

@@ -107,7 +107,7 @@ def along(
         thresholds = np.full(len(KINDS), level, dtype=np.float32)
         found = spans_of(tokens, margins, thresholds, leads)
         for text, spans in zip(texts, found, strict=True):
-            spans.extend(find_handles(text.text))
+            spans.extend(one.as_span() for one in find_handles(text.text))
         yield rates(texts, map(_outside, texts, found))
 
 

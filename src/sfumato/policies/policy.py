@@ -15,7 +15,7 @@ from sfumato.core.errors import TookTooLong
 from sfumato.text.document import Document
 from sfumato.text.span import Spans
 
-DOCUMENTS_AT_ONCE = 256
+DOCUMENTS_AT_ONCE = 2048
 CHARACTERS_AT_ONCE = 1_000_000
 
 

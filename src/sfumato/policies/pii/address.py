@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.policies.pii import house, street
-from sfumato.policies.pii.address_parts import HEADS, heading
+from sfumato.policies.pii.address_parts import HEADS, after_head, coded, heading
+from sfumato.policies.pii.automaton import automaton, backward
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.reading import Page, Reading, Trigger
@@ -44,14 +45,14 @@ class Address:
     def find(self, reading: Reading) -> Iterator[Found]:
         """At every number: a house number before or after its street, a box, a town."""
         text, reached, headings = reading.text, 0, dict[str, None]()
-        rules = [(frozenset(reading.chosen(trigger)), rule) for trigger, rule in _RULES]
+        rules = [(reading.page.flags(trigger), rule) for trigger, rule in _RULES]
         for run in reading.chosen(_may_be_address):
             start = reading.starts[run]
             if start < reached:
                 continue
             found = None
             for chosen, rule in rules[:1] if _is_inside(text, start) else rules[1:]:
-                if run in chosen and (found := rule(text, start)):
+                if chosen[reading.first + run] and (found := rule(text, start)):
                     break
             if found:
                 reached = street.tail_end(text, found.end)
@@ -84,7 +85,8 @@ def _may_be_address(page: Page) -> Flags:
 def _may_be_coded(page: Page) -> Flags:
     """Digits of a British postcode, right after its first letters."""
     runs = page.runs
-    return (runs.lengths <= 3) & among(runs.before(1), CAPITALS) & among(runs.after(1), _CODED)
+    held = (runs.lengths <= 3) & among(runs.before(1), CAPITALS) & among(runs.after(1), _CODED)
+    return page.where_can(automaton(coded()), held, 1, 2)
 
 
 _CODED = LETTERS + " "
@@ -118,29 +120,32 @@ def _may_have_parts(page: Page) -> Flags:
     one, two = runs.after(1), runs.after(2)
     parted = among(one, LETTERS + "-/") | ((one == _COMMA) & (two == _BLANK))
     parted |= (one == _BLANK) & among(two, CAPITALS + DIGITS)
-    held: Flags = page.ask(_goes_on) & (headed | reaches) & parted
-    return held
+    held = page.ask(_goes_on) & (headed | reaches) & parted
+    return page.where_can(automaton(after_head()), held)
 
 
 def _may_be_box(page: Page) -> Flags:
-    return page.ask(_is_outside) & page.told_before(_small(house.UNITS), _NEAR)
+    held = page.ask(_is_outside) & page.told_before(_small(house.UNITS), _NEAR)
+    return page.where_can(backward(house.box_before()), held)
 
 
 def _may_precede_street(page: Page) -> Flags:
-    return page.ask(_goes_on) & page.told_until(house.street_words(), _STREET_AFTER, _BARS)
+    held = page.ask(_goes_on) & page.told_until(house.street_words(), _STREET_AFTER, _BARS)
+    return page.where_can(automaton(house.number_first()), held)
 
 
 def _may_be_framed(page: Page) -> Flags:
     """Before a blank, a capital and, not far away, another number."""
     runs = page.runs
     capital = among(runs.after(1), " ") & among(runs.after(2), CAPITALS)
-    return page.ask(_goes_on) & capital & (runs.gaps <= _FARTHEST_NUMBER)
+    held = page.ask(_goes_on) & capital & (runs.gaps <= _FARTHEST_NUMBER)
+    return page.where_can(automaton(house.two_numbers()), held)
 
 
 def _may_follow_state(page: Page) -> Flags:
     whole = page.ask(_is_outside) & (page.runs.lengths == _ZIP_LENGTH)
-    held: Flags = whole & page.told_before(_small(street.US_STATES), _NEAR)
-    return held
+    held = whole & page.told_before(_small(street.US_STATES), _NEAR)
+    return page.where_can(backward(house.town_before()), held)
 
 
 def _may_follow_street(page: Page) -> Flags:
@@ -152,11 +157,13 @@ def _may_follow_street(page: Page) -> Flags:
     begun = titled & page.told_before(house.street_beginnings(), house.STREET_BEFORE)
     small = page.told_before(_small(street.SMALL_LEADING), house.STREET_BEFORE)
     short = page.ask(_is_outside) & (runs.lengths < _LONGEST_NUMBER)
-    return short & (ended | begun | small)
+    held = page.where_can(automaton(house.house_number()), short & (ended | begun | small))
+    return page.where_can(backward(house.street_before()), held)
 
 
 def _may_be_announced(page: Page) -> Flags:
-    return page.ask(_goes_on) & page.told_before(_announcing(), house.ANNOUNCED_BEFORE)
+    held = page.ask(_goes_on) & page.told_before(_announcing(), house.ANNOUNCED_BEFORE)
+    return page.where_can(automaton(house.address_line()), held)
 
 
 _RULES: tuple[tuple[Trigger, _Rule], ...] = (

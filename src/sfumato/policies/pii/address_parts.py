@@ -24,7 +24,7 @@ no h.no hno house plot flat door d.no shop villa block sector quarter qtr survey
 
 def unit_first(text: str, start: int) -> tuple[int, int] | None:
     """From a house, plot or flat number over the parts after it to the code or a street."""
-    match = _after_head().match(text, start)
+    match = after_head().match(text, start)
     head = _head_before().search(text, max(0, start - 12), start) if match else None
     if not match or not (head or match["code"]):
         return None
@@ -35,7 +35,7 @@ def unit_first(text: str, start: int) -> tuple[int, int] | None:
 
 def before_code(text: str, start: int) -> tuple[int, int] | None:
     """Parts with a street among them that stand right before a postcode."""
-    code = _code().match(text, max(0, start - 2)) or _code().match(text, max(0, start - 1))
+    code = coded().match(text, max(0, start - 2)) or coded().match(text, max(0, start - 1))
     if not code or code.start("digit") != start:
         return None
     match = _parts_before().search(text, max(0, start - _REACH), code.start())
@@ -57,7 +57,8 @@ def _head_before() -> Expression:
 
 
 @cache
-def _after_head() -> Expression:
+def after_head() -> Expression:
+    """The number of a house and the parts of an address after it."""
     number = r"[0-9]{1,5}\p{L}?(?:[\-/][0-9]{1,5}\p{L}?){0,3}"
     return Expression(
         rf"{number}(?:,? {_PART}(?=,|\s|\.|\Z)|, {_NEAR}(?=,| \p{{Lu}}|[.;\n]|\Z)){{1,5}}?"
@@ -73,7 +74,8 @@ def _parts_before() -> Expression:
 
 
 @cache
-def _code() -> Expression:
+def coded() -> Expression:
+    """A British postcode."""
     return Expression(
         r"(?<![\p{L}\p{N}])[A-Z]{1,2}(?P<digit>)[0-9][A-Z0-9]? ?[0-9][A-Z]{2}(?![\p{L}\p{N}])"
     )

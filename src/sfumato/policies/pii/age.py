@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+
+from sfumato.policies.pii.automaton import automaton, backward
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
@@ -55,7 +58,10 @@ def _may_be_age(page: Page) -> Flags:
     whole = (runs.lengths <= 3) & ~surely(before, LETTERS + DIGITS + ".,$#_/%")
     counted = among(after, _UNITS) | (among(after, " -") & among(runs.after(2), _UNITS))
     told = among(before, " \"':=)") & page.told_before(_last_words(), _NEAR)
-    return whole & (counted | told)
+    held = page.where_can(backward(_before()), whole & told)
+    chosen = np.flatnonzero(whole & counted)
+    held[chosen] |= automaton(_after()).can_match(runs.codes, runs.ends[chosen])
+    return held
 
 
 @cache

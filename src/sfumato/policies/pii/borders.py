@@ -12,77 +12,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.policies.pii.forms import mark
-from sfumato.policies.pii.tokens import Tokens
+from sfumato.policies.pii.tokens import Tokens, is_shape
 
 Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 _BEFORE_SENTENCES = ("empty", "stop", "line", "comma", "quote", "bracket")
 _BARS = ("comma", "bracket", "line", "other", "at", "hash")
 
 
-def closed(tokens: Tokens, person: Flags) -> Flags:
+class Beside:
+    """Tokens at some places, none of them empty, with what stands beside each.
+
+    There are empty tokens after every text, so each token has one before it and one after it; the
+    last token of all is the one before the first.
+    """
+
+    def __init__(self, tokens: Tokens, places: Places) -> None:
+        before, after = places - 1, places + 1
+        self.here = _Some(tokens, places)
+        self.before, self.after = _Some(tokens, before), _Some(tokens, after)
+        starts, ends = tokens.starts, tokens.ends
+        self.blank_before: Flags = (places == 0) | (starts[places] != ends[before])
+        self.blank_after: Flags = starts[after] != ends[places]
+
+
+class _Some:
+    """The shapes and marks of some tokens."""
+
+    def __init__(self, tokens: Tokens, places: Places) -> None:
+        self._shape, self._mark = tokens.shape[places], tokens.mark[places]
+
+    def among(self, *names: str) -> Flags:
+        return is_shape(*names)[self._shape]
+
+    def marked(self, *names: str) -> Flags:
+        bits = sum(mark(name) for name in names)
+        found: Flags = (self._mark & np.uint32(bits)) != 0
+        return found
+
+
+def closed(near: Beside, person: Flags | None = None) -> Flags:
     """Which tokens no name goes over; ``person`` says which would be part of a person's."""
-    bars = tokens.among(*_BARS) | tokens.marked(mark("bar"))
-    before, after = _blanks(tokens)
-    bars |= tokens.marked(mark("hyphen")) & before & after
-    bars |= tokens.marked(mark("apostrophe")) & (before | after)
-    ended = tokens.among("digits", "ending") | tokens.marked(mark("parts two"))
-    joined = np.append(False, tokens.marked(mark("given"))[:-1])
-    bars |= person & (ended | (joined & tokens.marked(mark("joins two"))))
-    return bars | (tokens.among("stop") & ~_goes_on(tokens, before, after))
+    here, before, after = near.here, near.blank_before, near.blank_after
+    bars = here.among(*_BARS) | here.marked("bar")
+    bars |= here.marked("hyphen") & before & after
+    bars |= here.marked("apostrophe") & (before | after)
+    if person is not None:
+        ended = here.among("digits", "ending") | here.marked("parts two")
+        bars |= person & (ended | (near.before.marked("given") & here.marked("joins two")))
+    return bars | (here.among("stop") & ~_goes_on(near))
 
 
-def named_never(tokens: Tokens) -> Flags:
+def named_never(near: Beside) -> Flags:
     """Which tokens are days, units after a figure, abbreviations of things, or heads of fields.
 
     So are words such as "What" that have a capital because a sentence begins, and "SYS" before a
     colon where a line begins.
     """
-    digits = np.append(False, tokens.among("digits")[:-1])
-    headed = np.append(tokens.marked(mark("colon"))[1:], False)
-    begins = np.append(True, tokens.among(*_BEFORE_SENTENCES)[:-1])
-    never: Flags = tokens.marked(mark("thing")) | (digits & tokens.marked(mark("unit")))
-    heads = tokens.marked(mark("ordinary") | mark("head"))
-    never |= headed & (heads | (begins & tokens.marked(mark("tag"))))
-    return never | (begins & tokens.marked(mark("starter")))
+    here, begins = near.here, near.before.among(*_BEFORE_SENTENCES)
+    never: Flags = here.marked("thing") | (near.before.among("digits") & here.marked("unit"))
+    heads = here.marked("ordinary", "head")
+    never |= near.after.marked("colon") & (heads | (begins & here.marked("tag")))
+    return never | (begins & here.marked("starter"))
 
 
-def named_by_others(tokens: Tokens) -> Flags:
+def named_by_others(near: Beside) -> Flags:
     """Which tokens name no place and no organization by themselves.
 
     Words such as "Techniker" that stand before a name, and ordinary words in a text in capitals.
     """
-    shouted = tokens.among("shouted")
-    among_shouted = np.append(False, shouted[:-1]) | np.append(shouted[1:], False)
-    ordinary: Flags = shouted & among_shouted & tokens.marked(mark("ordinary"))
-    return ordinary | tokens.marked(mark("opens"))
+    among_shouted = near.before.among("shouted") | near.after.among("shouted")
+    here = near.here
+    ordinary: Flags = here.among("shouted") & among_shouted & here.marked("ordinary")
+    return ordinary | here.marked("opens")
 
 
-def lonely(tokens: Tokens) -> Flags:
+def lonely(near: Beside) -> Flags:
     """Which tokens are a whole text of one word in small letters, where nothing tells a name."""
-    nothing = tokens.ids == 0
-    before, after = np.append(True, nothing[:-1]), np.append(nothing[1:], True)
-    lone: Flags = before & after & tokens.among("small")
-    return lone
+    alone: Flags = near.before.among("empty") & near.after.among("empty")
+    return alone & near.here.among("small")
 
 
-def apart(tokens: Tokens) -> Flags:
-    """Which tokens stand farther from the one before than a blank."""
-    far: Flags = np.append(False, tokens.starts[1:] - tokens.ends[:-1] > 1)
-    return far
-
-
-def _goes_on(tokens: Tokens, before: Flags, after: Flags) -> Flags:
+def _goes_on(near: Beside) -> Flags:
     """Which full stops stand inside a name: of an initial, of an abbreviation, in "amazon.com"."""
-    short = tokens.marked(mark("abbreviated")) | tokens.among("letter")
-    last = np.append(False, short[:-1])
-    small = np.append(tokens.among("small", "letter")[1:], False)
-    one: Flags = tokens.marked(mark("dot")) & ~before
-    inside: Flags = one & (last | (~after & small))
+    short = near.before.marked("abbreviated") | near.before.among("letter")
+    small = near.after.among("small", "letter")
+    one: Flags = near.here.marked("dot") & ~near.blank_before
+    inside: Flags = one & (short | (~near.blank_after & small))
     return inside
-
-
-def _blanks(tokens: Tokens) -> tuple[Flags, Flags]:
-    """Whether there is a blank before and after each token, or nothing at all."""
-    wide = tokens.starts[1:] != tokens.ends[:-1]
-    return np.append(True, wide), np.append(wide, True)

@@ -76,11 +76,13 @@ class Chain(NamedTuple):
 def cut_plain(shown: str, tags: frozenset[str], forms: Forms, idle: frozenset[str]) -> list[Form]:
     """The chains of words with capitals and single blanks, except one that stands in ``idle``.
 
+    The last word may have an ending.
+
     What was cut once is not cut again: ``forms`` remembers it for texts with the same tags.
     """
     cut = forms.get(shown)
     if cut is None:
-        cut = forms[shown] = _cut_words(shown, tags, idle)
+        cut = forms[shown] = _cut(shown, tags, idle)
     return cut
 
 

@@ -13,12 +13,24 @@ from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, MOST, Flags, among, surely
+from sfumato.policies.pii.runs import (
+    CAPITALS,
+    DIGITS,
+    LETTERS,
+    MOST,
+    Codes,
+    Flags,
+    among,
+    is_letter,
+    surely,
+)
 
 _LOOK_BACK = 40
 _MOST_DIGITS = 15
@@ -61,12 +73,9 @@ class Table:
             for written in row.groups.split():
                 groups = tuple(int(length) for length in written.split("-"))
                 self._rows.setdefault(groups, []).append(row)
-        self._groups = [_number_of(groups) for groups in self._rows]
-        self._sure = [
-            _number_of(groups)
-            for groups, rows in self._rows.items()
-            if any(row.sure for row in rows)
-        ]
+        self._groups = np.array(sorted(map(_number_of, self._rows)), dtype=np.int64)
+        sure = (groups for groups, rows in self._rows.items() if any(row.sure for row in rows))
+        self._sure = np.array(sorted(map(_number_of, sure)), dtype=np.int64)
         self._announcing = words_of(*(row.cue for row in rows))
 
     def find(self, reading: Reading) -> Iterator[Found]:
@@ -76,12 +85,21 @@ class Table:
             before = reading.text[start - 1] if start else " "
             if not before.isalnum() and before not in _INSIDE:
                 yield from self._grouped(reading, first)
-        for first in reading.chosen(_may_have_letters):
+        for first in reading.chosen(self._may_be_form):
             yield from self._formed(reading, reading.starts[first])
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one."""
-        return sorted({*page.choose(self._may_be_row), *page.choose(_may_have_letters)})
+        return sorted({*page.choose(self._may_be_row), *page.choose(self._may_be_form)})
+
+    def _may_be_form(self, page: Page) -> Flags:
+        """Numbers at which, or at the letters before which, a form can match."""
+        held, codes = page.ask(_may_have_letters).copy(), page.runs.codes
+        chosen = np.flatnonzero(held)
+        starts = page.runs.starts[chosen]
+        machine, begins = automaton(self._any_form), _begins(codes, starts)
+        held[chosen] = machine.can_match(codes, starts) | machine.can_match(codes, begins)
+        return held
 
     def _may_be_row(self, page: Page) -> Flags:
         """Numbers grouped as a row says that is sure by its check, or that seems announced."""
@@ -95,7 +113,7 @@ class Table:
         while len(places) and ahead < MOST:
             last = places + ahead
             numbers += np.minimum(runs.lengths[last], _BASE - 1) * _BASE**ahead
-            sure, grouped = np.isin(numbers, self._sure), np.isin(numbers, self._groups)
+            sure, grouped = _is_in(numbers, self._sure), _is_in(numbers, self._groups)
             found[places[sure | (grouped & told[places])]] = True
             linked = links[last]
             places, numbers, ahead = places[linked], numbers[linked], ahead + 1
@@ -146,6 +164,15 @@ class Table:
                     yield span
 
 
+def _begins(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the letters begin before each run of digits, over one blank or hyphen at most."""
+    parted = surely(codes[starts - 1], " -") & is_letter(codes[starts - 2])
+    begins: NDArray[np.int64] = starts - parted
+    for _ in range(_LETTERS_BEFORE):
+        begins = begins - ((starts - begins < _LETTERS_BEFORE) & is_letter(codes[begins - 1]))
+    return begins
+
+
 _LETTERS_BEFORE = 7
 _COUNTRIES = "AT BE BG CY CZ DE DK EE EL ES FI FR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK GB"
 _FARTHEST_COUNTRY = 8  # characters from the code of a country to the first digit
@@ -191,12 +218,18 @@ def _countries() -> Flags:
 def _is_in_long_word(page: Page) -> Flags:
     """Whether letters and digits without anything between are as many as a form has."""
     runs = page.runs
-    inside = among(runs.codes, LETTERS + DIGITS).view(np.int8)
-    turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    firsts, lasts = turns[::2], turns[1::2]
+    firsts, lasts = page.alphanumerics
     word = np.searchsorted(firsts, runs.starts, side="right") - 1
     held: Flags = (lasts - firsts)[word] >= _SHORTEST_WORD
     return held
+
+
+def _is_in(numbers: NDArray[np.int64], known: NDArray[np.int64]) -> Flags:
+    """Which numbers are among some that are in order."""
+    if not len(known):
+        return np.zeros(len(numbers), dtype=np.bool_)
+    found: Flags = known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)] == numbers
+    return found
 
 
 def _number_of(groups: tuple[int, ...]) -> int:

@@ -1,10 +1,11 @@
 """Where words with capitals stand together in many documents, by a look at all tokens at once.
 
 A cluster is what chains (``capitals``) are cut from: words with capitals, and between them only
-what can stand inside a name. Most are plain: words with nothing but single blanks between. Of these
-it is known at once whether a list of names, or a word beside them, can make a name of them; others
-are at most a name that was found elsewhere in the document. A cluster that is not plain (with an
-initial, a hyphen, a "van") is left to an expression. Single words that are no name are left out.
+what can stand inside a name. Most are plain: words with nothing but single blanks between, the last
+one perhaps with an ending such as 's. Of these it is known at once whether a list of names, or a
+word beside them, can make a name of them; others are at most a name that was found elsewhere in the
+document. A cluster that is not plain (with an initial, a hyphen, a "van") is left to an expression.
+Single words that are no name are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sfumato.policies.pii.tokens import Tokens
 
 _BLANK, _STOP = ord(" "), ord(".")
 _JOINTS = "'-"
+_MOST_SMALL = 8  # small words between two words of a name, and what follows them
 _WORDLY = LETTERS + DIGITS + "_@"  # right after these no cluster begins
 _Places = NDArray[np.int64]
 
@@ -44,31 +46,47 @@ class Clusters:
     def __init__(self, page: Page) -> None:
         self._look = _Look(page.tokens, page.runs.codes, page.runs.offsets)
         self._first, self._last, self._kinds = self._look.clusters()
+        self._plain = np.flatnonzero((self._kinds & HARD) == 0)
 
     def telling(self) -> list[Cluster]:
         """Those that something can make a name, in reading order."""
         return self._shown(np.flatnonzero(self._kinds))
 
-    def others_with(self, words: Mapping[int, set[str]]) -> list[Cluster]:
-        """Of the others those that have a word of their document's, written plainly."""
-        look, idle = self._look, np.flatnonzero(self._kinds == 0)
-        ids, which = np.unique(look.ids[look.titled], return_inverse=True)
+    def plain_with(self, words: Mapping[int, set[str]]) -> list[Cluster]:
+        """The plain ones that have a word of their document's, which are written plainly."""
+        look, plain_ones = self._look, self._plain
+        # With an ending the last word is one word of two tokens.
+        tokens = {
+            number: known | {word.partition("'")[0] for word in known if "'" in word}
+            for number, known in words.items()
+        }
+        wanted = frozenset().union(*tokens.values())
+        size = len(look.forms)
+        used = np.zeros(size, dtype=np.bool_)
+        used[look.ids[look.titled]] = True
         plains: dict[str, list[int]] = {}
-        for number, form in enumerate(ids.tolist()):
-            plains.setdefault(plain(look.forms[form]), []).append(number)
-        wanted = [
-            document * len(ids) + number
-            for document, known in words.items()
+        for form in np.flatnonzero(used).tolist():
+            written = plain(look.forms[form])
+            if written in wanted:
+                plains.setdefault(written, []).append(form)
+        pairs = [
+            number * size + form
+            for number, known in tokens.items()
             for word in known
-            for number in plains.get(word, ())
+            for form in plains.get(word, ())
         ]
-        held = np.zeros(len(look.ids), dtype=np.bool_)
-        held[look.titled] = np.isin(look.documents[look.titled] * len(ids) + which, wanted)
-        return self._shown(idle[_any_between(held, self._first[idle], self._last[idle])])
+        used[:] = False
+        used[[form for forms in plains.values() for form in forms]] = True
+        held = look.titled & used[look.ids]
+        places = np.flatnonzero(held)
+        held[places] = np.isin(look.documents[places] * size + look.ids[places], pairs)
+        return self._shown(
+            plain_ones[_any_between(held, self._first[plain_ones], self._last[plain_ones])]
+        )
 
     def _shown(self, chosen: _Places) -> list[Cluster]:
-        look, first = self._look, self._first[chosen]
-        ends = look.ends[self._last[chosen]] - look.offsets[first]
+        look, first, last = self._look, self._first[chosen], self._last[chosen]
+        ends = look.ends[last + look.ended[last]] - look.offsets[first]
         columns = (look.documents[first], look.inside(first), ends, self._kinds[chosen])
         return list(map(Cluster, *(column.tolist() for column in columns)))
 
@@ -94,6 +112,7 @@ class _Look:
         self._near = np.append(near, False)[: len(places)]
         # "'S" begins with a capital, too, if nothing before goes on with it.
         self._shouted = self._endings & surely(codes[self.starts + 1], CAPITALS)
+        self.ended = self._are_ended()
 
     def inside(self, places: _Places) -> _Places:
         """Where some tokens begin in their documents, the sign before an ending left out."""
@@ -106,24 +125,49 @@ class _Look:
         first = np.flatnonzero((self.titled & ~linked) | self._shouted)
         last = np.flatnonzero((self.titled & ~link) | self._shouted)
         hard = _any_between(self._is_hard() | self._shouted, first, last)
-        several = last > first
-        named = _any_between(self._has("named"), first, last)
+        several, ended = last > first, self.ended[last]
+        # A single word is a name by the list only if it is a given name that may stand alone.
+        named = np.where(
+            several, _any_between(self._has("named"), first, last), self._has("given")[first]
+        )
         named |= several & _any_between(self._has("short"), first, last)
         cued = several & _any_between(self._has("role"), first, last)
         cued |= several & self._follows_role()[first]
-        cued |= (self._near & self._next(self._has("acts")))[last]
-        kept = several | hard | ~self._has("idle")[first]
+        cued |= (self._near & self._next(self._has("acts")))[last + ended]
+        kept = several | hard | ended | ~self._has("idle")[first]
         kinds = named * NAMED + cued * CUED + hard * HARD
         return first[kept], last[kept], kinds[kept]
 
     def _is_hard(self) -> Flags:
         """Words that an expression must look at: with a joint, an initial's stop, a small word."""
         hard = surely(self._before, _JOINTS) | (self._before >= BEYOND)
-        hard |= surely(self._after, _JOINTS)
+        hard |= surely(self._after, _JOINTS) & ~self.ended
         saint = (self._codes[self.starts] == ord("S")) & (self.ends - self.starts == 2)
         hard |= (self._after == _STOP) & (self._has("short") | saint)
-        small = self._next(self._has("particle", "prefix"))
-        found: Flags = hard | (self._near & small)
+        found: Flags = hard | self._go_on()
+        return found
+
+    def _go_on(self) -> Flags:
+        """Words with small words after them over which a name can go on."""
+        particle, prefix = self._has("particle"), self._has("prefix")
+        prefix &= surely(self._after, _JOINTS) | (self._after >= BEYOND)
+        found: Flags = self.titled & self._near & self._next(particle | prefix)
+        places = np.flatnonzero(found)
+        at = places + 1
+        for _ in range(_MOST_SMALL):
+            ahead = self.titled[at] | prefix[at]
+            going = particle[at] & self._near[at]
+            found[places[~(ahead | going)]] = False
+            places, at = places[going & ~ahead], at[going & ~ahead] + 1
+        return found
+
+    def _are_ended(self) -> Flags:
+        """Words with an ending such as 's, after which no name goes on."""
+        after = self._after
+        joined = np.append(self.starts[1:] == self.ends[:-1], False)[: len(after)]
+        going = surely(after, _JOINTS) | (after >= BEYOND)
+        going |= self._near & self._next(self.titled | self._has("particle", "prefix"))
+        found: Flags = joined & self._next(self._endings & ~self._shouted & ~going)
         return found
 
     def _follows_role(self) -> Flags:

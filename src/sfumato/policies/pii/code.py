@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.dates import date_end
+from sfumato.policies.pii.automaton import automaton
+from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
@@ -60,18 +61,18 @@ class Code:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one, or with many capitals in a row."""
-        others = (*page.spots(_shouts), *page.spots(_colons), *page.spots(_dots))
+        others = (*page.spots(_shouts), *page.spots(_devices))
         return sorted({*page.choose(_may_be_code), *others})
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
         reached = 0
-        text = reading.text
+        text, parcels = reading.text, reading.page.flags(_may_be_parcel)
         for run in reading.chosen(_may_be_code):
             start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
-            carried = _carried(text, start, end)
+            carried = _carried(text, start, end) if parcels[reading.first + run] else None
             if carried and carried.start() >= reached:
                 reached = carried.end()
                 reason = "grouped like the number of a parcel"
@@ -81,13 +82,11 @@ class Code:
             left = max(left, reached)
             if right - left < 2:
                 continue  # no identifier is that short
-            found = _judged(reading, left, right)
+            found = _judged(reading, left, right, end if left == start else left)
             if found:
                 reached = right
                 yield Found(left, right, self.label, *found)
-        begins = [colon - 2 for colon in reading.spots(_colons)]
-        begins += [dot - 4 for dot in reading.spots(_dots)]
-        for begin in begins:
+        for begin in reading.spots(_devices):
             device = _hardware().match(text, max(0, begin))
             if device:
                 reason = "groups of hexadecimal digits: the address of a device"
@@ -105,14 +104,23 @@ _ENDINGS = frozenset(["end", "ends", "ended", "ending", "last", "final"])
 def _may_be_code(page: Page) -> Flags:
     """Long numbers, those that are a part of a word or a group, and those that are announced."""
     runs = page.runs
-    length, one, two = runs.lengths, runs.before(1), runs.before(2)
+    length, one = runs.lengths, runs.before(1)
     joined = among(one, _GOING_ON) | among(runs.after(1), _GOING_ON)
-    grouped = (length == 4) & runs.joins(" ") & (runs.following(length) == 4)
-    parcel = among(two, CAPITALS) | (among(one, " ") & among(runs.before(3), CAPITALS))
     told = (length >= 3) & page.told_before(_announcing_words(), _BACK)
     ending = (length >= 2) & page.told_before(_ENDINGS, _BACK)
-    held: Flags = joined | grouped | parcel | (length >= _LONG) | told | ending
+    held: Flags = joined | page.ask(_may_be_parcel) | (length >= _LONG) | told | ending
     return held
+
+
+def _may_be_parcel(page: Page) -> Flags:
+    """Numbers that can be the first one of a parcel's, perhaps after two letters."""
+    runs = page.runs
+    after = runs.after(1)
+    held = (runs.lengths == 4) & among(after, " -")
+    held |= (runs.lengths == 1) & among(after, "Z")
+    held |= among(runs.before(2), CAPITALS)
+    held |= among(runs.before(1), " ") & among(runs.before(3), CAPITALS)
+    return page.where_can(automaton(_parcel()), held, 0, 2, 3)
 
 
 def _shouts(page: Page) -> NDArray[np.int64]:
@@ -125,19 +133,15 @@ def _shouts(page: Page) -> NDArray[np.int64]:
     return spots
 
 
-def _colons(page: Page) -> NDArray[np.int64]:
-    """The first of five colons with two characters between each and the next."""
-    colons = np.flatnonzero(page.runs.codes == _COLON)
-    spots: NDArray[np.int64] = colons[:-4][colons[4:] - colons[:-4] == 4 * _PAIR]
-    return spots
-
-
-def _dots(page: Page) -> NDArray[np.int64]:
-    """The first of two full stops with four characters between, after a hexadecimal digit."""
+def _devices(page: Page) -> NDArray[np.int64]:
+    """Where six pairs of hexadecimal digits can begin, or three fours with dots between."""
     codes = page.runs.codes
-    dots = np.flatnonzero(codes == _DOT)
+    colons, dots = np.flatnonzero(codes == _COLON), np.flatnonzero(codes == _DOT)
+    pairs = colons[:-4][colons[4:] - colons[:-4] == 4 * _PAIR] - (_PAIR - 1)
     firsts = dots[:-1][np.diff(dots) == _FOUR]
-    spots: NDArray[np.int64] = firsts[among(codes[firsts - 1], _HEX)]
+    fours = firsts[among(codes[firsts - 1], _HEX)] - (_FOUR - 1)
+    places = np.concatenate([pairs, fours])
+    spots: NDArray[np.int64] = places[among(codes[places], _HEX)]
     return spots
 
 
@@ -199,18 +203,19 @@ def _carried(text: str, start: int, end: int) -> Match | None:
     return _parcel().match(text, start - back) or (_parcel().match(text, start) if back else None)
 
 
-def _judged(reading: Reading, left: int, right: int) -> tuple[str, str] | None:
+def _judged(reading: Reading, left: int, right: int, end: int) -> tuple[str, str] | None:
+    """Which code this word is; ``end`` is where its first digits end, if it begins with these."""
     word = reading.text[left:right]
     digits = len(word)
     letters = 0
     if not word.isdigit():
-        digits = sum(character.isdigit() for character in word)
-        letters = sum(character.isalpha() for character in word)
+        digits, letters = sum(map(str.isdigit, word)), sum(map(str.isalpha, word))
         if _ordinary().fullmatch(word) and not (
             digits >= _FEWEST_IN_GROUPS and is_announced(reading.before(left, 40))
         ):
             return None
-    if word[0] in _DIGITS and date_end(reading.text, left) >= right:
+    dated = word[0] in _DIGITS and (end == left or may_be_date(reading.text, left, end))
+    if dated and date_end(reading.text, left) >= right:
         return None
     for holds, rule, reason in (
         (letters and digits >= 2 and len(word) >= 6, "mixed", "letters and digits in one word"),

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import numpy as np
-
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Cue, Page, Reading
-from sfumato.policies.pii.runs import DIGITS, LETTERS, among
 
 _SHORTEST = 26
 
@@ -25,9 +22,8 @@ class Crypto:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a word as long as an address."""
-        inside = among(page.runs.codes, LETTERS + DIGITS).view(np.int8)
-        turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-        return page.documents_at(turns[::2][turns[1::2] - turns[::2] >= _SHORTEST])
+        firsts, lasts = page.alphanumerics
+        return page.documents_at(firsts[lasts - firsts >= _SHORTEST])
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words as long as an address: those that pass its check, and announced ones."""

@@ -242,7 +242,7 @@ def _word_begin(text: str, start: int) -> int:
 
 def card_ends(reading: Reading) -> Iterator[tuple[int, int]]:
     """Where the date stands that follows a number with the check digit of a card."""
-    if not reading.chosen(_may_follow_card):
+    if reading.number not in reading.page.choose(_may_follow_card):
         return
     for match in _after_card().finditer(reading.text):
         start, end = match.span("expiry")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from sfumato.policies.pii.automaton import automaton, backward
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
@@ -131,8 +132,9 @@ def _may_be_date(page: Page) -> Flags:
     first, second = runs.codes[runs.starts], runs.codes[runs.starts + 1]
     century = ((first == _ONE) & (second >= _FIVE)) | ((first == _TWO) & (second == _ZERO))
     year = (length == 4) & century & ~surely(runs.before(1), LETTERS + "_#$")
-    held: Flags = figures | worded | month | clock | year
-    return held
+    written = automaton(_figures(), _worded(), _clock(), _year())
+    held = page.where_can(written, figures | worded | clock | year)
+    return held | page.where_can(backward(_month_before()), month)
 
 
 @cache

@@ -23,7 +23,7 @@ from sfumato.policies.identity import Identity
 from sfumato.policies.pii.found import Found
 from sfumato.text.document import Document
 from sfumato.text.language import guess_language
-from sfumato.text.span import Span, Spans
+from sfumato.text.span import Spans
 
 if TYPE_CHECKING:
     from sfumato.policies.pii.reading import Page, Reading
@@ -111,6 +111,7 @@ RECALLS = ("low", "balanced", "high")
 _MONSIEUR = "M. "
 _ENOUGH_TO_TELL = 4_000  # characters, of which the language is that of the text
 _REGIONAL = ("phone", "postcode")
+_ON_A_PAGE = 500_000  # characters of documents that are read together, unless one has more
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,19 @@ class Pii:
 
     def find_many(self, documents: Sequence[Document]) -> list[Spans]:
         """The same for several documents, which the tagger reads faster together."""
+        found: list[Spans] = []
+        with _collector_paused():
+            for texts in _pages([document.text for document in documents]):
+                found += self._read(texts)
+        return found
+
+    def _read(self, texts: list[str]) -> list[Spans]:
+        """What is found in the texts of a page."""
         from sfumato.policies.pii.gathering import Gathered  # these load numpy
         from sfumato.policies.pii.reading import Page
 
-        gathered = Gathered(len(documents))
-        with _collector_paused(), closing(Page([document.text for document in documents])) as page:
+        gathered = Gathered(len(texts))
+        with closing(Page(texts)) as page:
             # One kind after the other: a recognizer reads a text faster right after another one.
             for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
                 for number in recognizer.where(page):
@@ -189,7 +198,7 @@ class Pii:
         """The labels that the tagger is asked for."""
         return frozenset(label for kind, label in _TAGGED.items() if kind in self.types)
 
-    def _tag(self, page: Page) -> list[list[Span]]:
+    def _tag(self, page: Page) -> list[list[Found]]:
         wanted = self._tagged
         if not wanted:
             return [[] for _ in page.texts]
@@ -199,6 +208,19 @@ class Pii:
         if len(wanted) == len(_TAGGED):
             return found
         return [[span for span in spans if span.label in wanted] for spans in found]
+
+
+def _pages(texts: list[str]) -> Iterator[list[str]]:
+    """Texts that are read together: many, so that little is done anew, and bounded in memory."""
+    page: list[str] = []
+    characters = 0
+    for text in texts:
+        if page and characters + len(text) > _ON_A_PAGE:
+            yield page
+            page, characters = [], 0
+        page.append(text)
+        characters += len(text)
+    yield page
 
 
 @contextmanager

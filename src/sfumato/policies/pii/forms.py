@@ -17,7 +17,7 @@ from sfumato.policies.pii.around import acting_words, role_words
 from sfumato.policies.pii.capitals import JOINING, PARTICLES
 from sfumato.policies.pii.cues import NOT_NAMES
 from sfumato.policies.pii.judging import idle_words
-from sfumato.policies.pii.listed import leads_to_name
+from sfumato.policies.pii.listed import opening_words
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.vectors.load import default_space
 
@@ -192,16 +192,14 @@ def marks_of(form: str) -> int:
     small = form.lower()
     simple = small if form.isascii() else plain(form)
     found = exact.get(form, 0) | in_small.get(small, 0) | without.get(simple, 0)
-    if not form[:1].isupper():
-        found &= ~_NUMBERS["starter"]
     if form[:1].isupper():
         found |= _NUMBERS["titled"]
+    else:
+        found &= ~_NUMBERS["starter"]
     if len(form) <= _LONGEST_TAG:
         found |= _short_marks(form)
     elif form.endswith(_STREETS) and form.islower():
         found |= _NUMBERS["thing"]
-    if leads_to_name(simple):
-        found |= _NUMBERS["opens"]
     if form and form[0] in _BARS:
         found |= _NUMBERS["bar"]
     return found
@@ -252,6 +250,7 @@ def _marked() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         "head": _HEADS.split(),
         "idle": idle_words(),
         "named": names.alone | names.paired | names.surnames,
+        "opens": opening_words(),
         "role": role_words(),
     }
     return _bits(exact), _bits(in_small), _bits(without)

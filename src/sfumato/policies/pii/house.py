@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 def match_number_then_street(text: str, start: int) -> Place | None:
     """A house number before its street."""
-    match = _number_first().match(text, start)
+    match = number_first().match(text, start)
     if not match:
         return None
     return Place(_earlier(text, start), match.end(), "address-street", "a number before a street")
@@ -65,7 +65,7 @@ def match_coded(text: str, start: int) -> Place | None:
 
 def match_framed(text: str, start: int) -> Place | None:
     """A street without a word for streets, between two numbers."""
-    match = _two_numbers().match(text, start)
+    match = two_numbers().match(text, start)
     if not match:
         return None
     return Place(start, match.end(), "address-street", "a name between two numbers, and a unit")
@@ -75,7 +75,7 @@ def match_box(text: str, start: int) -> Place | None:
     """The number of a box or a unit."""
     if _last_word(text[max(0, start - STREET_BEFORE) : start]).casefold() not in _words(UNITS):
         return None
-    match = _box_before().search(text, max(0, start - STREET_BEFORE), start)
+    match = box_before().search(text, max(0, start - STREET_BEFORE), start)
     end = _word_end().match(text, start)
     if not match or not end:
         return None
@@ -87,8 +87,8 @@ def match_town(text: str, start: int) -> Place | None:
     state = _last_word(text[max(0, start - STREET_BEFORE) : start]).casefold()
     if state not in _words(street.US_STATES):
         return None
-    match = _town_before().search(text, max(0, start - STREET_BEFORE), start)
-    code = _zip().match(text, start)
+    match = town_before().search(text, max(0, start - STREET_BEFORE), start)
+    code = zip_code().match(text, start)
     if not match or not code:
         return None
     return Place(match.start(), code.end(), "address-town", "a town, a state and a number")
@@ -98,9 +98,9 @@ def match_street_then_number(text: str, start: int) -> Place | None:
     """A street's name before its number."""
     if not _may_end_street(text[max(0, start - STREET_BEFORE) : start]):
         return None
-    house = _house().match(text, start)
+    house = house_number().match(text, start)
     floor = max(0, start - STREET_BEFORE)
-    match = _street_before().search(text, floor, start) if house else None
+    match = street_before().search(text, floor, start) if house else None
     if not match or not house:
         return None
     first = _earlier(text, match.start())
@@ -145,7 +145,7 @@ def _earlier(text: str, start: int) -> int:
 def match_announced(text: str, start: int) -> Place | None:
     """What looks like an address after words that announce one."""
     cued = _cue().search(text, max(0, start - ANNOUNCED_BEFORE), start)
-    match = _line().match(text, start) if cued else None
+    match = address_line().match(text, start) if cued else None
     if not match:
         return None
     end = start + len(match[0].rstrip(".'-"))
@@ -162,7 +162,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 @cache
-def _number_first() -> Expression:
+def number_first() -> Expression:
+    """A house number before its street."""
     number = r"[0-9]{1,6}(?: ?[A-Za-z](?![\p{L}']))?(?:[\-/][0-9]{1,5}[A-Za-z]?)?,?"
     direction = r"(?:(?:[NSEW]{1,2}\.?|North|South|East|West) )?"
     suffix = rf"(?:{any_of(street.SUFFIXES)})(?![\p{{L}}])"
@@ -182,7 +183,8 @@ def _number_first() -> Expression:
 
 
 @cache
-def _street_before() -> Expression:
+def street_before() -> Expression:
+    """A street's name, before its number."""
     capital = r"\p{Lu}[\p{L}\p{M}'.\-]*+"
     small = (
         r"(?:de|da|do|dos|del|della|dei|di|du|des|la|le|les|el|los|las|der|den|dem|van|von|i|e|y)"
@@ -207,7 +209,8 @@ def _street_before() -> Expression:
 
 
 @cache
-def _house() -> Expression:
+def house_number() -> Expression:
+    """The number after a street."""
     return Expression(
         r"(?!(?:1[89]|20)[0-9]{2}(?![0-9]))[0-9]{1,5}(?: ?[A-Za-z](?![\p{L}'\-]))?"
         r"(?: ?[\-/] ?[0-9]{1,4}[A-Za-z]?)?(?![0-9\p{L}%:]|[.,][0-9])"
@@ -220,7 +223,8 @@ def _number_before() -> Expression:
 
 
 @cache
-def _two_numbers() -> Expression:
+def two_numbers() -> Expression:
+    """A street's name between two numbers."""
     name = r"[\p{Lu}\p{Lt}][\p{L}\p{M}'.\-]*+"
     return Expression(
         rf"[0-9]{{1,6}} (?:{name} ){{1,4}}[0-9]{{1,5}}\p{{L}}?\.?"
@@ -229,7 +233,8 @@ def _two_numbers() -> Expression:
 
 
 @cache
-def _box_before() -> Expression:
+def box_before() -> Expression:
+    """The word for a box or a unit, before its number."""
     return Expression(
         r"(?<![\p{L}\p{N}])(?i:p\.? ?o\.? ?box|post(?:al)? (?:office )?box|gpo box|postfach"
         r"|bo[iî]te postale|apartado(?: de correos)?|casella postale|postbus|apt|apartment"
@@ -244,18 +249,21 @@ def _word_end() -> Expression:
 
 
 @cache
-def _town_before() -> Expression:
+def town_before() -> Expression:
+    """A town and its state, before their code."""
     town = rf"(?:{_NAME}[ \n]){{0,5}}{_NAME},?[ \n]{{1,2}}"
     return Expression(rf"(?<![\p{{L}}\p{{N}}])(?:{town})(?:{any_of(street.US_STATES)})\.?,? \Z")
 
 
 @cache
-def _zip() -> Expression:
+def zip_code() -> Expression:
+    """The code after an American state."""
     return Expression(r"[0-9]{5}(?:-[0-9]{4})?(?![0-9\p{L}])")
 
 
 @cache
-def _line() -> Expression:
+def address_line() -> Expression:
+    """What looks like an address, from its number on."""
     return Expression(
         r"(?!(?:1[89]|20)[0-9]{2}\b)[0-9]{1,6}\p{L}?"
         r"(?:[,/\- ]{1,2}(?!(?:and|as|at|before|but|by|for|if|in|is|it|on|or|please|thanks|that"

@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 def find_introduced(page: Page) -> Iterator[tuple[int, Cued]]:
     """Names by all rules, with the numbers of their documents; those of one rule do not overlap."""
     for name, reason, expression, finder, back in list_rules():
-        for number, places in page.spots(finder).items():
+        for number, places in page.spots_of(finder, expression, back).items():
             text, reached = page.texts[number], 0
             match_at = expression.of(text).match
             for place in places:

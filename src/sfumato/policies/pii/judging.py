@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -22,34 +22,38 @@ class Name(NamedTuple):
 
 def judge(text: str, rule: str) -> Name | None:
     """The name that this is; none if it is no name."""
-    words = words_of_name(text, rule)
-    return Name(words[0], tuple(lasting(map(plain, words)))) if words else None
+    words, plains = _name(text, rule)
+    return Name(words[0], tuple(lasting(plains))) if words else None
 
 
 def words_of_name(text: str, rule: str) -> list[str]:
     """The words of a name; none when they are no name."""
-    words = [word for word in _apart().of(text).split(text) if word]
-    while words and plain(words[0]) in _listed(cues.BARE_TITLES):
-        words.pop(0)
-    if not words or plain(words[0]) in _listed(cues.NOT_NAMES):
-        return []
+    return _name(text, rule)[0]
+
+
+def _name(text: str, rule: str) -> tuple[list[str], list[str]]:
+    """The words of a name as they are written, and plainly; none when they are no name."""
+    words = _words_apart(text)
     plains = [plain(word) for word in words]
+    titles = _listed(cues.BARE_TITLES)
+    while plains and plains[0] in titles:
+        del words[0], plains[0]
+    if not words or plains[0] in _listed(cues.NOT_NAMES):
+        return [], []
     ordinary, things = list_names().words, list_things()
     if ordinary.issuperset(plains):
-        return []
+        return [], []
     if rule != "person-title" and all(word in ordinary or word in things for word in plains):
-        return []
+        return [], []
     # What something is made by or does what people do may be a company.
     company = rule in ("person-role", "person-acting") and plains[-1] in things
-    return [] if company else words
+    return ([], []) if company else (words, plains)
 
 
-def lasting(words: Iterable[str]) -> Iterator[str]:
+def lasting(words: Iterable[str]) -> list[str]:
     """Of the words of a name, written plainly, those by which it is known again."""
-    for word in words:
-        name = word.removesuffix("'s")
-        if len(name) > 2 and name not in _passing():
-            yield name
+    names, passing = [word.removesuffix("'s") for word in words], _passing()
+    return [name for name in names if len(name) > 2 and name not in passing]
 
 
 def without_joining(text: str, start: int, end: int) -> int:
@@ -84,6 +88,13 @@ def _passing() -> frozenset[str]:
 @cache
 def _listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
+
+
+def _words_apart(text: str) -> list[str]:
+    """The words of a name, without full stops and commas."""
+    if text.isprintable() and text.isascii():  # then every blank is a plain one
+        return text.replace(".", " ").replace(",", " ").split()
+    return [word for word in _apart().of(text).split(text) if word]
 
 
 @cache

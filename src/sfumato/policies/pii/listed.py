@@ -130,7 +130,12 @@ def list_things() -> frozenset[str]:
 
 def leads_to_name(word: str) -> bool:
     """Whether a word, written plainly, stands before a name rather than in one."""
-    return word in _set(_OPENERS)
+    return word in opening_words()
+
+
+def opening_words() -> frozenset[str]:
+    """Words, written plainly, that stand before a name rather than in one."""
+    return _set(_OPENERS)
 
 
 def _is_initialled(words: list[Capital], first: int, names: Names) -> bool:

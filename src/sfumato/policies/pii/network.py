@@ -106,8 +106,9 @@ class Network:
 
     def see(self, look: Look) -> Numbers:
         """What the first layers make of each form."""
-        letters = self.grams[look.letters].astype(np.int32).sum(axis=1)
-        summed = np.add.reduceat(letters, look.first_letters, axis=0).astype(np.float32)
+        letters = self.grams[look.letters].sum(axis=1, dtype=np.int16)
+        summed = np.add.reduceat(letters, look.first_letters, axis=0, dtype=np.int32)
+        summed = summed.astype(np.float32)
         summed = np.clip(np.rint(summed / SUMMED), -FULL, FULL)
         row = np.concatenate([look.vectors, look.flags, summed], axis=1)
         inner = self.first.active(row @ self.first.weights)

@@ -1,8 +1,10 @@
 """Numbers for the different forms among many tokens, without making a string of each token.
 
 A token of at most eight characters of Latin-1 is a number of eight bytes, so equal tokens are equal
-numbers and the work is that of comparing arrays. Other tokens are compared as strings. The result
-is exact: two tokens have the same number if and only if they have the same characters.
+numbers and the work is that of comparing arrays. One of at most sixteen is two such numbers, which
+are compared by a checksum first. Other tokens are compared as strings, and so are those that share
+a checksum with one that they are not equal to. The result is exact: two tokens have the same number
+if and only if they have the same characters.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 
 _WORD = 8
-_ZEROS = "000000"  # of more figures than these nobody asks
+_MOST_FIGURES = 6  # of more than these nobody asks
 _LARGEST = 255
 _SLOTS = 16  # bits of the number of slots
+_MIX = np.uint64(0xD6E8FEB86659FD93)  # odd, so that nothing is lost in a product
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 
@@ -30,18 +33,26 @@ def number_forms(
     ``codes`` are the characters of the text; tokens that are ``figures`` are read as zeros.
     """
     sizes = ends - starts
-    short = (sizes <= _WORD) & (codes[starts] != 0) & ~figures
+    narrow = (sizes <= 2 * _WORD) & (codes[starts] != 0) & ~figures
     if codes.dtype != np.uint8:
         large = np.append(0, np.cumsum(codes > _LARGEST))
-        short &= large[ends] == large[starts]
-    packed, others = np.flatnonzero(short), np.flatnonzero(~short)
-    firsts, groups = _grouped(_pack(codes, starts[packed], sizes[packed]))
-    ids = np.empty(len(starts), dtype=np.int32)
-    ids[packed] = groups + 1
-    forms = ["", *_shown(text, packed[firsts], starts, ends)]
+        narrow &= large[ends] == large[starts]
+    words, ids, forms = windows(codes), np.zeros(len(starts), dtype=np.int32), [""]
+    for places in (
+        np.flatnonzero(narrow & (sizes <= _WORD)),
+        np.flatnonzero(narrow & (sizes > _WORD)),
+    ):
+        firsts, groups, equal = _numbered(words, starts[places], sizes[places])
+        ids[places[equal]] = groups[equal] + len(forms)
+        forms += _shown(text, places[firsts], starts, ends)
+    lengths = np.where(figures, np.minimum(sizes, _MOST_FIGURES), 0)
+    for length in range(1, _MOST_FIGURES + 1):
+        held = lengths == length
+        if held.any():
+            ids[held] = len(forms)
+            forms.append("0" * length)
+    others = np.flatnonzero(ids == 0)
     shown = _shown(text, others, starts, ends)
-    for place in np.flatnonzero(figures[others]).tolist():
-        shown[place] = _ZEROS[: len(shown[place])]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(shown), start=len(forms))}
     ids[others] = np.fromiter(map(numbers.__getitem__, shown), np.int32, len(shown))
     return [*forms, *numbers], ids
@@ -52,14 +63,28 @@ def _shown(text: str, places: Places, starts: Places, ends: Places) -> list[str]
     return [text[first:last] for first, last in limits]
 
 
-def _pack(codes: NDArray[Any], starts: Places, sizes: Places) -> NDArray[np.uint64]:
-    """The characters of each token as one number."""
+def windows(codes: NDArray[Any]) -> NDArray[np.uint64]:
+    """The eight characters from each place on as one number; beyond the end there are zeros."""
     padded = np.zeros(len(codes) + _WORD, dtype=np.uint8)
     padded[: len(codes)] = codes
     words: NDArray[np.uint64] = np.ndarray(
         (len(codes) + 1,), dtype="<u8", buffer=padded, strides=(1,)
     )
-    return words[starts] & _MASKS[sizes]
+    return words
+
+
+def _numbered(
+    words: NDArray[np.uint64], starts: Places, sizes: Places
+) -> tuple[Places, NDArray[np.int64], NDArray[np.bool_]]:
+    """One token of each group, the group of each token, and whether it is equal to that one."""
+    low = words[starts] & _MASKS[np.minimum(sizes, _WORD)]
+    if not (sizes > _WORD).any():
+        firsts, groups = _grouped(low)
+        return firsts, groups, np.ones(len(low), dtype=np.bool_)
+    high = words[starts + _WORD] & _MASKS[sizes - _WORD]
+    firsts, groups = _grouped(low + high * _MIX)
+    holder = firsts[groups]
+    return firsts, groups, (low == low[holder]) & (high == high[holder])
 
 
 def _grouped(keys: NDArray[np.uint64]) -> tuple[Places, NDArray[np.int64]]:

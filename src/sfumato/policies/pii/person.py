@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.around import find_cued_around
 from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain
-from sfumato.policies.pii.clusters import CUED, HARD, NAMED, Cluster, Clusters
+from sfumato.policies.pii.clusters import HARD, NAMED, Cluster, Clusters
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
 from sfumato.policies.pii.listed import names_in
-from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import BEYOND, LETTERS, Codes, Flags, surely
+from sfumato.policies.pii.reading import Page, Reading, by_document
+from sfumato.policies.pii.runs import is_letter
 from sfumato.policies.pii.small_names import find_small
 
 _BREAK, _BLANK, _COLON = map(ord, "\n :")
+_BEYOND_ASCII = 0x808080  # the bits that no ASCII character has, of three
 _LABEL = "PERSON"
 _Listed = list[tuple[int, int, tuple[str, ...]]]
 _Place = tuple[int, int]
@@ -77,14 +78,12 @@ class _People:
         for number, cued in find_small(page):
             self._judge(number, *cued)
         for cluster in clusters.telling():
-            for chain in self._cut(cluster):
-                self._look_at(chain, cluster)
+            self._look_at(cluster)
         for number, place in find_accounts(page):
             reason = "stands in a field for the name of an account"
             self._found[number].append(Found(*place, _LABEL, "person-account", reason))
-        for cluster in clusters.others_with(self._known) if self._known else ():
-            if not self._is_inside(cluster):
-                self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
+        for cluster in clusters.plain_with(self._known) if self._known else ():
+            self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
         for number, known in self._known.items():
             self._find_again(number, known)
         return self._found
@@ -102,35 +101,53 @@ class _People:
             last = end - 2 * text.endswith("'s", start + 3, end)
             self._found[number].append(Found(start, last, _LABEL, rule, reason))
 
-    def _look_at(self, chain: Chain, cluster: Cluster) -> None:
-        """Names by the words beside a chain, then listed ones in it."""
-        number = cluster.number
-        self._chains.setdefault(number, []).append(chain)
-        if cluster.kind & (CUED | HARD):
+    def _look_at(self, cluster: Cluster) -> None:
+        """Names by the words beside the chains of a cluster, then listed ones in it."""
+        number, kind = cluster.number, cluster.kind
+        if kind == NAMED:
+            for form in self._forms_of(cluster):
+                self._look_up(number, form, cluster.start)
+            return
+        chains = self._cut(cluster)
+        if kind & HARD:
+            self._chains.setdefault(number, []).extend(chains)
+        for chain in chains:
             for cued in find_cued_around(chain):
                 self._judge(number, *cued)
-        for first, last, words in _listed(chain) if cluster.kind & (NAMED | HARD) else ():
+            if kind & (NAMED | HARD):
+                self._look_up(number, chain.form, chain.start)
+
+    def _look_up(self, number: int, form: Form, begin: int) -> None:
+        """Names of a chain that are listed."""
+        for first, last, words in _listed(form):
             self._known.setdefault(number, set()).update(words)
-            start, end = chain.start + chain.words[first].start, chain.end_of(last)
+            start = begin + form.words[first].start
+            end = Chain(self._page.texts[number], form, begin).end_of(last)
             reason = "stands in a list of names"
             self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
 
     def _cut(self, cluster: Cluster) -> list[Chain]:
         """The chains of a cluster, unless it is a part of one that was cut already."""
-        number, start, end, kind = cluster
+        number, start, _, kind = cluster
         text, tags = self._page.texts[number], self._tags[number]
-        forms = self._forms.setdefault(tags, {})
         if not kind & HARD:
-            if number in self._hard and self._is_inside(cluster):
-                return []
-            cut = cut_plain(text[start:end], tags, forms, idle_words())
-            return [Chain(text, form, start) for form in cut]
+            return [Chain(text, form, start) for form in self._forms_of(cluster)]
+        forms = self._forms.setdefault(tags, {})
         hard = self._hard.setdefault(number, [])
         if hard and start < hard[-1][1]:
             return []
         chains, reached = cut_at(text, start, tags, forms, idle_words())
         hard.append((start, reached))
         return chains
+
+    def _forms_of(self, cluster: Cluster) -> list[Form]:
+        """The chains of a plain cluster, without their places."""
+        number, start, end, _ = cluster
+        if number in self._hard and self._is_inside(cluster):
+            return []
+        tags = self._tags[number]
+        forms = self._forms.setdefault(tags, {})
+        return cut_plain(self._page.texts[number][start:end], tags, forms, idle_words())
 
     def _is_inside(self, cluster: Cluster) -> bool:
         """Whether a cluster is a part of one that is not plain."""
@@ -154,20 +171,39 @@ def speaker_tags(page: Page) -> list[frozenset[str]]:
     """
     none: frozenset[str] = frozenset()
     tags = [none for _ in page.texts]
-    for number, places in page.spots(_headed_lines).items():
-        text = page.texts[number]
-        heads = Counter(text[place : place + 3].rstrip(" :") for place in places)
-        often = (head for head, count in heads.items() if count > 1)
-        tags[number] = frozenset(head for head in often if head.isupper())
+    places, codes = _headed_lines(page), page.runs.codes
+    documents = np.searchsorted(page.runs.offsets, places, side="right") - 1
+    # Heads are equal only if their codes are; letters beyond ASCII have one code.
+    heads = codes[places] * np.int64(1 << 16) + codes[places + 1] * np.int64(1 << 8)
+    heads += codes[places + 2] * is_letter(codes[places + 2])
+    both, counts = np.unique(documents << 24 | heads, return_counts=True)
+    often = by_document((both[counts > 1] >> 24), both[counts > 1] & (1 << 24) - 1)
+    seen: dict[tuple[int, ...], frozenset[str]] = {}  # most dialogues have the same speakers
+    for number, numbers in often.items():
+        key = tuple(numbers)
+        if any(_BEYOND_ASCII & one for one in numbers):
+            tags[number] = _tags_of(page, number, places[documents == number])
+            continue
+        if key not in seen:
+            shown = (one.to_bytes(3, "big").rstrip(b"\0").decode("ascii") for one in numbers)
+            seen[key] = frozenset(head for head in shown if head.isupper())
+        tags[number] = seen[key]
     return tags
 
 
-def _listed(chain: Chain) -> _Listed:
+def _tags_of(page: Page, number: int, places: NDArray[np.int64]) -> frozenset[str]:
+    """The same for one document, by its characters."""
+    text, offset = page.texts[number], int(page.runs.offsets[number])
+    begins = (places - offset).tolist()
+    heads = Counter(text[begin : begin + 3].rstrip(" :") for begin in begins)
+    return frozenset(head for head, count in heads.items() if count > 1 and head.isupper())
+
+
+def _listed(form: Form) -> _Listed:
     """First and last word of every listed name of a chain, and by which words it is known again."""
-    form = chain.form
     if form.known is None:
         form.known = [
-            (first, last, tuple(lasting(word.plain for word in form.words[first : last + 1])))
+            (first, last, tuple(lasting(form.plains[first : last + 1])))
             for first, last in names_in(form.words)
         ]
     return cast("_Listed", form.known)
@@ -194,12 +230,7 @@ def _headed_lines(page: Page) -> NDArray[np.int64]:
     codes = page.runs.codes
     ends = np.flatnonzero(codes == _COLON)
     ends = ends - (codes[ends - 1] == _BLANK)
-    held = _is_letter(codes[ends - 1]) & _is_letter(codes[ends - 2])
-    starts = ends - 2 - _is_letter(codes[ends - 3])
+    held = is_letter(codes[ends - 1]) & is_letter(codes[ends - 2])
+    starts = ends - 2 - is_letter(codes[ends - 3])
     spots: NDArray[np.int64] = starts[held & (codes[starts - 1] == _BREAK)]
     return spots
-
-
-def _is_letter(codes: Codes) -> Flags:
-    found: Flags = surely(codes, LETTERS) | (codes == BEYOND)
-    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -21,11 +21,10 @@ from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Cue, Page, Reading
-from sfumato.policies.pii.runs import LETTERS, Flags, surely
+from sfumato.policies.pii.runs import FAR, LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_UNTOLD = 7
-_LONGEST = 48  # characters of a number, with what stands between its digits
 _FEWEST_OF_CODES = 6
 _SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
@@ -44,13 +43,13 @@ class Phone:
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
-        reached, announced = -1, frozenset(reading.chosen(_may_be_announced))
-        dated = {start for start, _ in card_ends(reading)}
+        reached, announced = -1, reading.page.flags(_may_be_announced)
+        dated = frozenset(start for start, _ in card_ends(reading))
         for first in reading.chosen(_may_be_number):
             # The date on a card and the digits behind it look like a number, too.
             if first <= reached or reading.starts[first] in dated:
                 continue
-            found = self._number(_Start(reading, first), first in announced)
+            found = self._number(_Start(reading, first), announced[reading.first + first])
             if found:
                 reached, rule, reason = found
                 begin = _lead(reading, reading.starts[first])
@@ -61,16 +60,18 @@ class Phone:
         candidates = start.candidates()
         if not candidates:
             return None
-        judges = [] if start.is_inside else [self._regional, _shaped]
-        if candidates[0].digits.startswith("00") or start.is_signed:
-            judges.insert(0, _international)
-        if announced:
-            judges.append(_announced)
-        for judge in judges:
-            for candidate in candidates:
+        inside = start.is_inside
+        signed = candidates[0].digits.startswith("00") or start.is_signed
+        for holds, rule, judge in (
+            (signed, "phone-international", _international),
+            (not inside, "phone-regional", self._regional),
+            (not inside, "phone-shaped", _shaped),
+            (announced, "phone-announced", _announced),
+        ):
+            for candidate in candidates if holds else ():
                 reason = judge(candidate)
                 if reason:
-                    return candidate.last, f"phone{judge.__name__.replace('_', '-')}", reason
+                    return candidate.last, rule, reason
         return None
 
     def _regional(self, candidate: _Candidate) -> str:
@@ -78,10 +79,14 @@ class Phone:
             return ""
         if candidate.is_something_else():
             return ""
-        region = _region_of(self.regions, candidate.digits)
-        if not region or candidate.is_code:
+        match = self._numbers.fullmatch(candidate.digits)
+        if not match or candidate.is_code:
             return ""
-        return f"can be a number of region {region}"
+        return f"can be a number of region {match.lastgroup}"
+
+    @cached_property
+    def _numbers(self) -> Expression:
+        return _numbers_of(self.regions)
 
 
 class _Start:
@@ -133,13 +138,20 @@ class _Candidate:
     """Some runs of digits that may be one number."""
 
     def __init__(self, begin: _Start, last: int, digits: str) -> None:
-        reading, first = begin.reading, begin.first
-        starts, ends = reading.starts, reading.ends
-        self.begin, self.reading, self.last, self.digits = begin, reading, last, digits
-        self.start, self.end = begin.start, ends[last]
-        runs = range(first, last + 1)
-        self.lengths = tuple([ends[run] - starts[run] for run in runs])
-        self.gaps = [reading.text[ends[run] : starts[run + 1]] for run in runs[:-1]]
+        self.begin, self.reading, self.last, self.digits = begin, begin.reading, last, digits
+        self.start, self.end = begin.start, begin.reading.ends[last]
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many digits each run has."""
+        starts, ends = self.reading.starts, self.reading.ends
+        return tuple([ends[run] - starts[run] for run in range(self.begin.first, self.last + 1)])
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """What stands between them."""
+        text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
+        return [text[ends[run] : starts[run + 1]] for run in range(self.begin.first, self.last)]
 
     def is_money(self) -> bool:
         """Whether a sign of a currency stands beside, or two decimals end a number."""
@@ -151,14 +163,15 @@ class _Candidate:
 
     def is_something_else(self) -> bool:
         """Whether this is rather a date, years, a decimal or a quantity."""
-        lengths, gaps = self.lengths, self.gaps
-        if len(lengths) == 1 and len(self.digits) < 9:
+        alone = self.last == self.begin.first
+        if alone and len(self.digits) < 9:
             # Shorter bare numbers are too often something else; the code recognizer has them.
             return True
         if _goes_on(self.reading.text, self.end):
             return True
-        if len(lengths) == 1:
+        if alone:
             return False
+        lengths, gaps = self.lengths, self.gaps
         return (
             self.begin.date_end > self.begin.end
             or (set(lengths) == {4} and _all_years(self.digits))
@@ -279,9 +292,15 @@ def _digits_near(page: Page) -> NDArray[np.int64]:
 
 def _may_be_announced(page: Page) -> Flags:
     """Some digits, and a word that seems to announce a number on either side of them."""
-    words, reach = _cue().words, _LOOK_AHEAD + _LONGEST
-    told = page.told_before(words, _LOOK_BACK) | page.told_after(words, reach)
-    return told & (page.ask(_digits_near) >= _FEWEST)
+    runs, spots = page.runs, _cue().spots(page)
+    enough = page.ask(_digits_near) >= _FEWEST
+    before = np.append(-_LOOK_BACK - 1, spots)
+    told = runs.starts - before[np.searchsorted(before, runs.starts) - 1] <= _LOOK_BACK
+    after = np.append(spots, FAR)
+    # The number ends with a run that follows this one over such gaps.
+    told |= after[np.searchsorted(after, runs.ends)] <= runs.reached(_GAPS, _WIDEST) + _LOOK_AHEAD
+    held: Flags = told & enough
+    return held
 
 
 def _lead(reading: Reading, start: int) -> int:
@@ -300,15 +319,12 @@ def _extended(text: str, end: int) -> int:
     return match.end() if match else end
 
 
-def _region_of(regions: tuple[str, ...], digits: str) -> str:
-    """The first region that has such a number."""
-    match = _numbers_of(regions).fullmatch(digits)
-    return str(match.lastgroup) if match else ""
-
-
 @cache
 def _numbers_of(regions: tuple[str, ...]) -> Expression:
-    """One expression for the national numbers of all regions, with or without their prefix."""
+    """One expression for the national numbers of all regions, with or without their prefix.
+
+    Which of its groups matches is the first region that has such a number.
+    """
     from phonenumbers import PhoneMetadata
 
     parts = []

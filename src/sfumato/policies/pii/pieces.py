@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.borders import named_by_others
+from sfumato.policies.pii.borders import Beside, named_by_others, named_never
 from sfumato.policies.pii.forms import mark
 from sfumato.policies.pii.network import KINDS
 from sfumato.policies.pii.tokens import Tokens
 
 PERSON = KINDS.index("PERSON")
+READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")  # shapes of words
 
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -45,9 +46,7 @@ class Pieces:
         starts = np.flatnonzero(new)
         return cls(places, starts, settled[starts])
 
-    def names(
-        self, tokens: Tokens, wordly: Flags
-    ) -> tuple[list[int], list[int], list[int], list[int]]:
+    def names(self, tokens: Tokens) -> tuple[list[int], list[int], list[int], list[int]]:
         """Where names begin and end, their kinds, and the numbers of their texts."""
         places, size = self.places, len(self.places)
         marks = tokens.mark[places]
@@ -60,12 +59,14 @@ class Pieces:
         lengths = np.diff(np.append(self.firsts, size))
         person = np.repeat(self.kinds == PERSON, lengths)
         particle = has("particle")
-        can = wordly[places] & np.where(particle, person | has("article"), ~has("listed"))
+        near = Beside(tokens, places)
+        can = near.here.among(*READABLE) & ~named_never(near)
+        can &= np.where(particle, person | has("article"), ~has("listed"))
         index = np.arange(size)
         head, tail = can & ~(person & has("opens")), can & ~(person & has("joining"))
         first = np.minimum.reduceat(np.where(head, index, size), self.firsts)
         last = np.maximum.reduceat(np.where(tail, index, -1), self.firsts)
-        telling = person | ~named_by_others(tokens)[places]
+        telling = person | ~named_by_others(near)
         words = np.append(0, np.cumsum(can & telling & ~has("short") & ~particle))
         dotted = np.add.reduceat(has("capital").astype(np.int64), self.firsts) > 1
         dotted &= np.add.reduceat(has("dot").astype(np.int64), self.firsts) > 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from sfumato.policies.pii.automaton import automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
@@ -30,12 +31,12 @@ class LicensePlate:
     def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits, a form of some country."""
         text, reached = reading.text, 0
-        told_ones = frozenset(reading.chosen(_may_be_told))
+        told_ones = reading.page.flags(_may_be_told)
         for run in reading.chosen(_may_be_plate):
             start, end = reading.starts[run], reading.ends[run]
             if start < reached:
                 continue
-            told = run in told_ones
+            told = told_ones[reading.first + run]
             for begin in reversed(list(_beginnings(text, start))):
                 match = self._own(text, begin, end) or (
                     self._announced(reading, begin, end) if told else None
@@ -69,7 +70,7 @@ def _may_be_plate(page: Page) -> Flags:
     capital = among(two, CAPITALS)
     french = (runs.lengths == 3) & (one == _HYPHEN) & capital & (runs.after(1) == _HYPHEN)
     german = (one == _BLANK) & capital & (among(three, "-") | (runs.before(4) == _HYPHEN))
-    held: Flags = ((runs.lengths <= 4) & (french | german)) | _may_be_told(page)
+    held: Flags = ((runs.lengths <= 4) & (french | german)) | page.ask(_may_be_told)
     return held
 
 
@@ -81,7 +82,7 @@ def _may_be_told(page: Page) -> Flags:
     followed = among(other, LETTERS) | (among(other, " -") & among(runs.after(2), LETTERS))
     beside = lettered | followed | runs.joins("-")
     told = page.told_on_line(_LAST_WORDS, _BETWEEN + _LONGEST_LEAD)
-    return (runs.lengths <= 4) & beside & told
+    return page.where_can(automaton(_forms()), (runs.lengths <= 4) & beside & told, *range(8))
 
 
 def _beginnings(text: str, start: int) -> Iterator[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import automaton, backward
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.openings import words_of
@@ -59,32 +60,38 @@ class Postcode:
 
     def where(self, page: Page) -> Iterable[int]:
         """The documents with a number that may be one."""
-        return page.choose(_may_be_postcode)
+        return page.choose(self._may_be_postcode)
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Around every run of digits."""
         reached = 0
-        formed = frozenset(reading.chosen(_may_have_form))
-        plain = frozenset(reading.chosen(_may_be_plain))
-        for first in reading.chosen(_may_be_postcode):
+        formed, plain = reading.page.flags(self._may_have_form), reading.page.flags(_may_be_plain)
+        for first in reading.chosen(self._may_be_postcode):
             start = reading.starts[first]
             if start < reached:
                 continue
             match = None
-            if first in formed:
+            if formed[reading.first + first]:
                 match = self._form(reading.text, start, reading.ends[first])
             if match:
                 reached = match.end()
                 reason = f"written like a postcode of region {match.lastgroup}"
                 yield Found(match.start(), reached, self.label, "postcode", reason)
                 continue
-            reason = self._plain(reading, first) if first in plain else ""
+            reason = self._plain(reading, first) if plain[reading.first + first] else ""
             if reason:
                 yield Found(start, reading.ends[first], self.label, "postcode-context", reason)
 
+    def _may_be_postcode(self, page: Page) -> Flags:
+        return page.ask(self._may_have_form) | page.ask(_may_be_plain)
+
+    def _may_have_form(self, page: Page) -> Flags:
+        machine = automaton(self._forms)
+        return page.where_can(machine, _may_be_lettered(page), *range(_LONGEST_LEAD + 1))
+
     def _form(self, text: str, start: int, end: int) -> Match | None:
         for back in _leads(text, start, end):
-            match = _forms(self.regions).match(text, start - back)
+            match = self._forms.match(text, start - back)
             if match:
                 return match
         return None
@@ -100,17 +107,22 @@ class Postcode:
             reading.before(start, _BACK)
         ):
             return "a number, announced as a postcode"
-        return _placed(reading, start, end) if end - start in _lengths(self.regions) else ""
+        return _placed(reading, start, end) if end - start in self._lengths else ""
+
+    @cached_property
+    def _forms(self) -> Expression:
+        return _forms(self.regions)
+
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        return _lengths(self.regions)
 
 
 _BACK = 30
+_LONGEST_LEAD = 3  # characters before the first digit
 
 
-def _may_be_postcode(page: Page) -> Flags:
-    return page.ask(_may_have_form) | page.ask(_may_be_plain)
-
-
-def _may_have_form(page: Page) -> Flags:
+def _may_be_lettered(page: Page) -> Flags:
     """Numbers beside letters or hyphens, or in groups."""
     runs = page.runs
     length, one, two = runs.lengths, runs.before(1), runs.before(2)
@@ -140,7 +152,11 @@ def _may_be_plain(page: Page) -> Flags:
     led |= among(one, " \r\v\f") & among(two, ",\n;|\t \r\v\f")
     begun = among(after, " ") & among(second, CAPITALS) & led
     placed = page.told_before(_states(), 3) | ended | begun
-    return whole & ((placed & (length > 3)) | page.ask(_may_be_announced))
+    placed &= whole & (length > 3)
+    named = page.where_can(backward(_state_before(), _named_line()), placed)
+    chosen = np.flatnonzero(placed)
+    named[chosen] |= automaton(_town()).can_match(runs.codes, runs.ends[chosen])
+    return named | (whole & page.ask(_may_be_announced))
 
 
 def _blanks_after(page: Page) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -16,11 +15,12 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import Automaton, automaton, cut_automaton
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.lookup import Words
 from sfumato.policies.pii.openings import words_of
 from sfumato.policies.pii.plainness import make_plain
-from sfumato.policies.pii.runs import FAR, MOST, Flags, Runs, surely
+from sfumato.policies.pii.runs import DIGITS, FAR, LETTERS, MOST, Flags, Runs, among, surely
 from sfumato.policies.pii.tokens import Tokens
 
 _LOOK_BACK = 60
@@ -64,6 +64,19 @@ class Page:
         return Tokens.of(self.texts)
 
     @cached_property
+    def beyond(self) -> NDArray[np.int64]:
+        """The numbers of the documents with characters beyond ASCII."""
+        others = [number for number, text in enumerate(self.texts) if not text.isascii()]
+        return np.array(others, dtype=np.int64)
+
+    @cached_property
+    def alphanumerics(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where runs of letters and digits begin and end; all beyond ASCII counts as a letter."""
+        inside = among(self.runs.codes, LETTERS + DIGITS)
+        turns = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        return turns[::2], turns[1::2]
+
+    @cached_property
     def words(self) -> Words:
         """Where the words of all documents stand."""
         return Words(self.runs.codes)
@@ -84,17 +97,31 @@ class Page:
 
         The last one may be any word: letters that belong to the number.
         """
-        if not len(self.words):
+        told = np.flatnonzero(self.words.among(words))
+        if not len(told):
             return np.zeros(len(self.runs), dtype=np.bool_)
-        index = np.arange(len(self.words))
-        told, passed = self.words.among(words), self.words.among(between)
-        latest = np.maximum.accumulate(np.where(told, index, -1))
-        barred = np.maximum.accumulate(np.where(passed, -1, index))
-        reached = np.where((latest >= 0) & (latest >= barred), self.words.ends[latest], -reach - 1)
-        last = np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
-        farthest = np.maximum(reached[np.maximum(last, 0)], reached[np.maximum(last - 1, 0)])
-        held: Flags = (last >= 0) & (self.runs.starts - farthest <= reach)
-        return held
+        last, barred = self._words_before, self._barred_by(between)
+        held = np.zeros(len(self.runs), dtype=np.bool_)
+        for word in (last, np.maximum(last - 1, 0)):
+            nearest = told[np.maximum(np.searchsorted(told, word, side="right") - 1, 0)]
+            open_ = (nearest <= word) & (nearest >= barred[word])
+            held |= open_ & (self.runs.starts - self.words.ends[nearest] <= reach)
+        return held & (last >= 0)
+
+    @cached_property
+    def _words_before(self) -> NDArray[np.int64]:
+        """For each run of digits the last word before it."""
+        return np.searchsorted(self.words.ends, self.runs.starts, side="right") - 1
+
+    def _barred_by(self, between: frozenset[str]) -> NDArray[np.int64]:
+        """For each word the latest up to it that is not in a list."""
+        key = ("barred", between)
+        barred = self._answers.get(key)
+        if barred is None:
+            index = np.arange(len(self.words))
+            passed = self.words.among(between)
+            barred = self._answers[key] = np.maximum.accumulate(np.where(passed, -1, index))
+        return cast("NDArray[np.int64]", barred)
 
     @cached_property
     def _floors(self) -> NDArray[np.int64]:
@@ -119,19 +146,39 @@ class Page:
 
     def until(self, signs: str) -> NDArray[np.int64]:
         """Where after each run of digits the next of some signs stands."""
-        places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
-        following: NDArray[np.int64] = places[np.searchsorted(places, self.runs.ends)]
-        return following
+        following = self._answers.get(("until", signs))
+        if following is None:
+            places = np.append(np.flatnonzero(surely(self.runs.codes, signs)), FAR)
+            following = places[np.searchsorted(places, self.runs.ends)]
+            self._answers["until", signs] = following
+        return cast("NDArray[np.int64]", following)
+
+    def where_can(self, machine: Automaton, runs: Flags, *backs: int) -> Flags:
+        """Of some runs of digits those at which a machine can match, or some characters before."""
+        chosen, found = np.flatnonzero(runs), np.zeros(len(runs), dtype=np.bool_)
+        places = self.runs.starts[chosen] - np.array(backs or (0,))[:, None]
+        can = machine.can_match(self.runs.codes, places.ravel())
+        found[chosen] = can.reshape(places.shape).any(axis=0)
+        return found
 
     def spots(self, finder: Finder) -> dict[int, list[int]]:
         """Places that matter, counted in their documents, by the document's number."""
         spots = self._spots.get(finder)
         if spots is None:
-            places = finder(self)
-            documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
-            counted = places - self.runs.offsets[documents]
-            spots = self._spots[finder] = by_document(documents, counted)
+            spots = self._spots[finder] = self._by_document(finder(self))
         return spots
+
+    def spots_of(
+        self, finder: Finder, expression: Expression, back: int = 0
+    ) -> dict[int, list[int]]:
+        """The same for those at which, or some characters before, an expression can match."""
+        places = finder(self)
+        can = automaton(expression).can_match(self.runs.codes, places - back)
+        return self._by_document(places[can])
+
+    def _by_document(self, places: NDArray[np.int64]) -> dict[int, list[int]]:
+        documents = np.searchsorted(self.runs.offsets, places, side="right") - 1
+        return by_document(documents, places - self.runs.offsets[documents])
 
     def documents_at(self, places: NDArray[np.int64]) -> list[int]:
         """The documents in which some places are, each once."""
@@ -145,8 +192,17 @@ class Page:
             answers = self._answers[trigger] = trigger(self)
         return cast("NDArray[Value]", answers)
 
+    def flags(self, trigger: Trigger) -> list[bool]:
+        """What a trigger says of every run of digits, to be asked one by one."""
+        key = ("flags", trigger)
+        if key not in self._answers:
+            self._answers[key] = self.ask(trigger).tolist()
+        return cast("list[bool]", self._answers[key])
+
     def choose(self, trigger: Trigger) -> dict[int, list[int]]:
         """The runs of digits that matter, counted in their documents, by the document's number."""
+        if not len(self.runs):
+            return {}
         chosen = self._chosen.get(trigger)
         if chosen is None:
             places = np.flatnonzero(self.ask(trigger))
@@ -171,15 +227,17 @@ def by_document(documents: NDArray[np.int64], values: NDArray[np.int64]) -> dict
     }
 
 
-@dataclass(frozen=True, eq=False)
 class Reading:
-    """The plain text and the places of its runs of ASCII digits."""
+    """The plain text and the places of its runs of ASCII digits.
 
-    text: str
-    page: Page
-    number: int
-    starts: list[int]
-    ends: list[int]
+    ``first`` is the number of its first run among all of the page.
+    """
+
+    def __init__(
+        self, text: str, page: Page, number: int, starts: list[int], ends: list[int], first: int = 0
+    ) -> None:
+        self.text, self.page, self.number = text, page, number
+        self.starts, self.ends, self.first = starts, ends, first
 
     @classmethod
     def of(cls, text: str) -> Reading:
@@ -204,7 +262,7 @@ class Reading:
 
     def is_chosen(self, trigger: Trigger, run: int) -> bool:
         """Whether one run of digits matters."""
-        return bool(self.page.ask(trigger)[self.page.runs.first[self.number] + run])
+        return self.page.flags(trigger)[self.first + run]
 
     def spots(self, finder: Finder) -> list[int]:
         """Places that matter."""
@@ -271,7 +329,9 @@ class Cue:
 
     def spots(self, page: Page) -> NDArray[np.int64]:
         """Where one of them may begin."""
-        return page.words.starts[page.words.among(self.words)]
+        places = page.words.starts[page.words.among(self.words)]
+        machine = cut_automaton(self.expression)
+        return places[machine.can_match(page.runs.codes, places)]
 
 
 @cache

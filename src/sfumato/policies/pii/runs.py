@@ -38,15 +38,34 @@ def among(codes: Codes, characters: str) -> Flags:
 
 def surely(codes: Codes, characters: str) -> Flags:
     """Which of these are one of some characters; nothing beyond ASCII is."""
-    flags: Flags = _table(characters)[codes] & (codes < BEYOND)
+    flags: Flags = _sure_table(characters)[codes]
+    return flags
+
+
+def is_letter(codes: Codes) -> Flags:
+    """Which of these are letters, of whatever script."""
+    flags: Flags = _letter_table()[codes]
     return flags
 
 
 @cache
 def _table(characters: str) -> Flags:
+    table = _sure_table(characters).copy()
+    table[[BEYOND, SIGN]] = True
+    return table
+
+
+@cache
+def _sure_table(characters: str) -> Flags:
     table = np.zeros(256, dtype=np.bool_)
     table[[ord(character) for character in characters if ord(character) < BEYOND]] = True
-    table[[BEYOND, SIGN]] = True
+    return table
+
+
+@cache
+def _letter_table() -> Flags:
+    table = _sure_table(LETTERS).copy()
+    table[BEYOND] = True
     return table
 
 
@@ -88,12 +107,12 @@ class Runs:
         """How far each run is from the one before it."""
         return np.append(FAR, self.gaps)[: len(self)]
 
-    def places(self) -> Iterator[tuple[list[int], list[int]]]:
-        """For each document where its runs start and end, counted in it."""
+    def places(self) -> Iterator[tuple[list[int], list[int], int]]:
+        """For each document where its runs start and end, counted in it, and its first run."""
         offsets = self.offsets[self.documents]
         starts, ends = (self.starts - offsets).tolist(), (self.ends - offsets).tolist()
         for first, last in pairwise(self.first.tolist()):
-            yield starts[first:last], ends[first:last]
+            yield starts[first:last], ends[first:last], first
 
     def before(self, distance: int) -> Codes:
         """The characters that stand this far before each run; 1 is the one right before."""
@@ -110,7 +129,9 @@ class Runs:
 
     def following(self, values: NDArray[np.int64], ahead: int = 1) -> NDArray[np.int64]:
         """For each run what holds for one after it; zero where there is none."""
-        return np.append(values, np.zeros(ahead, dtype=values.dtype))[ahead : ahead + len(self)]
+        later = np.zeros_like(values)
+        later[: max(0, len(values) - ahead)] = values[ahead:]
+        return later
 
     def totals(self, characters: str, widest: int) -> NDArray[np.int64]:
         """How many digits the runs have at most that follow each other over such gaps."""
@@ -120,6 +141,15 @@ class Runs:
             linked = linked * self.following(links, ahead - 1)
             total += linked * self.following(self.lengths, ahead)
         return total
+
+    def reached(self, characters: str, widest: int) -> NDArray[np.int64]:
+        """Where the last of the runs ends that follow each other over such gaps."""
+        links = self.joins(characters, widest).astype(np.int64)
+        reached, linked = self.ends.copy(), np.ones(len(self), dtype=np.int64)
+        for ahead in range(1, MOST):
+            linked = linked * self.following(links, ahead - 1)
+            np.maximum(reached, linked * self.following(self.ends, ahead), out=reached)
+        return reached
 
 
 def _codes(texts: Sequence[str]) -> Codes:

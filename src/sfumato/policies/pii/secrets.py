@@ -14,10 +14,12 @@ from functools import cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.policies.pii.automaton import Automaton
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import among
+from sfumato.policies.pii.runs import BEYOND, DIGITS, LETTERS, among, surely
 
 # The literal that a key begins with, and the rest of it.
 _PREFIXES = {
@@ -47,7 +49,8 @@ _PREFIXES = {
     "dop_v1_": r"[a-f0-9]{40,80}+",
     "eyJ": r"[A-Za-z0-9_\-]{5,4096}+\.[A-Za-z0-9_\-]{5,8192}+(?:\.[A-Za-z0-9_\-]{0,4096}+)?",
 }
-_BLANK = ord(" ")
+_BLANK, _HYPHEN = map(ord, " -")
+_FRAMED = frozenset(("begin",))
 # The last words of names that a sign follows, and of those before a secret in a sentence.
 _NAMED = frozenset(
     (
@@ -78,17 +81,19 @@ class ApiKey:
     def where(self, page: Page) -> Iterable[int]:
         """The documents with the beginning of a key, or with a name for one before a sign.
 
-        A key may stand right after a letter beyond ASCII, where no word begins; such documents are
-        all read.
+        A key may stand right after a letter beyond ASCII, where no word begins, and some letters
+        beyond ASCII count as others; documents with such letters are always looked at more closely.
         """
         words, codes = page.words, page.runs.codes
+        framed = words.starts[words.among(_FRAMED)]
+        framed = framed[codes[framed - 1] == _HYPHEN]
         begun = words.starts[words.among(_beginnings())]
         named, told = words.ends_of(_NAMED), words.ends_of(_TOLD)
         signs = [among(codes[named + distance], ":=") for distance in range(4)]
         named = named[np.logical_or.reduce(signs)]
         found = page.documents_at(np.concatenate([begun, named, told[codes[told] == _BLANK]]))
-        other = (number for number, text in enumerate(page.texts) if not text.isascii())
-        return sorted({*found, *other})
+        close = _beginnings_in(page, sorted({*found, *page.beyond.tolist()}))
+        return page.documents_at(np.concatenate([framed, close]))
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Framed keys, keys by their beginning, and values by their names."""
@@ -125,6 +130,26 @@ class ApiKey:
                 yield Found(*place, self.label, "key-context", "announced as a secret")
 
 
+def _beginnings_in(page: Page, documents: list[int]) -> NDArray[np.int64]:
+    """Where a key or a value under its name can begin in some documents."""
+    runs = page.runs
+    held = np.zeros(len(runs.codes), dtype=np.bool_)
+    for number in documents:
+        held[runs.offsets[number] : runs.limits[number]] = True
+    inside = surely(runs.codes, LETTERS + DIGITS)
+    held[1:] &= ~inside[:-1]
+    held &= inside | (runs.codes >= BEYOND)
+    places = np.flatnonzero(held)
+    return places[_machine().can_match(runs.codes, places)]
+
+
+@cache
+def _machine() -> Automaton:
+    """Says where a key or a value can begin."""
+    keys = (pattern.pattern for _, pattern in _keys())
+    return Automaton(*keys, _assignment().pattern, _told().pattern)
+
+
 # Values that tell about a secret and are none.
 _NO_VALUES = """
 none null nil true false undefined required missing invalid expired wrong incorrect changed reset
@@ -142,7 +167,7 @@ def _is_odd(word: str) -> bool:
 def _beginnings() -> frozenset[str]:
     """The words with which keys and their frames begin; letters may follow most of them."""
     words = (re.split(r"[^A-Za-z]", prefix)[0] + "*" for prefix in _PREFIXES)
-    return frozenset((*words, "begin", "authorization"))
+    return frozenset((*words, "authorization"))
 
 
 @cache

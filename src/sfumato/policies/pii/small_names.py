@@ -43,7 +43,7 @@ def _matches(
     page: Page, finder: Finder, expression: Expression
 ) -> Iterator[tuple[int, str, Match]]:
     """Matches at some places that do not overlap, with the numbers and texts of the documents."""
-    for number, places in page.spots(finder).items():
+    for number, places in page.spots_of(finder, expression).items():
         text, reached = page.texts[number], 0
         match_at = expression.of(text).match
         for place in places:

@@ -26,8 +26,10 @@ class Surroundings:
 
     def __init__(self, tokens: Tokens) -> None:
         kinds = (_CAPITAL, ("shouted",), ("small", "shouted", *_CAPITAL), ("at", "hash"))
-        self._counts = [np.append(0, np.cumsum(tokens.among(*kind))) for kind in kinds]
-        self._apart = tokens.starts[1:] > tokens.ends[:-1]
+        self._counts = [
+            np.append(np.int32(0), np.cumsum(tokens.among(*kind), dtype=np.int32)) for kind in kinds
+        ]
+        self._starts, self._ends = tokens.starts, tokens.ends
         self._bounds = np.array(tokens.bounds, dtype=np.int64).reshape(-1, 2)
 
     def at(self, places: Places) -> NDArray[np.float32]:
@@ -38,14 +40,11 @@ class Surroundings:
         capital, shouted, words, signs = (count[high] - count[low] for count in self._counts)
         words = np.maximum(words, 1)
         found = np.empty((len(places), NUMBERS), dtype=np.float32)
-        found[:, 0] = (self._gap(places - 1) & (places > first)) * FULL
-        found[:, 1] = (self._gap(places) & (places < last - 1)) * FULL
+        # Empty tokens, which stand between texts, begin and end where the text begins.
+        starts, ends = self._starts, self._ends
+        found[:, 0] = ((starts[places] > ends[places - 1]) & (places > first)) * FULL
+        found[:, 1] = (starts[np.minimum(places + 1, last - 1)] > ends[places]) * FULL
         found[:, 2] = capital * FULL // words
         found[:, 3] = shouted * FULL // words
         found[:, 4] = np.minimum(signs * _PER_SIGN, FULL)
         return found
-
-    def _gap(self, places: Places) -> NDArray[np.bool_]:
-        """Whether something stands between a token and the next."""
-        gap: NDArray[np.bool_] = self._apart[np.clip(places, 0, len(self._apart) - 1)]
-        return gap

@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from sfumato.policies.pii import borders
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.forms import mark, vocabulary
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.network import KINDS, load_network
-from sfumato.policies.pii.pieces import PERSON, Pieces
+from sfumato.policies.pii.pieces import PERSON, READABLE, Pieces
 from sfumato.policies.pii.scorer import Scorer
-from sfumato.policies.pii.tokens import Tokens
+from sfumato.policies.pii.tokens import Tokens, is_shape
 from sfumato.text.span import Span
 
 _NEARLY = 1.5  # how far below the threshold the rest of a name may be
 _NEARER = 0.75  # the same for a word in small letters
 _FARTHEST = 128  # tokens beside one that are scored at once
-_READABLE = ("small", "title", "shouted", "letter", "mixed", "uncased")
 _BETWEEN = ("", " ", " & ", " y ", " e ", " und ", " et ")  # inside the name of a company
 _REASONS = {
     "PERSON": "reads like the name of a person",
@@ -41,7 +41,7 @@ _REASONS = {
 _NAMED = tuple((kind, f"{kind.lower()}-tagged", _REASONS[kind]) for kind in KINDS)
 
 
-def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list[list[Span]]:
+def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list[list[Found]]:
     """The names in each text; what is found in one does not depend on the others.
 
     ``tokens`` are those of the texts, if they are known already.
@@ -52,7 +52,7 @@ def tag(texts: Sequence[str], recall: str, tokens: Tokens | None = None) -> list
     network = load_network()
     thresholds = network.thresholds[RECALLS.index(recall)]
     scorer = Scorer(network, tokens)
-    found = spans_of(tokens, _scored(tokens, scorer, thresholds), thresholds, scorer.leads)
+    found = names_of(tokens, _scored(tokens, scorer, thresholds), thresholds, scorer.leads)
     for number in _texts_with(tokens.marked(mark("legal")), tokens, texts):
         found[number] = with_firms(texts[number], found[number])
     if recall != "low":
@@ -76,20 +76,23 @@ def _scored(tokens: Tokens, scorer: Scorer, thresholds: NDArray[np.float32]) -> 
     A name has a word that is no ordinary one: these are scored first, then what stands beside a
     token that is nearly a name, and so on. Other tokens are in no name whatever their scores.
     """
-    wanted = tokens.among(*_READABLE) & ~tokens.marked(mark("listed") | mark("particle"))
-    leads = scorer.leads[tokens.ids]
-    wanted &= leads & ~borders.named_never(tokens)
+    marks, leads = tokens.marks, scorer.leads
+    words = is_shape(*READABLE)[tokens.shapes] & leads
+    words &= (marks & np.uint32(mark("listed") | mark("particle"))) == 0
+    places, steps = np.flatnonzero(words[tokens.ids]), np.arange(1, 2)
+    places = places[~borders.named_never(borders.Beside(tokens, places))]
+    others = leads | ((marks & np.uint32(mark("plain"))) == 0)
+    others[0] = False  # the empty token
+    open_ = others[tokens.ids]
+    open_[places] = False
     margins = np.full((len(tokens), len(KINDS)), -np.inf, dtype=np.float32)
-    nobody = np.zeros(len(tokens), dtype=np.bool_)
-    open_ = ~(wanted | (tokens.ids == 0) | borders.closed(tokens, nobody))
-    open_ &= leads | ~tokens.marked(mark("plain"))
-    places, steps = np.flatnonzero(wanted), np.arange(1, 2)
     while len(places):
         margins[places] = scores = scorer.score(places)
         near = places[(scores > thresholds - np.float32(_NEARLY)).any(axis=1)]
         beside = (near[:, None] + np.concatenate([-steps, steps])).clip(0, len(tokens) - 1)
         places = np.unique(beside[open_[beside]])
         open_[places] = False
+        places = places[~borders.closed(borders.Beside(tokens, places))]
         steps = np.arange(1, min(2 * len(steps), _FARTHEST) + 1)  # so that rounds are few
     return margins
 
@@ -104,34 +107,44 @@ def spans_of(
 
     ``leads`` says which forms can make a name one, all of them unless told.
     """
-    kinds, best = _best(margins)
-    person = kinds == PERSON
-    lone = borders.lonely(tokens) & (best <= 0)
+    found = names_of(tokens, margins, thresholds, leads)
+    return [[one.as_span() for one in names] for names in found]
+
+
+def names_of(
+    tokens: Tokens,
+    margins: NDArray[np.float32],
+    thresholds: NDArray[np.float32],
+    leads: NDArray[np.bool_] | None = None,
+) -> list[list[Found]]:
+    """The same before it is known which of them count."""
+    found: list[list[Found]] = [[] for _ in tokens.bounds]
+    places = np.flatnonzero((margins[:, 0] > -np.inf) & (tokens.ids != 0))
+    kinds, best = _best(margins[places])
+    beside = borders.Beside(tokens, places)
+    here, person = beside.here, kinds == PERSON
+    lone = borders.lonely(beside) & (best <= 0)
     best = best - thresholds[kinds]
-    never = borders.named_never(tokens)
-    wordly = tokens.among(*_READABLE) & ~never
-    lead = np.True_ if leads is None else leads[tokens.ids]
-    plain = tokens.marked(mark("plain"))
-    small = _small_words(tokens)
+    never = borders.named_never(beside)
+    lead = np.True_ if leads is None else leads[tokens.ids[places]]
+    plain = here.marked("plain")
+    small = here.among("small") & ~here.marked("weak")  # none that joins the words of a name
     lowest = np.where(plain | (small & ~lead), 0, np.where(small, -_NEARER, -_NEARLY))
-    near = (best > lowest) & (tokens.ids != 0) & (lead | ~plain)
-    near &= ~((never & person) | borders.closed(tokens, person) | lone)
-    found: list[list[Span]] = [[] for _ in tokens.bounds]
-    begins, ends = _runs(near, borders.apart(tokens))
-    count = np.append(0, np.cumsum((best > 0) & wordly & lead))
-    kept = count[ends] > count[begins]
-    if not kept.any():
+    near = (best > lowest) & (lead | ~plain)
+    near &= ~((never & person) | borders.closed(beside, person) | lone)
+    if not near.any():
         return found
-    pieces = Pieces.of(tokens, kinds, begins[kept], ends[kept])
-    starts, stops, chosen, numbers = pieces.names(tokens, wordly)
+    sure = (best > 0) & here.among(*READABLE) & ~never & lead
+    begins, ends = _runs(tokens, places[near], sure[near])
+    if not len(begins):
+        return found
+    kinds_of_all = np.zeros(len(tokens), dtype=np.int8)
+    kinds_of_all[places] = kinds
+    pieces = Pieces.of(tokens, kinds_of_all, begins, ends)
+    starts, stops, chosen, numbers = pieces.names(tokens)
     for start, stop, kind, number in zip(starts, stops, chosen, numbers, strict=True):
-        found[number].append(Span(start, stop, *_NAMED[kind]))
+        found[number].append(Found(start, stop, *_NAMED[kind]))
     return found
-
-
-def _small_words(tokens: Tokens) -> NDArray[np.bool_]:
-    """Which tokens are in small letters and none that joins the words of a name."""
-    return tokens.among("small") & ~tokens.marked(mark("weak"))
 
 
 def _best(margins: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -146,20 +159,26 @@ def _best(margins: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.fl
 
 
 def _runs(
-    flags: NDArray[np.bool_], apart: NDArray[np.bool_]
+    tokens: Tokens, places: NDArray[np.int64], sure: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each run of raised flags begins and ends; none goes over the gap between texts."""
-    before = np.append(False, flags[:-1]) & ~apart
-    after = np.append(flags[1:] & ~apart[1:], False)
-    return np.flatnonzero(flags & ~before), np.flatnonzero(flags & ~after) + 1
+    """Where each run of tokens begins and ends that has a sure one; none goes over two blanks.
+
+    Nor does any go over the gap between texts, for no token of it is among the places.
+    """
+    joined = np.diff(places) == 1
+    joined &= tokens.starts[places[1:]] - tokens.ends[places[:-1]] <= 1
+    firsts = np.flatnonzero(np.append(True, ~joined))
+    lasts = np.append(firsts[1:], len(places)) - 1
+    kept = np.logical_or.reduceat(sure, firsts)
+    return places[firsts[kept]], places[lasts[kept]] + 1
 
 
-def with_firms(text: str, spans: list[Span]) -> list[Span]:
+def with_firms(text: str, spans: list[Found]) -> list[Found]:
     """The names, those before the form that a company has by law being one of an organization."""
     if not spans:
         return spans
     spans = sorted(spans, key=lambda span: span.start)
-    made: list[Span] = []
+    made: list[Found] = []
     following = 0
     for form in _legal_form().finditer(text):
         while following < len(spans) and spans[following].start < form.end():
@@ -170,7 +189,7 @@ def with_firms(text: str, spans: list[Span]) -> list[Span]:
             last = made.pop()
             start, end = min(start, last.start), max(end, last.end)
         if start < form.start():
-            made.append(Span(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
+            made.append(Found(start, end, "ORG", "org-tagged", _REASONS["ORG"]))
     return made + spans[following:]
 
 
@@ -182,11 +201,12 @@ def _legal_form() -> re.Pattern[str]:
     )
 
 
-def find_handles(text: str) -> Iterator[Span]:
+def find_handles(text: str) -> Iterator[Found]:
     """What follows an at sign, or stands a blank after one if it is in no vocabulary."""
     for match in _handle().finditer(text):
         if not match[1] or match[2].lower() not in vocabulary():
-            yield Span(match.start(), match.end(), "PERSON", "person-handle", "somebody's handle")
+            reason = "somebody's handle"
+            yield Found(match.start(), match.end(), "PERSON", "person-handle", reason)
 
 
 @cache

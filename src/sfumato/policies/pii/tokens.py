@@ -88,7 +88,7 @@ class Tokens:
 
     def among(self, *names: str) -> NDArray[np.bool_]:
         """Which tokens have one of some shapes."""
-        return _table(names)[self.shape]
+        return is_shape(*names)[self.shape]
 
     def marked(self, bits: int) -> NDArray[np.bool_]:
         """Which tokens have one of some marks."""
@@ -97,7 +97,8 @@ class Tokens:
 
 
 @cache
-def _table(names: tuple[str, ...]) -> NDArray[np.bool_]:
+def is_shape(*names: str) -> NDArray[np.bool_]:
+    """For the number of each shape whether it is one of some."""
     found = np.zeros(len(SHAPES), dtype=np.bool_)
     found[list(shape_numbers(*names))] = True
     return found

@@ -104,7 +104,7 @@ def test_no_name_goes_over_a_bar_or_begins_or_ends_with_a_sign(text: str, kind: 
 
 
 def test_twin_that_knows_no_borders_goes_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(borders, "closed", lambda tokens, *_: np.zeros(len(tokens), dtype=np.bool_))
+    monkeypatch.setattr(borders, "closed", lambda near, *_: np.zeros_like(near.blank_before))
     assert eager("Ann Hale. Tom=Weber") == ["Ann Hale. Tom=Weber"]
 
 

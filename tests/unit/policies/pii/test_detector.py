@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import UnknownName
-from sfumato.policies.pii import Pii
+from sfumato.policies.pii import Pii, detector
 from sfumato.policies.pii.detector import (
     DEFAULT,
     TYPES,
     _recognizers,
     list_regions,
 )
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.gathering import Gathered
 from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.policy import Policy
@@ -169,6 +170,18 @@ def test_dropping_inner_spans_uncovers_nothing(found: list[tuple[Span, int]]) ->
     assert [span.label for span in kept][:1] == [span.label for span, _ in order[:1]]
 
 
+def test_what_is_found_does_not_depend_on_how_documents_are_put_on_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [LETTER, "", "Ann", LETTER[40:300], "USR: Zoë\nUSR: +44 20 7946 0958", "é" * 50] * 4
+    documents = [Document(text) for text in texts]
+    alone = [Pii().find(document) for document in documents]
+    for characters in (1, 300, 700, 10**9):
+        monkeypatch.setattr(detector, "_ON_A_PAGE", characters)
+        assert Pii().find_many(documents) == alone
+        assert [text for page in detector._pages(texts) for text in page] == texts
+
+
 def test_the_collector_of_cycles_runs_again_afterwards() -> None:
     document = Document("Ann Lee, 020 7946 0958")
     Pii().find(document)
@@ -188,7 +201,7 @@ def test_a_page_is_freed_without_looking_for_cycles() -> None:
     made: list[weakref.ref[Page]] = []
 
     class Watching(Pii):
-        def _tag(self, page: Page) -> list[list[Span]]:
+        def _tag(self, page: Page) -> list[list[Found]]:
             made.append(weakref.ref(page))
             return super()._tag(page)
 

@@ -11,6 +11,7 @@ import pytest
 
 from sfumato.corpora.labeled import Labeled, gold
 from sfumato.policies.pii import Pii
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page
 from sfumato.policies.policy import Policy
 from sfumato.policies.scoring import compare_with_gold
@@ -79,7 +80,7 @@ def test_most_of_what_is_called_a_person_is_a_name(part: str, resources: Path) -
 @pytest.mark.parametrize("part", FLOORS)
 def test_twin_with_rules_alone_misses_every_kind(part: str, resources: Path) -> None:
     class Rules(Pii):
-        def _tag(self, page: Page) -> list[list[Span]]:
+        def _tag(self, page: Page) -> list[list[Found]]:
             return [[] for _ in page.texts]
 
     assert misses(Rules(), resources, part) == list(FLOORS[part])

@@ -89,7 +89,7 @@ def test_clusters_are_those_that_a_look_at_every_word_finds() -> None:
         page, none = Page([text]), frozenset[str]()
         clusters = Clusters(page)
         words = {word.plain for one in chains(text, none, idle_words()) for word in one.words}
-        found = [*clusters.telling(), *clusters.others_with({0: words})]
+        found = [*clusters.telling(), *clusters.plain_with({0: words})]
         places = [(one.start, len(text) if one.kind & HARD else one.end) for one in found]
         for chain in chains(text, none, idle_words()):
             if len(chain.words) == 1 and chain.words[0].plain in idle_words():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.policies.pii.reading import Reading
+from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.pii.secrets import ApiKey
 
 
@@ -62,3 +62,23 @@ def test_a_framed_key_is_found_whole_and_without_its_end_as_far_as_it_goes() -> 
 )
 def test_talk_about_secrets_is_left_alone(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "éAKIAQX7RBTVE2MNPLK4D",
+        "épassword=hunter2!",
+        "pa\u017f\u017fword=hunter2!",
+        "api_\u212aey=9f8e7d6c",
+        "日本AKIAQX7RBTVE2MNPLK4D",
+        "é -----BEGIN PRIVATE KEY-----abc",
+        "-----BEGIN RSA PRIVATE KEY-----abc",
+    ],
+)
+def test_a_document_with_a_secret_is_looked_at_among_many(text: str) -> None:
+    """Letters beyond ASCII stand where a word seems to go on, or count as letters of ASCII."""
+    others = [f"the pass {number}, a key; the monkey é" for number in range(30)]
+    page = Page([*others, text])
+    assert found(text)
+    assert list(ApiKey().where(page)) == [len(others)]

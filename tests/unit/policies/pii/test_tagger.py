@@ -19,6 +19,7 @@ from sfumato.policies.pii import Pii, forms, network, scorer
 from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.features import FULL, Look
 from sfumato.policies.pii.forms import is_public
+from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.network import (
     FAR,
     KINDS,
@@ -31,12 +32,12 @@ from sfumato.policies.pii.network import (
 )
 from sfumato.policies.pii.scorer import Scorer, kept_for, score_all
 from sfumato.policies.pii.surroundings import Surroundings
-from sfumato.policies.pii.tagger import spans_of, tag, with_firms
+from sfumato.policies.pii.tagger import names_of, spans_of, tag, with_firms
 from sfumato.policies.pii.tokens import Tokens
 from sfumato.policies.policy import Batched
 from sfumato.policies.scoring import compare_with_gold
 from sfumato.text.document import Document
-from sfumato.text.span import Span, Spans
+from sfumato.text.span import Spans
 from sfumato.text.words import Words
 
 TICKETS = Path(__file__).parents[3] / "data" / "tickets.jsonl"
@@ -298,12 +299,12 @@ def test_each_kind_can_be_asked_for_alone(kind: str) -> None:
     assert {span.label for span in found} == {kind.upper()}
 
 
-def whole(texts: list[str], recall: str) -> list[list[Span]]:
+def whole(texts: list[str], recall: str) -> list[list[Found]]:
     """What is found when every single token is scored."""
     tokens, weights = Tokens.of(texts), load_network()
     thresholds = weights.thresholds[RECALLS.index(recall)]
     leads = Scorer(weights, tokens).leads
-    found = spans_of(tokens, score_all(weights, tokens), thresholds, leads)
+    found = names_of(tokens, score_all(weights, tokens), thresholds, leads)
     return [with_firms(text, spans) for text, spans in zip(texts, found, strict=True)]
 
 

@@ -87,3 +87,26 @@ def test_twin_that_takes_a_slot_for_a_word_is_caught(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(numbering, "_grouped", careless)
     texts = many_words()
     assert shown(texts) != [defined(text) for text in texts]
+
+
+LONG = [
+    "abcdefghij abcdefghik abcdefghij abcdefghi",
+    "abcdefghijklmnop abcdefghijklmnopq éabcdefghij",
+]
+
+
+def test_long_words_that_share_a_checksum_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "_MIX", np.uint64(0))  # then the first eight letters decide
+    assert shown(LONG) == [defined(text) for text in LONG]
+
+
+def test_twin_that_takes_a_checksum_for_a_word_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = numbering._numbered
+
+    def careless(*given: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        firsts, groups, equal = real(*given)
+        return firsts, groups, np.ones_like(equal)
+
+    monkeypatch.setattr(numbering, "_MIX", np.uint64(0))
+    monkeypatch.setattr(numbering, "_numbered", careless)
+    assert shown(LONG) != [defined(text) for text in LONG]
