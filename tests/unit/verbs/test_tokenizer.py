@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,8 @@ def test_what_is_refused(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     few = ["tokenizer", "train", str(corpus), "-o", str(tmp_path / "a"), "--epsilon=0.1"]
     assert main(few) == 3
     said = capsys.readouterr().err
-    assert "too few examples for a tokenizer: 0 words came through, and 64 are needed" in said
+    # How many do is chance.
+    assert re.search(r"too few examples for a tokenizer: \d+ words? came through, and 64 are", said)
     assert "there are 140" in said
     assert SECRET not in said
     assert not (tmp_path / "a").exists()
