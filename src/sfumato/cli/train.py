@@ -84,6 +84,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--lora-rank", help="Train factors of this rank beside a model's matrices."),
     ] = None,
     trainable: training_options.TrainableOption = None,
+    pooling: training_options.PoolingOption = None,
     tokenizer: Annotated[
         str | None,
         typer.Option("--tokenizer", metavar="FOLDER", help="A public tokenizer, for a new model."),
@@ -212,6 +213,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 settings=own | dotted,
                 lora_rank=lora_rank,
                 trainable=trainable,
+                pooling=pooling,
                 tokenizer=tokenizer,
                 tokenizer_corpus=tokenizer_corpus,
                 classes=[one.strip() for one in classes.split(",")] if classes is not None else [],

@@ -3,7 +3,8 @@
 If only the head is trained, all that stands before it is one fixed function of a text, and a
 classifier's head reads one place of what the last layer says: the first (BERT) or the last one that
 is no padding (GPT-2, Llama). So that place is computed once for each row, and the head is called on
-it in every epoch.
+it in every epoch. Where the head reads the mean of all places (``models.pooling``), every place has
+it.
 
 Why this changes nothing
     The network itself is called, on rows of one token, and its layers are replaced by one that
@@ -24,9 +25,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sfumato.models.pooling import FIRST, LAST
 from sfumato.models.trainable import NetworkParts, in_evaluation, try_out
 
-FIRST, LAST = "first", "last"
 # Sums in another order change scores by less than this share of what rows differ by.
 _ROUNDING = 1e-3
 

@@ -27,6 +27,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
+from sfumato.models.pooling import SAID, check_pooling
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
 from sfumato.text.document import Document
@@ -37,7 +38,9 @@ from sfumato.training.methods.base import (
     ANNOUNCED_TO,
     INITIAL,
     Announce,
+    Material,
     Task,
+    TokenMaterial,
     TrainingMethod,
     method_code,
     private_places,
@@ -68,6 +71,7 @@ class Request:
     long: str = "split"
     lora_rank: int | None = None
     trainable: str | None = None
+    pooling: str | None = None
     tokenizer: str | Tokenizer | None = None
     settings: dict[str, object] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
@@ -79,6 +83,7 @@ class Request:
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
         self.trained  # noqa: B018  # an error if it is wrong
+        check_pooling(self.pooling, self.kind)
         self._check_classes()
         refuse_a_borrowed_name(self.method)
         self.method.check(self)
@@ -120,6 +125,7 @@ class Request:
             classes=self.classes,
             tokenizer=self._tokenizer(),
             settings=self.settings,
+            pooling=self.pooling,
         )
         rank = self.trained.rank(self.lora_rank)
         if rank is None:
@@ -163,6 +169,8 @@ class Request:
             "long": self.cut_long,
             "lora_rank": self.trained.rank(self.lora_rank),
             **({} if self.trained.part in (ALL, LORA) else {"trainable": str(self.trained)}),
+            # What the head reads may come from the encoder's folder: it is named as it was found.
+            **({"pooling": model.pooling} if model.pooling else {}),
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
@@ -206,7 +214,7 @@ def train_model(
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
-    watch = announce(plan, with_cost(model, plan, prepared.material)) if announce else None
+    watch = announce(plan, _described(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
     guarantee = request.promised(proven)
     if not folder.model.is_dir():
@@ -221,6 +229,14 @@ def train_model(
     )
     folder.clear()
     return Run(folder, guarantee, plan, loaded=model)
+
+
+def _described(model: LoadedModel, plan: TrainingPlan, material: Material) -> Material:
+    """The material, whose summary also says what the head reads and what training will cost."""
+    costed = with_cost(model, plan, material)
+    if not model.pooling or not isinstance(costed, TokenMaterial):
+        return costed
+    return replace(costed, reads=SAID[model.pooling])
 
 
 def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:

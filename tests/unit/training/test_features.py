@@ -15,8 +15,9 @@ from transformers import PreTrainedModel
 
 from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
-from sfumato.models.head import FIRST, LAST, HeadOnly
+from sfumato.models.head import HeadOnly
 from sfumato.models.load import LoadedModel, draw_weights_from, load_model
+from sfumato.models.pooling import FIRST, LAST
 from sfumato.models.trainable import NetworkParts, Trainable
 from sfumato.text.document import Document
 from sfumato.training import features
