@@ -39,7 +39,7 @@ class HeadOnly(nn.Module):
         super().__init__()
         self.network = network
         self.place = place
-        self._head = parts.head
+        self._head, self._shared = parts.head, parts.shared
         self._layers = [network.get_submodule(name) for name in parts.layers]
         self._padding = network.config.pad_token_id
         self._returns_tuple = _returns_tuple(network, self._layers)
@@ -87,7 +87,7 @@ class HeadOnly(nn.Module):
             for name in self._head
             for one in self.network.get_submodule(name).parameters(recurse=False)
         }
-        return all(one in own for one in parameters)
+        return all(one in own and one not in self._shared for one in parameters)
 
     def is_faithful(self) -> bool:
         """Whether the head on features gives the scores of the whole network, padded or not."""

@@ -107,7 +107,7 @@ class LoadedModel:
         return network
 
 
-def load_model(
+def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
     spec: str,
     *,
     randomness: Randomness,

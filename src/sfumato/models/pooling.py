@@ -1,9 +1,9 @@
 """What a classifier's head reads of a text: its first token, its last one, or the mean of all.
 
 A network comes with one way: BERT's head reads the first place of the last layer, that of GPT-2 or
-Llama the last one that is no padding. Sentence encoders such as MiniLM were trained for another: the
-mean over all tokens, special ones included. With a head that reads a place for which the encoder was
-never trained, there is little to be learned while the encoder is frozen.
+Llama the last one that is no padding. Sentence encoders such as MiniLM were trained for another:
+the mean over all tokens, special ones included. A head that reads a place for which the encoder was
+never trained learns less, as long as the encoder is frozen.
 
 How
     What is to be read replaces the last layer's result at every place, so that the network's own
@@ -11,9 +11,9 @@ How
     do the names of all weights. If a network reads that way by itself, nothing is changed.
 
 Why this mixes no records
-    A row's own places are selected or averaged, by the row's own attention mask. Padding has no part
-    in it: its weight is zero, and so is its gradient. Training compares rows with other rows taken
-    away (``training.clipping.row_checks``) as for any network.
+    A row's own places are selected or averaged, by the row's own attention mask. Padding has no
+    part in it: its weight is zero, and so is its gradient. Training compares rows with other rows
+    taken away (``training.clipping.row_checks``) as for any network.
 
 The folder says it
     A sentence encoder's folder names its way (``1_Pooling/config.json``, as sentence-transformers

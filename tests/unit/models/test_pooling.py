@@ -87,33 +87,34 @@ def scores(model: LoadedModel, documents: list[Document] = DOCUMENTS) -> Tensor:
     return found
 
 
+def last_states(name: str, network: Any, tokens: Tensor) -> Tensor:
+    """What the last layer says of one text."""
+    inner = network.base_model
+    last = {"bert": lambda: inner.encoder.layer, "gpt2": lambda: inner.h}.get(
+        name, lambda: inner.layers
+    )()[-1]
+    said: list[Any] = []
+    hook = last.register_forward_hook(lambda *heard: said.append(heard[2]))
+    network(input_ids=tokens)
+    hook.remove()
+    return said[0][0] if isinstance(said[0], tuple) else said[0]
+
+
 def by_hand(name: str, model: LoadedModel, how: str) -> Tensor:
     """Each text alone, without padding: its states, what is read of them, and the head."""
     network: Any = model.network
+    inner = network.base_model
     found = []
     for document in DOCUMENTS:
-        records = records_of(model, [document])
-        tokens = torch.from_numpy(records.tokens.astype("int64"))[None]
+        tokens = torch.from_numpy(records_of(model, [document]).tokens.astype("int64"))[None]
         with torch.no_grad():
-            if name == "bert":
-                states = network.bert.encoder(network.bert.embeddings(tokens)).last_hidden_state
-                head = lambda one: network.classifier(network.bert.pooler(one[:, None]))  # noqa: E731
-            else:
-                inner = network.base_model
-                layers = inner.h if name == "gpt2" else inner.layers
-                said: list[Tensor] = []
-                hook = layers[-1].register_forward_hook(
-                    lambda *heard: said.append(
-                        heard[2][0] if isinstance(heard[2], tuple) else heard[2]
-                    )
-                )
-                network(input_ids=tokens)
-                hook.remove()
-                states = said[0]
-                norm = inner.ln_f if name == "gpt2" else inner.norm
-                head = lambda one, norm=norm: network.score(norm(one))  # noqa: E731
+            states = last_states(name, network, tokens)
             one = {FIRST: states[:, 0], LAST: states[:, -1], MEAN: states.mean(1)}[how]
-            found.append(head(one)[0])
+            if name == "bert":
+                said = network.classifier(inner.pooler(one[:, None]))
+            else:
+                said = network.score((inner.ln_f if name == "gpt2" else inner.norm)(one))
+        found.append(said[0])
     return torch.stack(found)
 
 

@@ -112,9 +112,7 @@ def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             texts = [
                 f"{part} {' '.join(words[: 1 + place % 4])}{' a' * place}" for place in range(16)
             ]
-            rows = (
-                row.format(text=text, label=place % 2) for place, text in enumerate(texts)
-            )
+            rows = (row.format(text=text, label=place % 2) for place, text in enumerate(texts))
             (folder / f"{part}.tsv").write_text(head + "".join(rows))
     folders.with_word_pieces(folders.bert(), tmp_path / "minilm")
     monkeypatch.setenv("SFUMATO_RESOURCES", str(tmp_path))
