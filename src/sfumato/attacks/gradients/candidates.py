@@ -49,7 +49,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -95,9 +95,13 @@ class Gradients:
 
 def gradients_of(target: ModelTarget, documents: Sequence[Document], tokens: int) -> Gradients:
     """The gradient of each document's loss, all recorded in one batch."""
+    import torch
+
     from sfumato.attacks.gradients.release import make_records
     from sfumato.training.batches import physical_batches
     from sfumato.training.clipping.recording import Recording
+    from sfumato.training.features import HeadFeatures
+    from sfumato.training.keeping import KEEPING
     from sfumato.training.row_losses import row_losses
 
     model = target.model
@@ -105,9 +109,14 @@ def gradients_of(target: ModelTarget, documents: Sequence[Document], tokens: int
     everyone = np.arange(len(records))
     (group,) = physical_batches(records, everyone, most_tokens=len(records) * records.context)
     (rows,) = group
-    recording = Recording(model.network.eval())
+    # Models of a study that trained a head alone share what their frozen layers say.
+    kept = HeadFeatures.of(model, records) if KEEPING.get() else None
+    network: Any = model.network if kept is None else kept.head
+    inputs = rows.inputs() if kept is None else kept.inputs(rows, torch.arange(len(rows.owner)))
+    recording = Recording(network.eval())
+    recording.compared = True  # training has compared rows, and nothing is promised here
     try:
-        losses = row_losses(model.network, rows.inputs(), rows.labels, rows.weights)
+        losses = row_losses(network, inputs, rows.labels, rows.weights)
         batch = recording.backward(losses, rows.owner)
         gram = recording.gram(batch).numpy()
         dimension = sum(slot.parameter.numel() for slot in recording.slots.values())
