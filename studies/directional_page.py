@@ -15,10 +15,12 @@ from pathlib import Path
 
 from sfumato.accounting.directional import match_kappa
 from sfumato.calibration.curves import LevelEstimate, estimate_of
+from sfumato.core.errors import BadInput
 from sfumato.results.row import Row
 from sfumato.studies.cell import RUN
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
 from sfumato.studies.watch import spoken
+from sfumato.training.plan import quietly
 from sfumato.training.settings import Privacy
 from sfumato.verbs.calibrate import calibrate
 
@@ -48,7 +50,8 @@ def main() -> None:
     """Print all tables in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("study", type=Path, help="the folder of the study")
-    print("\n".join(tables(StudyFolder(parser.parse_args().study))))
+    for line in tables(StudyFolder(parser.parse_args().study)):
+        print(line, flush=True)
 
 
 def tables(folder: StudyFolder) -> Iterator[str]:
@@ -65,6 +68,7 @@ def tables(folder: StudyFolder) -> Iterator[str]:
         for metric in (UTILITY[corpus], *LEAKAGE, "auc loss"):
             yield f"\n## {name}: {metric}\n"
             yield from table([row for row in mine if row.metric == metric])
+        yield from fitness_of_membership(folder, corpus)
         for metric in LEAKAGE:
             yield f"\n## {name}: at equal {metric}\n"
             yield from at_equal(folder, corpus, metric)
@@ -124,14 +128,18 @@ def shown(found: LevelEstimate | None) -> str:
 
 def at_equal(folder: StudyFolder, corpus: str, metric: str) -> Iterator[str]:
     """Every method at the amount of noise where the attack guesses as often as a target says."""
-    found = calibrate(
-        folder.path,
-        attack="gradient-candidates",
-        metric=metric,
-        target=TARGETS,
-        utility=UTILITY[corpus],
-        corpus=corpus,
-    )
+    try:
+        found = calibrate(
+            folder.path,
+            attack="gradient-candidates",
+            metric=metric,
+            target=TARGETS,
+            utility=UTILITY[corpus],
+            corpus=corpus,
+        )
+    except BadInput as error:  # as long as the study is not far enough
+        yield str(error)
+        return
     yield f"| {metric} | method | σ | {UTILITY[corpus]} |"
     yield "|---|---|---|---|"
     for place, target in enumerate(TARGETS):
@@ -154,6 +162,17 @@ def at_equal(folder: StudyFolder, corpus: str, metric: str) -> Iterator[str]:
                 f"| {target:g} | {method.name} | {noise.level:.3g} ({low} – {high}) | "
                 f"{shown(at.utility)}{mark} |"
             )
+    for method in found.methods:
+        yield f"\n{method.name}: {method.fitness.verdict} for calibration, {method.fitness.why}"
+
+
+def fitness_of_membership(folder: StudyFolder, corpus: str) -> Iterator[str]:
+    """Whether methods could be set by what membership attacks find."""
+    try:
+        found = calibrate(folder.path, attack="membership", metric="auc loss", corpus=corpus)
+    except BadInput as error:
+        yield str(error)
+        return
     for method in found.methods:
         yield f"\n{method.name}: {method.fitness.verdict} for calibration, {method.fitness.why}"
 
@@ -181,7 +200,8 @@ def table_seven() -> Iterator[str]:
                 batch_sizes=(BATCH,),
                 accountant="rdp",
             )
-            told.append(f"{asked.plan(records).noise_multiplier:.3g} ({theirs:g})")
+            with quietly():  # a delta of 1/n is the paper's
+                told.append(f"{asked.plan(records).noise_multiplier:.3g} ({theirs:g})")
         yield f"| {model}, {corpus} | " + " | ".join(told) + " |"
 
 
