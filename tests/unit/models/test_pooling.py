@@ -97,7 +97,8 @@ def last_states(name: str, network: Any, tokens: Tensor) -> Tensor:
     hook = last.register_forward_hook(lambda *heard: said.append(heard[2]))
     network(input_ids=tokens)
     hook.remove()
-    return said[0][0] if isinstance(said[0], tuple) else said[0]
+    found: Tensor = said[0][0] if isinstance(said[0], tuple) else said[0]
+    return found
 
 
 def by_hand(name: str, model: LoadedModel, how: str) -> Tensor:
@@ -287,8 +288,8 @@ def test_copies_and_untrained_twins_read_the_same(tmp_path: Path) -> None:
     model = made("bert", tmp_path, MEAN)
     copied = replace(model, network=deepcopy(model.network))
     assert torch.equal(scores(copied), scores(model))
-    hooks = [
-        hook.__self__
+    hooks: list[Any] = [
+        getattr(hook, "__self__")  # noqa: B009  # of a bound method
         for network in (model.network, copied.network)
         for hook in network.base_model._forward_pre_hooks.values()
     ]
