@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,7 +21,6 @@ import torch
 from benchmarks.inputs import resource
 from benchmarks.timing import Row
 from sfumato.attacks import GradientCandidates, GradientSpan, GradientTokens, ModelTarget
-from sfumato.attacks.gradients.opening import open_trained
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
@@ -48,7 +46,14 @@ def run(quick: bool) -> list[Row]:
     rows = list(on_decoders(ModelTarget(decoder, "fresh"), texts, quick))
     folder = os.environ.get("MINILM")
     if folder:
-        rows += on_encoders(open_trained(Path(folder), texts), texts, quick)
+        encoder = load_model(
+            folder,
+            randomness=Randomness.secure(),
+            kind="classifier",
+            classes=sorted({label for one in texts for label in one.labels[:1]}),
+            pooling="first",
+        )
+        rows += on_encoders(ModelTarget(encoder, folder), texts, quick)
     return rows
 
 

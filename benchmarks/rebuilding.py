@@ -92,7 +92,11 @@ def subject() -> tuple[ModelTarget, list[Document], str]:
         return random_encoder(), made_up(48), ""
     resources = Path(os.environ.get("SFUMATO_RESOURCES", "../shared"))
     model = load_model(
-        folder, randomness=Randomness.reproducible(1), kind="classifier", classes=("0", "1")
+        folder,
+        randomness=Randomness.reproducible(1),
+        kind="classifier",
+        classes=("0", "1"),
+        pooling="first",
     )
     network: Any = model.network
     network.bert.encoder.layer = network.bert.encoder.layer[:2]

@@ -120,8 +120,10 @@ def make_untrained_twin(target: ModelTarget, randomness: Randomness) -> ModelTar
     """The same network with fresh random weights."""
     from sfumato.core.pretrained import quiet
     from sfumato.models.load import draw_weights_from
+    from sfumato.models.pooling import restore_pooling
 
     network: Any = target.model.network
     with quiet(), draw_weights_from(randomness):
         fresh = type(network)(network.config)
+    restore_pooling(fresh)
     return ModelTarget(replace(target.model, network=fresh), "untrained")

@@ -84,6 +84,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--lora-rank", help="Train factors of this rank beside a model's matrices."),
     ] = None,
     trainable: training_options.TrainableOption = None,
+    pooling: training_options.PoolingOption = None,
     tokenizer: Annotated[
         str | None,
         typer.Option("--tokenizer", metavar="FOLDER", help="A public tokenizer, for a new model."),
@@ -215,6 +216,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 settings=own | dotted,
                 lora_rank=lora_rank,
                 trainable=trainable,
+                pooling=pooling,
                 tokenizer=tokenizer,
                 tokenizer_corpus=tokenizer_corpus,
                 tokenizer_epsilon=tokenizer_epsilon,

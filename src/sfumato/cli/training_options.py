@@ -195,6 +195,15 @@ TrainableOption = Annotated[
         "head, or low-rank factors (--lora-rank); the rest is frozen. [default: all]",
     ),
 ]
+PoolingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pooling",
+        metavar="first|mean|last",
+        help="What a classifier's new head reads: the first token, the mean of all, or the last. "
+        "[default: what the encoder's folder says, else what is usual for the network]",
+    ),
+]
 ClassWeightsOption = Annotated[
     str | None,
     typer.Option(

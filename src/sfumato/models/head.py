@@ -3,7 +3,8 @@
 If only the head is trained, all that stands before it is one fixed function of a text, and a
 classifier's head reads one place of what the last layer says: the first (BERT) or the last one that
 is no padding (GPT-2, Llama). So that place is computed once for each row, and the head is called on
-it in every epoch.
+it in every epoch. Where the head reads the mean of all places (``models.pooling``), every place has
+it.
 
 Why this changes nothing
     The network itself is called, on rows of one token, and its layers are replaced by one that
@@ -24,9 +25,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sfumato.models.pooling import FIRST, LAST
 from sfumato.models.trainable import NetworkParts, in_evaluation, try_out
 
-FIRST, LAST = "first", "last"
 # Sums in another order change scores by less than this share of what rows differ by.
 _ROUNDING = 1e-3
 
@@ -38,7 +39,7 @@ class HeadOnly(nn.Module):
         super().__init__()
         self.network = network
         self.place = place
-        self._head = parts.head
+        self._head, self._shared = parts.head, parts.shared
         self._layers = [network.get_submodule(name) for name in parts.layers]
         self._padding = network.config.pad_token_id
         self._returns_tuple = _returns_tuple(network, self._layers)
@@ -86,7 +87,7 @@ class HeadOnly(nn.Module):
             for name in self._head
             for one in self.network.get_submodule(name).parameters(recurse=False)
         }
-        return all(one in own for one in parameters)
+        return all(one in own and one not in self._shared for one in parameters)
 
     def is_faithful(self) -> bool:
         """Whether the head on features gives the scores of the whole network, padded or not."""

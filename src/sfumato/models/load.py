@@ -23,7 +23,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -42,6 +42,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.name import check_model, is_built_in, local_folder
+from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class LoadedModel:
 
     ``classes`` are the names of a classifier's classes in the order of its outputs. ``new`` are the
     names of weights that its folder lacked and that were drawn; ``fixed`` those of modules that
-    stay in evaluation mode, because nothing in them is trained.
+    stay in evaluation mode, because nothing in them is trained. ``pooling`` is what the head reads
+    of a text (``models.pooling``), if that was chosen.
     """
 
     network: PreTrainedModel
@@ -95,6 +97,7 @@ class LoadedModel:
     classes: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    pooling: str = ""
 
     def begin_training(self) -> Any:
         """The network in training mode, but for what is fixed."""
@@ -104,7 +107,7 @@ class LoadedModel:
         return network
 
 
-def load_model(
+def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
     spec: str,
     *,
     randomness: Randomness,
@@ -112,23 +115,32 @@ def load_model(
     classes: Sequence[str] = (),
     tokenizer: Tokenizer | None = None,
     settings: Mapping[str, object] | None = None,
+    pooling: str | None = None,
 ) -> LoadedModel:
     """Build or load a model; ``settings`` are those of a built-in one.
 
-    ``classes`` names the classes of a classifier with a new head. A tokenizer may be given for a
-    model from scratch, or for a folder that has none.
+    ``classes`` names the classes of a classifier with a new head, and ``pooling`` what that head
+    reads of a text; by default what the folder of an encoder says, else what is usual for it. A
+    tokenizer may be given for a model from scratch, or for a folder that has none.
     """
     one_of("kind", kind, KINDS)
     if kind == "causal" and classes:
         raise InvalidArgument("classes are for kind='classifier'; a language model has none")
+    check_pooling(pooling, kind)
     if len(set(classes)) != len(classes):
         raise InvalidArgument("classes must differ from each other")
     extra("transformers", needed_for="a model", extra="train")
     check_model(spec, settings or {})
     with quiet(), draw_weights_from(randomness):
         if is_built_in(spec):
-            return _build(spec, kind, tuple(classes), tokenizer, settings or {})
-        return _from_folder(folder_of(spec), kind, tuple(classes), tokenizer)
+            built = _build(spec, kind, tuple(classes), tokenizer, settings or {})
+            return built if pooling is None else _pooled(built, pooling)
+        return _from_folder(folder_of(spec), kind, tuple(classes), tokenizer, pooling)
+
+
+def _pooled(model: LoadedModel, pooling: str) -> LoadedModel:
+    set_pooling(model.network, pooling)
+    return replace(model, pooling=pooling)
 
 
 def _build(
@@ -150,7 +162,11 @@ def _build(
 
 
 def _from_folder(
-    folder: Path, kind: str, classes: tuple[str, ...], tokenizer: Tokenizer | None
+    folder: Path,
+    kind: str,
+    classes: tuple[str, ...],
+    tokenizer: Tokenizer | None,
+    pooling: str | None,
 ) -> LoadedModel:
     register_own()
     config = read_config(folder)
@@ -174,7 +190,11 @@ def _from_folder(
             f"the tokenizer has {tokenizer.size} tokens, but the model in {folder} has "
             f"embeddings for {rows}"
         )
-    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes, new)
+    read = ""
+    if kind == "classifier":
+        read = choose_pooling(network, folder, pooling, trained=_has_trained_head(config))
+    context = context_of(network, tokenizer)
+    return LoadedModel(network, tokenizer, context, classes, new, pooling=read)
 
 
 def slice_losses(network: PreTrainedModel) -> None:
@@ -224,8 +244,7 @@ def _classifier(
     folder: Path, config: Any, classes: tuple[str, ...]
 ) -> tuple[PreTrainedModel, tuple[str, ...], tuple[str, ...]]:
     """The network, its classes, and the weights that were drawn because the folder has none."""
-    trained = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
-    if trained:
+    if _has_trained_head(config):
         classes = _check_agreement(classes, tuple(config.id2label.values()), folder)
     else:
         _require_classes(classes)
@@ -234,6 +253,10 @@ def _classifier(
     )
     _name_classes(network, classes)
     return network, classes, tuple(missing)
+
+
+def _has_trained_head(config: Any) -> bool:
+    return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
 
 
 def _check_agreement(
@@ -375,9 +398,9 @@ def _from_cache(name: str) -> Path | None:
 def _snapshot(name: str, *, offline: bool) -> Path:
     from huggingface_hub import snapshot_download
 
-    # Subfolders hold the same weights in formats for other programs.
-    return Path(
-        snapshot_download(
-            name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
-        )
+    # Subfolders hold the same weights in formats for other programs, but for one small file.
+    found = snapshot_download(
+        name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
     )
+    snapshot_download(name, allow_patterns=STATED_IN, local_files_only=offline)
+    return Path(found)

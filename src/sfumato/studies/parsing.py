@@ -33,11 +33,12 @@ _NOT_WRITTEN = ("folder", "text", "doors")
 _TABLES = {
     "corpus": CorpusSettings,
     "test": CorpusSettings,
+    "others": CorpusSettings,
     "canaries": CanarySettings,
     "coins": CoinSettings,
 }
 # Keys of [corpora.NAME] that are not settings of the corpus itself.
-_OWN = ("test", "canaries", "coins", "policies", "groups")
+_OWN = ("test", "others", "canaries", "coins", "policies", "groups")
 
 
 def read_spec(path: Path, doors: Doors | None = None) -> StudySpec:

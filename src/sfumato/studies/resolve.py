@@ -31,6 +31,7 @@ from sfumato.mechanisms.build import replaces_stretches, rewrites_documents
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import CASE, UNKNOWN
 from sfumato.models.name import check_model
+from sfumato.models.pooling import check_pooling
 from sfumato.models.trainable import Trainable
 from sfumato.policies.parsing import combine_policies, settings_with_files, with_files
 from sfumato.policies.policy import Policy
@@ -56,19 +57,21 @@ class Model:
     tokenizer: str | None = None
     lora_rank: int | None = None
     trainable: str | None = None
+    pooling: str | None = None
     classes: tuple[str, ...] = ()
     long: str = "split"
 
     def __post_init__(self) -> None:
         one_of("long", self.long, LONG)
         Trainable.choose(self.trainable, self.lora_rank)
+        check_pooling(self.pooling, "classifier" if self.classes else "causal")
 
 
 def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that determines the model before training."""
     model = _model(study)
     # What nobody asked for names no cell, so that older results keep their names.
-    unasked = {key for key in ("trainable", "classes") if not getattr(model, key)}
+    unasked = {key for key in ("trainable", "pooling", "classes") if not getattr(model, key)}
     found = {key: value for key, value in asdict(model).items() if key not in unasked}
     spec = model.name
     if spec not in entries("models"):

@@ -90,6 +90,8 @@ def _corpus(study: StudySpec) -> str:
         said.append(f"with made-up documents by {study.coins.count:,} coins")
     if study.test is not None:
         said.append(f"measured on {_of(study.test)}")
+    if study.others is not None:
+        said.append(f"compared with {_of(study.others)} that no model was trained on")
     return ", ".join(said)
 
 

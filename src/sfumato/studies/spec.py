@@ -166,6 +166,7 @@ class OneOfSeveral:
 
     corpus: CorpusSettings
     test: CorpusSettings | None = None
+    others: CorpusSettings | None = None
     canaries: CanarySettings | None = None
     coins: CoinSettings | None = None
     policies: Mapping[str, Any] = field(default_factory=dict)
@@ -177,7 +178,8 @@ class StudySpec:
     """What a study's file says.
 
     With several ``corpora`` everything is computed on each of them: ``of_corpus`` gives the study
-    on one, and ``corpus`` is the first.
+    on one, and ``corpus`` is the first. ``others`` are texts of the same kind that no model is
+    trained on, for attacks that compare with them; the ``test`` text unless they are given.
     """
 
     name: str
@@ -186,6 +188,7 @@ class StudySpec:
     corpus: CorpusSettings
     corpora: Mapping[str, OneOfSeveral] = field(default_factory=dict)
     test: CorpusSettings | None = None
+    others: CorpusSettings | None = None
     canaries: CanarySettings | None = None
     coins: CoinSettings | None = None
     policies: Mapping[str, Any] = field(default_factory=dict)
@@ -211,7 +214,8 @@ class StudySpec:
 
     def _check(self) -> None:
         self._check_groups()
-        self._check_test()
+        self._check_read("test", self.test)
+        self._check_read("others", self.others)
         names = [method.name for method in self.methods]
         for name in ANCHORS:
             if name in names:
@@ -240,11 +244,11 @@ class StudySpec:
         if getattr(measure, "of", None) == "model" and (self.test is None or self.model is None):
             raise InvalidArgument(f"the measure {name} needs [test] and [model]")
 
-    def _check_test(self) -> None:
-        """Check that the corpus and the test text are read alike; copied ones have usual fields."""
-        if self.test is not None and self._read(self.test) != self._read(self.corpus):
+    def _check_read(self, name: str, text: CorpusSettings | None) -> None:
+        """Check that the corpus and another text are read alike; copied ones have usual fields."""
+        if text is not None and self._read(text) != self._read(self.corpus):
             raise InvalidArgument(
-                "[corpus] and [test] must have the same fields and format if one of them is a "
+                f"[corpus] and [{name}] must have the same fields and format if one of them is a "
                 "private file: field, author_field, label_field, groups, format and header are "
                 "compared"
             )
@@ -269,11 +273,11 @@ class StudySpec:
 
     def _check_classes(self) -> None:
         """Refuse classes without labels, and texts that have no class."""
-        for corpus in (self.corpus, self.test):
+        for corpus in (self.corpus, self.test, self.others):
             if corpus is not None and (corpus.kind != FILE or corpus.label_field is None):
                 raise InvalidArgument(
-                    "classes are told apart by the labels of a file: [corpus] and [test] need a "
-                    "path and label_field"
+                    "classes are told apart by the labels of a file: [corpus], [test] and [others] "
+                    "need a path and label_field"
                 )
         if self.coins is not None:
             raise InvalidArgument("[coins] are texts without a class; leave them out, or classes")
@@ -301,6 +305,7 @@ class StudySpec:
             corpora={},
             corpus=one.corpus,
             test=one.test or self.test,
+            others=one.others or self.others,
             canaries=one.canaries or self.canaries,
             coins=one.coins or self.coins,
             policies={**self.policies, **one.policies},

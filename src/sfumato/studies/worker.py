@@ -37,6 +37,7 @@ from sfumato.studies.grid import Grid
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.locks import hold_lock
 from sfumato.studies.spec import StudySpec
+from sfumato.training.keeping import keep_features
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -193,7 +194,9 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
 def compute(context: Context) -> CellResult:
     """Compute a cell, by its kind."""
     module, _, function = _COMPUTED_BY[context.cell.kind].partition(".")
-    found: CellResult = getattr(import_module(f"sfumato.studies.kinds.{module}"), function)(context)
+    compute_kind = getattr(import_module(f"sfumato.studies.kinds.{module}"), function)
+    with keep_features():  # many models of a study have the same frozen layers
+        found: CellResult = compute_kind(context)
     return found
 
 

@@ -21,6 +21,7 @@ from sfumato.statistics.classification import Classified, measure_classes
 from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
+from sfumato.training.features import HeadFeatures
 from sfumato.training.methods.streams import inside
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
 from sfumato.training.row_losses import row_scores
@@ -230,12 +231,17 @@ def each_row(
 ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
     """The record, the logits and the labels of every row; rows of one record come in order."""
     model.network.eval()
+    kept = HeadFeatures.of_trained(model, records)
     with torch.no_grad():
         for group in physical_batches(
             records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
         ):
             for rows in group:
-                scores = row_scores(model.network, rows.inputs())
+                if kept is None:
+                    scores = row_scores(model.network, rows.inputs())
+                else:
+                    everyone = torch.arange(len(rows.owner))
+                    scores = row_scores(kept.head, kept.inputs(rows, everyone))
                 yield from zip(rows.owner.tolist(), scores, rows.labels, strict=True)
 
 

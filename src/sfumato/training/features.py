@@ -1,5 +1,8 @@
 """What frozen layers say of every row, computed once and used in every epoch.
 
+Where many models have the same frozen layers, as in a study, they are also read once for all of
+them when these are evaluated and attacked (``training.keeping``).
+
 Guarantee
     That of the training, unchanged: the gradient of a record is the same function of the record and
     of the head's weights, whether the frozen layers are computed again or not.
@@ -14,8 +17,8 @@ Why it holds
     Clipping, noise and sampling come afterwards.
 
 Care
-    Features are as private as the text; they are kept in memory and written nowhere. Those of the
-    last two corpora, if they are not large, are kept until the process ends, for further runs on
+    Features are as private as the text; they are kept in memory and written nowhere. The last ones
+    (``MOST_KEPT``), if they are not large, are kept until the process ends, for further runs on
     the same rows with the same frozen network, as in a study. Both ways of computing differ by the
     rounding of sums, as the same rows do in batches of different widths.
 """
@@ -31,21 +34,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.core.errors import CoupledRows
+from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.head import HeadOnly
 from sfumato.models.load import LoadedModel
 from sfumato.training.batches import PhysicalBatch, physical_batches
 from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, CheckSchedule, RowSplit
+from sfumato.training.keeping import KEEPING
 from sfumato.training.records import TokenRecords
 from sfumato.training.steps import hide_members
 
 TOKENS_AT_ONCE = 8192
 # More numbers than these, 4 GB, are not kept; layers are computed again in every epoch then.
 MOST_NUMBERS = 2**30
-# For further runs: so many corpora, of so many numbers (256 MB) at most.
-MOST_KEPT, MOST_KEPT_NUMBERS = 2, 2**26
+# For further runs: of so many groups of rows, of so many numbers (256 MB) in all.
+MOST_KEPT, MOST_KEPT_NUMBERS = 16, 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,24 @@ class HeadFeatures:
         except CoupledRows:
             return None
 
+    @classmethod
+    def of_trained(cls, model: LoadedModel, records: TokenRecords) -> HeadFeatures | None:
+        """For a classifier that is only asked; None unless features are kept (``keeping``).
+
+        The head is that of this model. What its layers say is known if another model with the same
+        layers has read the same rows.
+        """
+        if not KEEPING.get() or not model.classes:
+            return None
+        network: Any = model.network.eval()
+        try:
+            head = HeadOnly.of(network)
+            if head is None or len(records.lengths) * head.width > MOST_KEPT_NUMBERS:
+                return None
+            return cls(head, _known(head, records))
+        except (CoupledRows, InvalidArgument):  # it has no list of layers, for example
+            return None
+
     def inputs(self, rows: PhysicalBatch, some: Tensor) -> dict[str, Any]:
         """What the head is called with, for some rows of a batch."""
         return {"features": self.values[rows.numbers[some]]}
@@ -92,13 +114,13 @@ def _known(head: HeadOnly, records: TokenRecords) -> Tensor:
             return found
         _KEPT[key] = found
     _KEPT.move_to_end(key)
-    while len(_KEPT) > MOST_KEPT:
+    while len(_KEPT) > MOST_KEPT or sum(map(Tensor.numel, _KEPT.values())) > MOST_KEPT_NUMBERS:
         _KEPT.popitem(last=False)
     return _KEPT[key]
 
 
 def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
-    """A digest of the frozen network and of the rows; it stays in this process.
+    """A digest of the network before its head, and of the rows; it stays in this process.
 
     The same weights are another function with other settings, such as the number of heads.
     """
@@ -106,7 +128,7 @@ def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
     settings = network.config.to_json_string()
     found = blake2b(f"{head.place} {type(network).__qualname__} {settings}".encode())
     for name, one in (*network.named_parameters(), *network.named_buffers()):
-        if not one.requires_grad:
+        if not head.has_all([one]):
             found.update(f"{name} {one.dtype} {tuple(one.shape)}".encode())
             found.update(np.ascontiguousarray(one.detach().cpu().numpy()).data)
     for numbers in (records.tokens, records.starts, records.lengths):

@@ -28,6 +28,7 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
 from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
+from sfumato.models.pooling import SAID, check_pooling
 from sfumato.models.private_tokenizer import PrivateTokenizer, is_private, load_private
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
@@ -40,7 +41,9 @@ from sfumato.training.methods.base import (
     INITIAL,
     VOCABULARY,
     Announce,
+    Material,
     Task,
+    TokenMaterial,
     TrainingMethod,
     method_code,
     private_places,
@@ -79,6 +82,7 @@ class Request:
     long: str = "split"
     lora_rank: int | None = None
     trainable: str | None = None
+    pooling: str | None = None
     tokenizer: str | Tokenizer | None = None
     vocabulary: PrivateVocabulary | None = None
     settings: dict[str, object] = field(default_factory=dict)
@@ -91,6 +95,7 @@ class Request:
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
         self.trained  # noqa: B018  # an error if it is wrong
+        check_pooling(self.pooling, self.kind)
         self._check_classes()
         refuse_a_borrowed_name(self.method)
         self.method.check(self)
@@ -134,6 +139,7 @@ class Request:
             classes=self.classes,
             tokenizer=self._tokenizer(),
             settings=self.settings,
+            pooling=self.pooling,
         )
         rank = self.trained.rank(self.lora_rank)
         if rank is None:
@@ -185,6 +191,8 @@ class Request:
             "long": self.cut_long,
             "lora_rank": self.trained.rank(self.lora_rank),
             **({} if self.trained.part in (ALL, LORA) else {"trainable": str(self.trained)}),
+            # What the head reads may come from the encoder's folder: it is named as it was found.
+            **({"pooling": model.pooling} if model.pooling else {}),
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
             "model_settings": {key: str(value) for key, value in self.settings.items()},
@@ -230,7 +238,7 @@ def train_model(
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
-    watch = announce(plan, with_cost(model, plan, prepared.material)) if announce else None
+    watch = announce(plan, _described(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
     guarantee = _together(request.promised(proven), plan, learned)
     if not folder.model.is_dir():
@@ -289,6 +297,14 @@ def _dp_sgd(plan: TrainingPlan) -> Plan:
     if type(plan) is not Plan:
         raise InvalidArgument("only the releases of DP-SGD are composed with a tokenizer's")
     return plan
+
+
+def _described(model: LoadedModel, plan: TrainingPlan, material: Material) -> Material:
+    """The material, whose summary also says what the head reads and what training will cost."""
+    costed = with_cost(model, plan, material)
+    if not model.pooling or not isinstance(costed, TokenMaterial):
+        return costed
+    return replace(costed, reads=SAID[model.pooling])
 
 
 def _same_code(method: TrainingMethod, folder: RunFolder) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def train(
     settings: Mapping[str, object] | None = None,
     lora_rank: int | None = None,
     trainable: str | None = None,
+    pooling: str | None = None,
     tokenizer: str | Path | Tokenizer | None = None,
     tokenizer_corpus: str | Path | None = None,
     tokenizer_epsilon: float | None = None,
@@ -88,7 +89,9 @@ def train(
     guarantee is for tokenizer and model together.
 
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head) or ``lora``; all other
-    weights stay as they are. ``class_weights`` are numbers, one for each class, by which a record's
+    weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
+    ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
+    for the network. ``class_weights`` are numbers, one for each class, by which a record's
     loss is multiplied before its gradient is clipped. Without a ``header`` the columns of a table
     are called 1, 2, …
     """
@@ -163,6 +166,7 @@ def train(
         long=long,
         lora_rank=lora_rank,
         trainable=trainable,
+        pooling=pooling,
         tokenizer=_choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
         vocabulary=vocabulary,
         settings=of_model,

@@ -18,6 +18,7 @@ import pytest
 
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import load_model
+from sfumato.models.pooling import STATED_IN, stated_pooling
 from unit.models import folders
 
 COMMIT = "1" * 40
@@ -90,6 +91,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     (folder / "modeling_own.py").write_text("raise SystemExit('was run')")
     (folder / "onnx").mkdir()
     (folder / "onnx" / "copy.safetensors").write_bytes(b"the same weights for another program")
+    (folder / STATED_IN).parent.mkdir()
+    (folder / STATED_IN).write_text('{"pooling_mode_mean_tokens": true}')
     hub = Hub(folder)
     thread = threading.Thread(target=hub.server.serve_forever, daemon=True)
     thread.start()
@@ -120,6 +123,7 @@ def test_a_name_is_fetched_once_and_then_found_in_the_cache(hub: Hub, tmp_path: 
     assert "pytorch_model.bin" not in fetched
     assert "modeling_own.py" not in fetched
     assert "copy.safetensors" not in fetched
+    assert stated_pooling(Path(folder)) == "mean"  # of all subfolders, this one file
     count = len(hub.asked)
     assert run(NAME, address=hub.address, home=tmp_path, offline=True) == folder
     assert len(hub.asked) == count

@@ -31,6 +31,7 @@ NAMED = {
     "private corpus": '[corpus]\npath = "PATH"\n' + METHOD,
     "wikitext": '[corpus]\nkind = "wikitext"\npath = "PATH"\n' + METHOD,
     "test": CORPUS + '[test]\npath = "PATH"\npublic = true\n' + METHOD,
+    "others": CORPUS + '[others]\npath = "PATH"\npublic = true\n' + METHOD,
     "manifest": CORPUS + '[canaries]\nmanifest = "PATH"\n' + METHOD,
     "vectors": CORPUS + METHOD.replace("redact", "laplace") + 'epsilon = 1\nvectors = "PATH"\n',
     "a grid of vectors": (
@@ -226,7 +227,7 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     paths = {"path", "manifest", "name", "tokenizer"}
     texts = {
         "author_field", "field", "format", "kind", "label_field", "long", "record", "secrets",
-        "template", "settings", "classes", "trainable",
+        "template", "settings", "classes", "trainable", "pooling",
     }  # fmt: skip
     for table in (CorpusSettings, CanarySettings, Model):
         hints = get_type_hints(table)

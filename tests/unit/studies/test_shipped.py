@@ -106,14 +106,16 @@ def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         folder = tmp_path / "data" / name
         folder.mkdir(parents=True)
-        for part in ("train", "test", "dev"):
-            rows = (
-                row.format(text=" ".join(words[: 1 + place % 4]) + " a" * place, label=place % 2)
-                for place in range(16)
-            )
+        for part in ("train", "test", "dev", "val"):
+            # Members and others must be different texts.
+            texts = [
+                f"{part} {' '.join(words[: 1 + place % 4])}{' a' * place}" for place in range(16)
+            ]
+            rows = (row.format(text=text, label=place % 2) for place, text in enumerate(texts))
             (folder / f"{part}.tsv").write_text(head + "".join(rows))
     folders.with_word_pieces(folders.bert(), tmp_path / "minilm")
     monkeypatch.setenv("SFUMATO_RESOURCES", str(tmp_path))
+    monkeypatch.setenv("SFUMATO_COLA", str(tmp_path / "data/cola"))
     monkeypatch.setenv("SFUMATO_MINILM", str(tmp_path / "minilm"))
     return tmp_path
 
@@ -124,7 +126,7 @@ def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> Non
         (r"^seeds = \[1, 2, 3\]", "seeds = [1]"),
         (r"^count = 3072", "count = 12"),
         (r"^batch_size = 128\nepochs = 4", "batch_size = 4\nepochs = 1"),
-        (r"^epsilon = \[17850, .*", "epsilon = [8]"),
+        (r"^sigma = \[0.05, .*", "sigma = [0.5]"),
         (r"^delta = .*", "delta = 0.01"),
         (r"^releases = .*", "releases = 10"),
     ):
@@ -140,5 +142,5 @@ def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> Non
     found_in = {(row.corpus, row.method) for row in study.rows() if row.metric == "matthews"}
     methods = {"plain", "DP-SGD", "per-record Gaussian", "directional"}
     assert found_in == {(corpus, method) for corpus in ("sst2", "cola") for method in methods}
-    guessed = {row.method for row in study.rows() if row.metric == "right guesses"}
-    assert guessed == methods
+    for metric in ("right guesses", "right guesses from sums", "auc loss"):
+        assert {row.method for row in study.rows() if row.metric == metric} == methods

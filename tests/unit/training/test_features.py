@@ -15,15 +15,18 @@ from transformers import PreTrainedModel
 
 from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
-from sfumato.models.head import FIRST, LAST, HeadOnly
+from sfumato.models.head import HeadOnly
 from sfumato.models.load import LoadedModel, draw_weights_from, load_model
+from sfumato.models.pooling import FIRST, LAST
 from sfumato.models.trainable import NetworkParts, Trainable
 from sfumato.text.document import Document
 from sfumato.training import features
 from sfumato.training.batches import physical_batches
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.recording import Recording
+from sfumato.training.evaluation import each_row
 from sfumato.training.features import HeadFeatures
+from sfumato.training.keeping import keep_features
 from sfumato.training.loop import Progress, fit
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records
@@ -257,3 +260,49 @@ def test_a_resumed_run_has_the_features_of_its_own_frozen_weights(
     records = begun()
     own = features.compute_features(used[-1].head, records)
     assert np.allclose(used[-1].values.numpy(), own.numpy(), atol=1e-4) is not sabotaged
+
+
+def read(model: LoadedModel, records: TokenRecords) -> Tensor:
+    """The scores of every record."""
+    found = torch.zeros(len(records), len(model.classes))
+    for record, scores, _ in each_row(model, records):
+        found[record] = scores
+    return found
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_models_with_the_same_layers_read_a_text_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, records = head_of(name, tmp_path)
+    apart_from = {one: value.clone() for one, value in model.network.state_dict().items()}
+    asked: list[int] = []
+    compute = features.compute_features
+
+    def count(*given: Any) -> Tensor:
+        asked.append(1)
+        return compute(*given)
+
+    monkeypatch.setattr(features, "compute_features", count)
+    monkeypatch.setattr(features, "_KEPT", type(features._KEPT)())
+    alone = read(model, records)
+    assert not asked  # nothing is kept unless it is asked for
+    trained = [one for one in model.network.parameters() if one.requires_grad]
+    with keep_features():
+        assert torch.allclose(read(model, records), alone, atol=1e-5)
+        with torch.no_grad():
+            for one in trained:
+                one.add_(0.1)
+        again = read(model, records)
+        assert len(asked) == 1  # another head on the same layers
+        assert not torch.allclose(again, alone, atol=1e-3)
+    assert torch.allclose(again, read(model, records), atol=1e-5)
+    # Other layers, other features: the head is as before, and one weight before it has changed.
+    model.network.load_state_dict(apart_from)
+    with torch.no_grad():
+        model.network.get_input_embeddings().weight.mul_(-3)  # type: ignore[operator]
+    with keep_features():
+        changed = read(model, records)
+    assert len(asked) == 2
+    assert torch.allclose(changed, read(model, records), atol=1e-7)
+    assert not torch.allclose(changed, alone, atol=1e-6, rtol=0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato.cli.main import main
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.models.bpe import default_tokenizer
 from sfumato.studies.study import Study
 from sfumato.text.document import Document
@@ -236,3 +236,57 @@ def test_a_study_of_classes_needs_labels(tmp_path: Path) -> None:
     text = STUDY.format(public="").replace('label_field = "2"\n', "")
     with pytest.raises(InvalidArgument, match="need a path and label_field"):
         Study.parse(text, folder=tmp_path, name="classes")
+
+
+def test_attacks_compare_with_the_others_that_a_study_names(tmp_path: Path) -> None:
+    """Members against others; without these it is the test text, of which none is new here."""
+    for name, start in (("cola", 0), ("others", 12)):
+        lines = (f"x\t{one % 2}\t\tnumber {one} is here\n" for one in range(start, start + 12))
+        (tmp_path / f"{name}.tsv").write_text("".join(lines))
+    text = STUDY.format(public="public = true") + '[attacks.membership]\nsignals = ["loss"]\n'
+    table = text.partition("[test]")[2].partition("[model]")[0].replace("cola", "others")
+    for name, more, complete in (("named", f"[others]{table}", True), ("unnamed", "", False)):
+        head, methods = text.split("[[methods]]")
+        study = Study.parse(f"{head}{more}[[methods]]{methods}", folder=tmp_path, name=name)
+        found = study.run(workers=0)
+        assert found.outcome.complete is complete
+        rows = [row for row in found.rows() if row.metric == "auc loss" and row.group is None]
+        assert [row.n for row in rows] == ([24] * len(rows) if complete else [])
+        assert bool(rows) is complete
+
+
+def test_what_the_head_reads_is_chosen_and_kept(table: Path, tmp_path: Path) -> None:
+    run = train(table, tmp_path / "run", trainable="head", pooling="mean", **FIELDS, **QUICK)
+    assert run.files.settings()["pooling"] == "mean"
+    found = evaluate(run, table, **FIELDS)
+    again = evaluate(tmp_path / "run", table, **FIELDS)  # read from the folder
+    assert [one.value for one in found.rows] == [one.value for one in again.rows]
+    with pytest.raises(CannotResume):
+        train(
+            table, tmp_path / "run", trainable="head", pooling="first", resume=True,
+            **FIELDS, **QUICK,
+        )  # fmt: skip
+    finished = train(
+        table, tmp_path / "run", trainable="head", pooling="mean", resume=True, **FIELDS, **QUICK
+    )
+    assert finished.already_finished
+    assert finished.model.pooling == "mean"
+    with pytest.raises(InvalidArgument, match="reads every token"):
+        train(
+            table, tmp_path / "other", pooling="mean", field="4", header=False,
+            **(QUICK | {"classes": []}),
+        )  # fmt: skip
+
+
+def test_training_says_what_the_head_reads(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "train", str(table), "-o", str(tmp_path / "run"), "--model", "gpt-small", "--no-header",
+        "--field", "4", "--label-field", "2", "--classes", "0,1", "--trainable", "head",
+        "--pooling", "mean", "--set", "private.sigma=1", "--epochs", "1", "--batch-size", "4",
+        "--accountant", "rdp", "--delta", "0.01", "--seed", "1",
+        *(part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")),
+    ]  # fmt: skip
+    assert main(command) == 0
+    assert "the head reads the mean of all tokens" in capsys.readouterr().err

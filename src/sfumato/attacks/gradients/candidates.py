@@ -19,7 +19,7 @@ Who sees what
     Where every record has noise of its own, it matters who looks: somebody who sees each record's
     draw (``observer="draw"``, no server is trusted) faces σ, and somebody who sees the sum of a
     step only (``observer="sum"``, a trusted server adds up) faces σ·√(batch size). Methods are to
-    be compared under one of the two.
+    be compared under one of the two; ``observer="both"`` gives a figure for each.
 
 Proven and expected
     A guess among M candidates is right with probability at most Φ(Φ⁻¹(1/M) + 1/σ), since leaving
@@ -49,7 +49,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,11 +68,14 @@ from sfumato.statistics.shares import mean_share
 from sfumato.text.document import Document
 
 NOISES = ("gaussian", "directional", OF_RUN)
-OBSERVERS = ("draw", "sum")
+DRAW, SUM, BOTH = "draw", "sum", "both"
+OBSERVERS = (DRAW, SUM, BOTH)
 FEWEST = 4
 # Of a run without noise; a sigma of zero would divide by zero.
 LEAST_SIGMA = 1e-6
 RIGHT = "right guesses"
+# The figure of somebody who sees sums only, where both observers are asked for.
+FROM_SUM = f"{RIGHT} from sums"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +95,13 @@ class Gradients:
 
 def gradients_of(target: ModelTarget, documents: Sequence[Document], tokens: int) -> Gradients:
     """The gradient of each document's loss, all recorded in one batch."""
+    import torch
+
     from sfumato.attacks.gradients.release import make_records
     from sfumato.training.batches import physical_batches
     from sfumato.training.clipping.recording import Recording
+    from sfumato.training.features import HeadFeatures
+    from sfumato.training.keeping import KEEPING
     from sfumato.training.row_losses import row_losses
 
     model = target.model
@@ -102,9 +109,14 @@ def gradients_of(target: ModelTarget, documents: Sequence[Document], tokens: int
     everyone = np.arange(len(records))
     (group,) = physical_batches(records, everyone, most_tokens=len(records) * records.context)
     (rows,) = group
-    recording = Recording(model.network.eval())
+    # Models of a study that trained a head alone share what their frozen layers say.
+    kept = HeadFeatures.of(model, records) if KEEPING.get() else None
+    network: Any = model.network if kept is None else kept.head
+    inputs = rows.inputs() if kept is None else kept.inputs(rows, torch.arange(len(rows.owner)))
+    recording = Recording(network.eval())
+    recording.compared = True  # training has compared rows, and nothing is promised here
     try:
-        losses = row_losses(model.network, rows.inputs(), rows.labels, rows.weights)
+        losses = row_losses(network, inputs, rows.labels, rows.weights)
         batch = recording.backward(losses, rows.owner)
         gram = recording.gram(batch).numpy()
         dimension = sum(slot.parameter.numel() for slot in recording.slots.values())
@@ -122,7 +134,8 @@ class GradientCandidates:
     ``sigma`` is the noise on a gradient of norm 1, several numbers for several figures; ``noise``
     is gaussian, or directional with the concentration that matches it. Gradients are directions, or
     clipped with ``clip_norm``. With ``noise="run"`` all of that is taken from the target, which is
-    a run, and the ``observer`` sees each record's draw, or the sum of a step. At most ``most``
+    a run, and the ``observer`` sees each record's draw, or the sum of a step (or one of each:
+    both). At most ``most``
     documents of ``tokens`` tokens are candidates, and ``releases`` are simulated for each. The
     candidates of a classifier come with their labels.
     """
@@ -142,7 +155,7 @@ class GradientCandidates:
     def __post_init__(self) -> None:
         one_of("noise", self.noise, NOISES)
         one_of("observer", self.observer, OBSERVERS)
-        if self.observer != "draw" and self.noise != OF_RUN:
+        if self.observer != DRAW and self.noise != OF_RUN:
             raise InvalidArgument("the sum of a step is that of a run; take noise='run' with it")
         for sigma in self.sigma or (0.0,):
             positive("sigma", sigma)
@@ -183,6 +196,10 @@ class GradientCandidates:
             scores = own._scores(found, randomness.stream(1), done, step)
             if step is not None:
                 scores = self._about_run(scores)
+            if step is not None and self.observer == BOTH:
+                summed = replace(self, observer=SUM)
+                others = summed._of_run(step)._scores(found, randomness.stream(2), None, step)
+                scores = _joined(scores, summed._about_run(others, FROM_SUM))
         return watch.stamp(scores)
 
     def _choose(
@@ -198,7 +215,7 @@ class GradientCandidates:
 
     def _of_run(self, step: Step) -> GradientCandidates:
         """The same attack on what a step of the run shows the observer."""
-        summed = self.observer == "sum" and step.batch > 1
+        summed = self.observer == SUM and step.batch > 1
         sigma = step.deviation if summed else step.sigma
         turned = step.noise == "directional" and not summed
         return replace(
@@ -206,18 +223,20 @@ class GradientCandidates:
             noise="directional" if turned else "gaussian",
             sigma=(max(sigma, LEAST_SIGMA),),
             clip_norm=step.clip_norm if step.bound == "clipped" else None,
-            observer="draw",
+            observer=DRAW,
         )
 
-    def _about_run(self, scores: Scores) -> Scores:
+    def _about_run(self, scores: Scores, metric: str = RIGHT) -> Scores:
         """Under one name whatever the noise, so that runs can be compared."""
         who = {
-            "draw": "sees what one step adds up of one record, or knows all others of its batch",
-            "sum": "sees the sum of one step and knows all other records of its batch",
+            DRAW: "sees what one step adds up of one record, or knows all others of its batch",
+            SUM: "sees the sum of one step and knows all other records of its batch",
+            BOTH: "sees what one step adds up of one record (or, for the figure from sums, the sum "
+            "of one step and knows all other records of its batch)",
         }[self.observer]
 
         def named(figures: Sequence[Measured]) -> tuple[Measured, ...]:
-            return tuple(replace(one, metric=RIGHT) for one in figures)
+            return tuple(replace(one, metric=metric) for one in figures)
 
         return replace(
             scores,
@@ -226,7 +245,7 @@ class GradientCandidates:
                 "knows that the record is in it, which random batches would hide."
             ),
             figures=named(scores.figures),
-            chance=dict.fromkeys([RIGHT], next(iter(scores.chance.values()))),
+            chance=dict.fromkeys([metric], next(iter(scores.chance.values()))),
             control=replace(scores.control, figures=named(scores.control.figures)),
         )
 
@@ -287,6 +306,20 @@ class GradientCandidates:
     def _kappa(self, sigma: float, dimension: int) -> dict[str, float]:
         """The concentration, which means nothing without the number of dimensions beside it."""
         return {"kappa": match_kappa(sigma, dimension)} if self.noise == "directional" else {}
+
+
+def _joined(first: Scores, second: Scores) -> Scores:
+    """The figures of two observers of the same steps."""
+    figures = (*first.control.figures, *second.control.figures)
+    levels = {"levels": first.details["levels"], "levels_of_sums": second.details["levels"]}
+    return replace(
+        first,
+        figures=(*first.figures, *second.figures),
+        chance={**first.chance, **second.chance},
+        control=replace(first.control, figures=figures),
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+        details={**first.details, **levels},
+    )
 
 
 def simulate(

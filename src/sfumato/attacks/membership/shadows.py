@@ -78,6 +78,8 @@ def recipe_of(settings: dict[str, Any], tokenizer: Tokenizer) -> Request:
             classes=tuple(settings["classes"]),
             long=settings["long"],
             lora_rank=settings["lora_rank"],
+            trainable=settings.get("trainable"),
+            pooling=settings.get("pooling"),
             # A pretrained model has its own tokenizer; a model from scratch takes the target's.
             tokenizer=tokenizer if settings["model"] in entries("models") else None,
             settings=dict(settings["model_settings"]),
@@ -151,6 +153,8 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
         "kind": recipe.kind,
         "long": recipe.long,
         "lora_rank": recipe.lora_rank,
+        "trainable": recipe.trainable,
+        "pooling": recipe.pooling,
         "settings": recipe.settings,
         "count": count,
     }

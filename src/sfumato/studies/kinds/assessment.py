@@ -43,7 +43,7 @@ def compute_attack(context: Context) -> CellResult:
     inputs = Inputs(
         target=context.target_path,
         members=there.members,
-        others=there.test,
+        others=there.others,
         originals=there.train,
         canaries=there.canaries,
         layout=there.layout,
@@ -52,7 +52,7 @@ def compute_attack(context: Context) -> CellResult:
     scores = run_attack(attack, inputs, context.randomness)
     asked = context.cell.settings.get("groups") and needs.by_group
     members = groups_of(there.documents(there.members)) if asked else {}
-    compared = there.test if asked and needs.compares else None
+    compared = there.others if asked and needs.compares else None
     others = groups_of(there.documents(compared)) if compared else {}
 
     def look(group: Group) -> list[Row]:

@@ -14,10 +14,10 @@ from sfumato.files.source import Source
 from sfumato.results.row import Row
 from sfumato.studies.cell import RELEASE, Cell
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.spec import StudySpec
+from sfumato.studies.spec import CorpusSettings, StudySpec
 from sfumato.text.document import Document
 
-TRAIN, TEST = "train.jsonl", "test.jsonl"
+TRAIN, TEST, OTHERS = "train.jsonl", "test.jsonl", "others.jsonl"
 # The training text without the made-up documents of coins.
 MEMBERS = "members.jsonl"
 RELEASED = "text.jsonl"
@@ -83,12 +83,14 @@ class StudyTexts:
     """The files with the texts of a study, and how to read them.
 
     ``members`` is ``train`` without the coins at its end. Coins are unlike any other text: an
-    attack could tell them from it without looking at the model.
+    attack could tell them from it without looking at the model. ``others`` are texts that no model
+    was trained on: those that the study names, else its test text.
     """
 
     train: Path
     members: Path
     test: Path | None
+    others: Path | None
     canaries: Path | None
     coins: Path | None
     layout: Layout
@@ -118,7 +120,9 @@ def texts(context: Context) -> StudyTexts:
     return StudyTexts(
         train=train,
         members=here / MEMBERS if study.coins else train,
-        test=_test(study, here),
+        test=_placed(study, study.test, here / TEST),
+        others=_placed(study, study.others, here / OTHERS)
+        or _placed(study, study.test, here / TEST),
         canaries=planted if study.canaries else None,
         coins=here / COINS if study.coins else None,
         layout=layout_of(study),
@@ -126,10 +130,11 @@ def texts(context: Context) -> StudyTexts:
     )
 
 
-def _test(study: StudySpec, here: Path) -> Path | None:
-    if study.test is None:
+def _placed(study: StudySpec, text: CorpusSettings | None, copy: Path) -> Path | None:
+    """Where cells read a text of the study: the copy, or the private file itself."""
+    if text is None:
         return None
-    return here / TEST if study.test.copied else study.path(str(study.test.path))
+    return copy if text.copied else study.path(str(text.path))
 
 
 def layout_of(study: StudySpec) -> Layout:

@@ -29,6 +29,7 @@ from sfumato.studies.kinds.context import (
     CANARIES,
     COINS,
     MEMBERS,
+    OTHERS,
     TEST,
     TRAIN,
     CellResult,
@@ -62,6 +63,8 @@ def compute_corpus(context: Context) -> CellResult:
         _write(here / TRAIN, _with_coins(study, here, planted))
     if study.test is not None and study.test.copied:
         _write(here / TEST, _documents(study, study.test))
+    if study.others is not None and study.others.copied:
+        _write(here / OTHERS, _documents(study, study.others))
     documents = sum(1 for _ in _writable(_source(study, here).documents()))
     if not documents:
         raise BadInput(NO_DOCUMENT)

@@ -126,6 +126,7 @@ def compute_run(context: Context) -> CellResult:
         long=model["long"],
         lora_rank=model["lora_rank"],
         trainable=model.get("trainable"),
+        pooling=model.get("pooling"),
         tokenizer=_tokenizer(context.study, model),
         settings=dict(model["settings"]),
         corpus={"study": context.cell.key},
@@ -175,6 +176,7 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
         classes=tuple(model.get("classes", ())),
         tokenizer=_load_tokenizer(context.study, model),
         settings=dict(model["settings"]),
+        pooling=model.get("pooling"),
     )
     shutil.rmtree(context.here / "model", ignore_errors=True)
     save_model(loaded, context.here / "model")

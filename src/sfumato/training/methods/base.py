@@ -228,19 +228,19 @@ class TokenMaterial:
     """The records of the private steps, and those of the public ones.
 
     ``selected`` is the share of private tokens, shown to the owner of the documents only; ``cost``
-    says what training on them will take.
+    says what training on them will take, and ``reads`` what a classifier's head reads of each.
     """
 
     records: TokenRecords
     public: TokenRecords | None = None
     selected: float | None = None
     cost: str = ""
+    reads: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """A summary for the owner of the documents, in lines."""
         if self.public is None or self.selected is None:
-            cost = (self.cost,) if self.cost else ()
-            return (self.records.counts.summary(), *cost)
+            return tuple(filter(None, (self.records.counts.summary(), self.reads, self.cost)))
         return (
             f"public stream: {self.public.counts.summary()}",
             f"private stream: {self.records.counts.summary()}",

@@ -2,6 +2,8 @@
 
 Guarantee
     (epsilon, delta)-DP of all iterates together for every unit, as ``training.plan`` proves it.
+    The noise follows from the level; or the noise is given, and the same accounting gives the
+    level that follows from it.
 
 Reference
     Abadi et al. 2016, "Deep learning with differential privacy".
@@ -9,9 +11,12 @@ Reference
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.core.checks import positive
+from sfumato.core.errors import InvalidArgument
 from sfumato.training.methods.base import (
     Prepared,
     Task,
@@ -19,22 +24,54 @@ from sfumato.training.methods.base import (
     TrainingMethod,
     prepare_steps,
 )
+from sfumato.training.stages import scale_stages
 
 if TYPE_CHECKING:
+    from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
 
 @dataclass(frozen=True)
 class Private(TrainingMethod):
-    """DP-SGD on everything."""
+    """DP-SGD on everything.
+
+    ``sigma`` takes the place of a level: the standard deviation of the noise on a sum, in units of
+    the clipping norm, in the steps with the least noise.
+    """
 
     name: ClassVar[str] = "private"
     adds_up: ClassVar[bool] = True
 
+    sigma: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.sigma is not None:
+            positive("sigma", self.sigma)
+
+    @property
+    def needs_level(self) -> bool:
+        """A level, unless the noise itself is given."""
+        return self.sigma is None
+
+    def check(self, request: Request) -> None:
+        """Refuse a level beside the noise."""
+        super().check(request)
+        if self.sigma is not None and request.privacy.epsilon != math.inf:
+            raise InvalidArgument(
+                "sigma decides the noise, and so does `epsilon=...`; give one of them"
+            )
+
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""
-        return prepare_steps(task, TokenMaterial(task.records()))
+        material = TokenMaterial(task.records())
+        if self.sigma is None:
+            return prepare_steps(task, material)
+        plan = task.privacy.draft(len(material.records))
+        factor = self.sigma / plan.noise_multiplier
+        return prepare_steps(
+            task, material, plan=replace(plan, stages=scale_stages(plan.stages, factor))
+        )
 
-    def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
-        """There is nothing to set, and no public step."""
-        return {"public": None}
+    def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:
+        """There is no public step, and nothing to set but the noise."""
+        return {"public": None} | ({} if self.needs_level else super().as_dict(privacy, course))

@@ -13,6 +13,7 @@ from naive_gradients import gradients_of_records
 from sfumato.accounting.directional import match_kappa
 from sfumato.attacks.gradients import candidates
 from sfumato.attacks.gradients.candidates import (
+    FROM_SUM,
     GradientCandidates,
     Gradients,
     expected,
@@ -189,3 +190,14 @@ def test_a_run_that_trained_a_head_shows_the_head_alone(tmp_path: Path) -> None:
         label_field="label",
     )  # fmt: skip
     assert found.details["dimension"] == 2 * 8 + 2 * 8
+    # The run's head and its draws, by both observers: sums of four draws have twice the noise.
+    both = attack(
+        "gradient-candidates", run, members=notes, label_field="label",
+        settings={"noise": "run", "releases": 200, "observer": "both"}, seed=3,
+    )  # fmt: skip
+    draw, summed = (both.figure(name).value for name in ("right guesses", FROM_SUM))
+    assert set(both.chance) == {"right guesses", FROM_SUM}
+    assert len(both.control.figures) == 2
+    assert draw > summed + 0.05
+    levels = (both.details["levels"], both.details["levels_of_sums"])
+    assert [one["sigma"] for (one,) in levels] == pytest.approx([0.5, 1.0], rel=1e-3)

@@ -74,6 +74,11 @@ def test_the_recipe_is_that_of_the_run_without_noise(world: World) -> None:
     assert model.network.config.hidden_size == 32
     with pytest.raises(BadInput, match="does not say how"):
         recipe_of({"model": "lstm"}, tokenizer())
+    # What is trained, and what a head reads, are the target's, too.
+    classes = {"kind": "classifier", "classes": ["0", "1"], "trainable": "head", "pooling": "mean"}
+    head = recipe_of(settings | classes, tokenizer())
+    assert (head.trainable, head.pooling) == ("head", "mean")
+    assert (found.trainable, found.pooling) == (None, None)
 
 
 def test_a_killed_attack_goes_on_where_it_was(
