@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.results.row import Row as Row
     from sfumato.results.scores import Scores as Scores
     from sfumato.studies.study import Study as Study
+    from sfumato.synthesis.corpus import SyntheticCorpus as SyntheticCorpus
     from sfumato.text.document import Document as Document
     from sfumato.text.span import Span as Span
     from sfumato.text.span import Spans as Spans
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.privatize import privatize as privatize
     from sfumato.verbs.report import report as report
     from sfumato.verbs.restore import restore as restore
+    from sfumato.verbs.synthesize import synthesize as synthesize
     from sfumato.verbs.train import train as train
     from sfumato.verbs.verify import verify as verify
     from sfumato.verbs.verify import verify_exhibits as verify_exhibits
@@ -82,6 +84,7 @@ else:
             "sfumato.results.row": "Row",
             "sfumato.results.scores": "Scores",
             "sfumato.studies.study": "Study",
+            "sfumato.synthesis.corpus": "SyntheticCorpus",
             "sfumato.text.document": "Document",
             "sfumato.text.span": "Span Spans",
             "sfumato.text.words": "Words",
@@ -107,6 +110,7 @@ else:
             "sfumato.verbs.privatize": "privatize",
             "sfumato.verbs.report": "report",
             "sfumato.verbs.restore": "restore",
+            "sfumato.verbs.synthesize": "synthesize",
             "sfumato.verbs.train": "train",
             "sfumato.verbs.verify": "verify verify_exhibits",
         },
@@ -133,6 +137,7 @@ __all__ = [
     "Span",
     "Spans",
     "Study",
+    "SyntheticCorpus",
     "Words",
     "attack",
     "attack_all",
@@ -158,6 +163,7 @@ __all__ = [
     "scan",
     "score_policy",
     "suggest",
+    "synthesize",
     "toss_coins",
     "train",
     "verify",

@@ -94,6 +94,12 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
         ),
     },
+    "generators": {
+        "pool": (
+            "sfumato.synthesis.pool:PoolGenerator",
+            "sentences of a public file, varied by their neighbors in it",
+        ),
+    },
     "measures": {
         "classification": (
             "sfumato.studies.measures.classification:ClassificationMeasure",

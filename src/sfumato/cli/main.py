@@ -37,6 +37,7 @@ from sfumato.cli import (
     report,
     restore,
     study,
+    synthesize,
     train,
     verify,
 )
@@ -78,6 +79,7 @@ app = typer.Typer(
 )
 app.command("privatize", cls=Configured)(privatize.privatize)
 app.command("restore", cls=Configured)(restore.restore)
+app.command("synthesize", cls=Configured)(synthesize.synthesize)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)

@@ -113,7 +113,7 @@ _COMMANDS = {
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.
-_WRITING = {"privatize", "restore", "train", *_COMMANDS.values()}
+_WRITING = {"privatize", "restore", "synthesize", "train", *_COMMANDS.values()}
 
 
 def in_options(message: str) -> str:
