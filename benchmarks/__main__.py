@@ -35,6 +35,7 @@ NAMES = (
     "interleaved",
     "exposure",
     "rewriting",
+    "synthesis",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.data import toss_coins as toss_coins
     from sfumato.verbs.deniability import deniability as deniability
     from sfumato.verbs.deniability import suggest as suggest
+    from sfumato.verbs.evaluate_synthetic import evaluate_synthetic as evaluate_synthetic
     from sfumato.verbs.explain import explain as explain
     from sfumato.verbs.measure import measure as measure
     from sfumato.verbs.model import evaluate as evaluate
@@ -101,6 +102,7 @@ else:
                 "plant_classifier_canaries toss_coins "
             ),
             "sfumato.verbs.deniability": "deniability suggest",
+            "sfumato.verbs.evaluate_synthetic": "evaluate_synthetic",
             "sfumato.verbs.explain": "explain",
             "sfumato.verbs.measure": "measure",
             "sfumato.verbs.model": "evaluate generate",
@@ -148,6 +150,7 @@ __all__ = [
     "convert_wikitext",
     "deniability",
     "evaluate",
+    "evaluate_synthetic",
     "explain",
     "generate",
     "load_vectors",

@@ -27,6 +27,7 @@ from sfumato.cli import (
     components,
     data,
     deniability,
+    evaluate_synthetic,
     explain,
     init,
     measure,
@@ -84,6 +85,7 @@ app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)
 app.command("evaluate", cls=Configured)(model.evaluate)
+app.command("evaluate-synthetic", cls=Configured)(evaluate_synthetic.evaluate_synthetic)
 app.command("generate", cls=Configured)(model.generate)
 app.command("measure", cls=Configured)(measure.measure)
 app.command("attack", cls=Configured)(attack.attack)

@@ -107,6 +107,7 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 # Where a function's name or keyword is not that of its command or option.
 _COMMANDS = {
+    "evaluate_synthetic": "evaluate-synthetic",
     "plant_canaries": "data canaries",
     "plant_classifier_canaries": "data classifier-canaries",
     "toss_coins": "data coins",
