@@ -95,6 +95,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "generators": {
+        "model": (
+            "sfumato.synthesis.model:ModelGenerator",
+            "a language model writes texts by a public prompt for each label, and paraphrases",
+        ),
         "pool": (
             "sfumato.synthesis.pool:PoolGenerator",
             "sentences of a public file, varied by their neighbors in it",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sfumato.synthesis.corpus import SyntheticCorpus as SyntheticCorpus
     from sfumato.synthesis.generator import Generator as Generator
     from sfumato.synthesis.generator import build_generator as build_generator
+    from sfumato.synthesis.model import ModelGenerator as ModelGenerator
     from sfumato.synthesis.plan import VotingPlan as VotingPlan
     from sfumato.synthesis.pool import PoolGenerator as PoolGenerator
 else:
@@ -18,9 +19,17 @@ else:
         {
             "sfumato.synthesis.corpus": "SyntheticCorpus",
             "sfumato.synthesis.generator": "Generator build_generator",
+            "sfumato.synthesis.model": "ModelGenerator",
             "sfumato.synthesis.plan": "VotingPlan",
             "sfumato.synthesis.pool": "PoolGenerator",
         },
     )
 
-__all__ = ["Generator", "PoolGenerator", "SyntheticCorpus", "VotingPlan", "build_generator"]
+__all__ = [
+    "Generator",
+    "ModelGenerator",
+    "PoolGenerator",
+    "SyntheticCorpus",
+    "VotingPlan",
+    "build_generator",
+]
