@@ -60,9 +60,7 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-def measure(  # noqa: PLR0913
-    folder: Path, private: Path, held: Path, pool: Path, encoder: str, seed: int
-) -> Row:
+def measure(folder: Path, private: Path, held: Path, pool: Path, encoder: str, seed: int) -> Row:
     """One corpus and its control, and what they are worth."""
     output, control = folder / f"made-{seed}.jsonl", folder / f"control-{seed}.jsonl"
     columns = {"field": "sentence", "label_field": "label"}

@@ -14,16 +14,16 @@ from sfumato.core.progress import QUIET
 
 
 def synthesize(  # noqa: PLR0913  # a command's options are its parameters
-    source: Annotated[str, typer.Argument(metavar="IN", help="The private corpus, or - for stdin.")],
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="The private corpus, or - for stdin.")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write: OUT.jsonl.")
     ],
     epsilon: Annotated[
         float, typer.Option("--epsilon", "-e", help="The level of all rounds together.")
     ],
-    delta: Annotated[
-        str, typer.Option("--delta", help="A number below 1/n, or auto.")
-    ] = "auto",
+    delta: Annotated[str, typer.Option("--delta", help="A number below 1/n, or auto.")] = "auto",
     generator: Annotated[
         str,
         typer.Option(

@@ -161,6 +161,10 @@ def _next(guarantee: Guarantee) -> str:
             "`sfumato.suggest(MECHANISM, keep=0.1)` finds the level at which the median word stays "
             "once in ten."
         )
+    return _look(guarantee)
+
+
+def _look(guarantee: Guarantee) -> str:
     if guarantee.unit == "sentence" or guarantee.scope.startswith("every document"):
         return _LOOK_AT_DOCUMENTS
     if guarantee.scope.startswith("the synthetic corpus"):

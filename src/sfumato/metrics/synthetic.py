@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class _Corpus:
         return made
 
 
-def evaluate_corpus(  # noqa: PLR0913  # four corpora, and what reads them
+def evaluate_corpus(
     synthetic: Sequence[Document],
     originals: Sequence[Document],
     held_out: Sequence[Document],
@@ -217,7 +218,7 @@ def _distinct(texts: Sequence[str]) -> Measured:
         pair
         for text in texts
         for words in [[word.casefold() for word in Words.of(text)]]
-        for pair in zip(words, words[1:], strict=False)
+        for pair in pairwise(words)
     ]
     share = len(set(pairs)) / len(pairs) if pairs else 0.0
     return Measured("distinct pairs", share, None, None, len(pairs), (0.0, 1.0))

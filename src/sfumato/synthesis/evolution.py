@@ -5,10 +5,10 @@ Guarantee
     of the plan, so it has the guarantee of ``plan.py``, whatever the generator does.
 
 Why it holds
-    A generator sees labels, counts and texts that noisy votes chose: all of this is post-processing.
-    Nothing else is computed from private records. In particular, how many texts of each label come
-    out is a constant, or follows from the sums of the noisy votes; the true counts are used only
-    where they are declared public.
+    A generator sees labels, numbers and texts that noisy votes chose: all of this is
+    post-processing. Nothing else is computed from private records. In particular, how many texts of
+    each label come out is a constant, or follows from the sums of the noisy votes; the true counts
+    are used only where they are declared public.
 
 Care
     The published code writes votes to disk before noise and takes the numbers of texts per label
@@ -95,46 +95,57 @@ def stand_for_election(texts: Sequence[Sequence[str]], embedding: Embedding) -> 
     return Candidates(every, embedding.public(every), under)
 
 
-def evolve(
-    generator: Generator,
-    first: Candidates,
-    units: Sequence[Unit] | None,
-    *,
-    plan: VotingPlan,
-    breeding: Breeding,
-    labels: Sequence[str],
-    embedding: Embedding,
-    counts: Mapping[str, int],
-    randomness: Randomness,
-    advance: Callable[[int], None] = lambda _: None,
-) -> list[Synthesized]:
-    """The chosen texts after all rounds; without ``units`` votes are noise alone: the control.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evolution:
+    """A generator, how it is bred, and the plan of the votes; all of it is public."""
 
-    ``counts`` are the numbers of records by label, and are read only if the plan declares them
-    public.
-    """
-    candidates = first
-    # Texts without a label stand under all of them: each label may then add its part only.
-    quota = breeding.candidates
-    if not knows_labels(generator):
-        quota = max(2, breeding.candidates // len(labels))
-    totals: Floats = np.zeros(len(labels))
-    for round_ in range(plan.rounds):
-        votes = tally(units or (), candidates, plan.votes)
-        # From here on only the noisy votes are there.
-        votes = add_noise(votes, candidates, plan.noise, randomness.stream(NOISE).stream(round_))
-        totals += votes.sum(axis=1)
-        scores = margins(votes, candidates)
-        draws = randomness.stream(CHOOSING).stream(round_)
-        if round_ == plan.rounds - 1:
-            wanted = shares(plan, breeding.texts, labels, totals, counts)
-            return _chosen(scores, candidates, wanted, breeding, draws)
-        parents = _parents(scores, candidates, breeding, quota, draws)
-        generating = randomness.stream(GENERATOR).stream(round_ + 1)
-        varied = _vary(generator, parents, labels, quota, generating)
-        candidates = stand_for_election(varied, embedding)
-        advance(round_ + 1)
-    raise AssertionError("a plan has a round at least")
+    generator: Generator
+    plan: VotingPlan
+    breeding: Breeding
+    labels: Sequence[str]
+    embedding: Embedding
+
+    def run(
+        self,
+        first: Candidates,
+        units: Sequence[Unit] | None,
+        *,
+        counts: Mapping[str, int],
+        randomness: Randomness,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> list[Synthesized]:
+        """The chosen texts after all rounds; without ``units`` votes are noise alone: the control.
+
+        ``counts`` are the numbers of records by label, and are read only if the plan declares them
+        public.
+        """
+        plan, breeding, candidates = self.plan, self.breeding, first
+        totals: Floats = np.zeros(len(self.labels))
+        for round_ in range(plan.rounds):
+            votes = tally(units or (), candidates, plan.votes)
+            # From here on only the noisy votes are there.
+            draws = randomness.stream(NOISE).stream(round_)
+            votes = add_noise(votes, candidates, plan.noise, draws)
+            totals += votes.sum(axis=1)
+            scores = margins(votes, candidates)
+            choosing = randomness.stream(CHOOSING).stream(round_)
+            if round_ == plan.rounds - 1:
+                break
+            parents = _parents(scores, candidates, breeding, self._quota, choosing)
+            generating = randomness.stream(GENERATOR).stream(round_ + 1)
+            varied = _vary(self.generator, parents, self.labels, self._quota, generating)
+            candidates = stand_for_election(varied, self.embedding)
+            advance(round_ + 1)
+        wanted = shares(plan, breeding.texts, self.labels, totals, counts)
+        return _chosen(scores, candidates, wanted, breeding, choosing)
+
+    @property
+    def _quota(self) -> int:
+        """Candidates that a label may add to the next round."""
+        if knows_labels(self.generator):
+            return self.breeding.candidates
+        # Texts without a label stand under all of them: each label adds its part only.
+        return max(2, self.breeding.candidates // len(self.labels))
 
 
 def margins(votes: Counts, candidates: Candidates) -> Floats:

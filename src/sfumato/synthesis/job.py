@@ -11,12 +11,19 @@ from typing import Any
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
-from sfumato.synthesis.corpus import SyntheticCorpus, check_output, side_path, write_side, write_texts
+from sfumato.synthesis.corpus import (
+    SyntheticCorpus,
+    check_output,
+    side_path,
+    write_side,
+    write_texts,
+)
 from sfumato.synthesis.embedding import Embedding
 from sfumato.synthesis.evolution import (
     AUTHORS,
     Breeding,
-    evolve,
+    Evolution,
+    Synthesized,
     first_candidates,
     stand_for_election,
 )
@@ -89,20 +96,19 @@ def run_synthesis(
     _refuse_too_few(asked, len(first.texts))
     units = _encode(documents, voting, asked.classes, embedding)
 
-    def chosen(voters: Sequence[Unit] | None, draws: Randomness, label: str) -> Any:
+    evolution = Evolution(
+        generator=asked.generator,
+        plan=plan,
+        breeding=asked.breeding,
+        labels=labels,
+        embedding=embedding,
+    )
+
+    def chosen(voters: Sequence[Unit] | None, draws: Randomness, label: str) -> list[Synthesized]:
         with progress(label, plan.rounds, unit_is_bytes=False) as advance:
-            return evolve(
-                asked.generator,
-                first,
-                voters,
-                plan=plan,
-                breeding=asked.breeding,
-                labels=labels,
-                embedding=embedding,
-                counts=counts if voters is not None else {},
-                randomness=draws,
-                advance=advance,
-            )
+            advance(0)
+            known = counts if voters is not None else {}
+            return evolution.run(first, voters, counts=known, randomness=draws, advance=advance)
 
     found = chosen(units, randomness, "voting")
     settings = _settings(asked, plan, embedding, first.cells)

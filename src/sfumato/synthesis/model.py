@@ -124,7 +124,9 @@ class ModelGenerator:
             for place, chance in enumerate(randomness.uniform(len(prompts))):
                 if ended[place]:
                     continue
-                token = _draw(state.scores[place], self.temperature, self.top, float(chance))
+                # A model may have more outputs than there are tokens.
+                scores = state.scores[place][: tokenizer.size]
+                token = _draw(scores, self.temperature, self.top, float(chance))
                 said[place].append(token)
                 line = "\n" in tokenizer.decode(said[place]).lstrip()
                 ended[place] = token == tokenizer.end or line

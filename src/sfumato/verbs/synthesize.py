@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfumato.synthesis.corpus import SyntheticCorpus
     from sfumato.synthesis.generator import Generator
 
-# Candidates for each text that comes out: enough to choose from, and few enough that each gets votes.
+# Candidates for each text that comes out: enough to choose from, and few enough to get votes.
 _PER_TEXT = 2
 
 
@@ -148,4 +148,6 @@ def _check_labels(
     if len(set(names)) < len(names):
         raise InvalidArgument("`classes=...` names a label twice")
     if unit == "author" and author_field is None:
-        raise InvalidArgument("the unit author needs `author_field=NAME`, the field that names them")
+        raise InvalidArgument(
+            "the unit author needs `author_field=NAME`, the field that names them"
+        )

@@ -16,8 +16,8 @@ from sfumato.synthesis import evolution
 from sfumato.synthesis.embedding import Embedding
 from sfumato.synthesis.evolution import (
     Breeding,
+    Evolution,
     Synthesized,
-    evolve,
     first_candidates,
     margins,
     shares,
@@ -79,17 +79,14 @@ def run(
     made = generator or Counting()
     draws = Randomness.reproducible(seed)
     first = stand_for_election(first_candidates(made, LABELS, EVERY, draws), EMBEDDING)
-    return evolve(
-        made,
-        first,
-        units,
+    evolution_ = Evolution(
+        generator=made,
         plan=VotingPlan(units=500, epsilon=1, delta=1e-5, rounds=rounds, labels=labels),
         breeding=Breeding(texts=10, candidates=EVERY, choice=choice),
         labels=LABELS,
         embedding=EMBEDDING,
-        counts=counts or {},
-        randomness=draws,
     )
+    return evolution_.run(first, units, counts=counts or {}, randomness=draws)
 
 
 def spied(
@@ -129,7 +126,9 @@ def spied(
     )
     assert errors.dtype.kind == "i"  # whole numbers have no low bits
     return [
-        fits_share(int((errors <= place).sum()), len(errors), float(norm.cdf((place + 0.5) / sigma)))
+        fits_share(
+            int((errors <= place).sum()), len(errors), float(norm.cdf((place + 0.5) / sigma))
+        )
         for place in (-8, -3, 0, 4, 9)
     ]
 

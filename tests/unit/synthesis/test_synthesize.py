@@ -261,7 +261,7 @@ def test_a_generator_of_ones_own(
 
 
 def test_what_is_no_generator_is_refused(folder: Path) -> None:
-    with pytest.raises(InvalidArgument, match="str is no generator|object is no generator"):
+    with pytest.raises(InvalidArgument, match="object is no generator"):
         make(generator=object(), settings=None)
 
     class Silent:

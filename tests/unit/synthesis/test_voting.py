@@ -1,4 +1,4 @@
-"""A unit moves the histogram by at most √k: searched for, not only sampled; each test has a twin."""
+"""A unit moves the histogram by at most √k: by search, and with sabotaged twins."""
 
 from __future__ import annotations
 
@@ -123,6 +123,4 @@ def test_an_author_votes_with_few_records_chosen_without_looking_at_them() -> No
     same = chosen_records(again, unit="author", votes=2, randomness=Randomness.reproducible(3))
     assert same == chosen
     with pytest.raises(BadInput, match="record 2 has no author"):
-        chosen_records(
-            [documents[0], Document("x")], unit="author", votes=1, randomness=draws
-        )
+        chosen_records([documents[0], Document("x")], unit="author", votes=1, randomness=draws)
