@@ -291,3 +291,16 @@ def test_a_pool_gives_different_sentences_and_near_ones(folder: Path) -> None:
     nearest = sorted(range(len(cosines)), key=lambda one: -cosines[one])[1:4]
     assert near == {pool.text_pool.sentences[one] for one in nearest}
     assert pool.vary(["not of the pool"], "", 3, draws) == []
+
+
+def test_a_report_says_what_is_proven_and_shows_synthetic_texts_only(folder: Path) -> None:
+    made = make(texts=5)
+    written = sfumato.report(made, folder / "page.md", samples=3)
+    page = (folder / "page.md").read_text()
+    assert not written.private_text
+    assert made.guarantee.sentence() in page
+    assert "5 synthetic texts by the generator pool" in page
+    assert sum(one in page for one in PUBLIC) == 3
+    assert "policy" not in page
+    with pytest.raises(InvalidArgument, match="has no original"):
+        sfumato.report(made, folder / "other.md", originals="private.jsonl")
