@@ -100,8 +100,8 @@ class VotingPlan:
     def guarantee(self) -> Guarantee:
         """What is proven."""
         neighbors = _SAME_LABELS if self.labels == PUBLIC else _NEIGHBORS
-        uncovered = (LABELS_UNCOVERED,) if self.labels == PUBLIC else ()
-        uncovered += (_SEVERAL,) if self.unit == "record" else ()
+        uncovered = [LABELS_UNCOVERED] if self.labels == PUBLIC else []
+        uncovered += [_SEVERAL] if self.unit == "record" else []
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,
@@ -110,7 +110,7 @@ class VotingPlan:
             delta=float(self.delta),
             scope=_SCOPE,
             leaks=(_UNITS_LEAK.format(unit=self.unit),),
-            uncovered=uncovered,
+            uncovered=tuple(uncovered),
         )
 
     def noise_share(self, cells: int) -> float:
