@@ -62,7 +62,7 @@ class VotingPlan:
 
     >>> plan = VotingPlan(units=8000, epsilon=1, rounds=2, delta=1e-5)
     >>> round(plan.noise, 2), round(plan.replacement_epsilon, 2)
-    (5.28, 1.46)
+    (5.28, 1.47)
     """
 
     units: int

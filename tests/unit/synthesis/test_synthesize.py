@@ -17,6 +17,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.synthesis import evolution, job
 from sfumato.synthesis.plan import VotingPlan
 from sfumato.synthesis.pool import PoolGenerator
+from sfumato.synthesis.voting import tally
 
 pytestmark = pytest.mark.usefixtures("small_vectors")
 
@@ -162,7 +163,7 @@ def test_votes_without_noise_and_true_counts_are_found(
 def test_a_vote_in_the_side_file_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     huge_noise(monkeypatch)
     kept: list[Any] = []
-    tally, settings = evolution.tally, job._settings
+    settings = job._settings
 
     def counted(*given: Any) -> Any:
         kept.append(tally(*given).tolist())
