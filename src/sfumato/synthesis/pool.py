@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
+from sfumato.core.progress import announce
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.mechanisms.rewriting.pool import Pool, load_pool
@@ -55,6 +56,8 @@ class PoolGenerator:
     @cached_property
     def text_pool(self) -> Pool:
         """The public pool, loaded at the first use."""
+        if self.encoder:
+            announce("reading the public pool; unless they are kept, its vectors take a while")
         return load_pool(self.pool, column=self.pool_field, encoder=self.encoder, cache=self.cache)
 
     @cached_property
