@@ -116,3 +116,13 @@ def test_all_of_it_together(folders: dict[str, str], tmp_path: Path) -> None:
     )
     assert made.summary["settings"]["encoder"] == "encoder"
     assert made.texts == len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.resources
+def test_a_real_model_writes_and_paraphrases(resources: Path) -> None:
+    model = str(resources / "models" / "stories15m")
+    made = ModelGenerator(model=model, tokens=10, top=20, prompt="Once upon a time, there was a")
+    texts = made.invent("", 6, Randomness.reproducible(1))
+    assert len(set(texts)) > 3
+    assert all(len(one.split()) >= 3 for one in texts)
+    assert len(made.vary(texts[:2], "", 3, Randomness.reproducible(2))) == 3
