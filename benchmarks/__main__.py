@@ -36,6 +36,7 @@ NAMES = (
     "exposure",
     "rewriting",
     "tokenizers",
+    "synthesis",
 )
 RESULTS = Path(__file__).parent / "results"
 

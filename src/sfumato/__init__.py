@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.results.row import Row as Row
     from sfumato.results.scores import Scores as Scores
     from sfumato.studies.study import Study as Study
+    from sfumato.synthesis.corpus import SyntheticCorpus as SyntheticCorpus
     from sfumato.text.document import Document as Document
     from sfumato.text.span import Span as Span
     from sfumato.text.span import Spans as Spans
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.data import toss_coins as toss_coins
     from sfumato.verbs.deniability import deniability as deniability
     from sfumato.verbs.deniability import suggest as suggest
+    from sfumato.verbs.evaluate_synthetic import evaluate_synthetic as evaluate_synthetic
     from sfumato.verbs.explain import explain as explain
     from sfumato.verbs.measure import measure as measure
     from sfumato.verbs.model import evaluate as evaluate
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.privatize import privatize as privatize
     from sfumato.verbs.report import report as report
     from sfumato.verbs.restore import restore as restore
+    from sfumato.verbs.synthesize import synthesize as synthesize
     from sfumato.verbs.tokenizer import train_tokenizer as train_tokenizer
     from sfumato.verbs.train import train as train
     from sfumato.verbs.verify import verify as verify
@@ -84,6 +87,7 @@ else:
             "sfumato.results.row": "Row",
             "sfumato.results.scores": "Scores",
             "sfumato.studies.study": "Study",
+            "sfumato.synthesis.corpus": "SyntheticCorpus",
             "sfumato.text.document": "Document",
             "sfumato.text.span": "Span Spans",
             "sfumato.text.words": "Words",
@@ -100,6 +104,7 @@ else:
                 "plant_classifier_canaries toss_coins "
             ),
             "sfumato.verbs.deniability": "deniability suggest",
+            "sfumato.verbs.evaluate_synthetic": "evaluate_synthetic",
             "sfumato.verbs.explain": "explain",
             "sfumato.verbs.measure": "measure",
             "sfumato.verbs.model": "evaluate generate",
@@ -110,6 +115,7 @@ else:
             "sfumato.verbs.privatize": "privatize",
             "sfumato.verbs.report": "report",
             "sfumato.verbs.restore": "restore",
+            "sfumato.verbs.synthesize": "synthesize",
             "sfumato.verbs.tokenizer": "train_tokenizer",
             "sfumato.verbs.train": "train",
             "sfumato.verbs.verify": "verify verify_exhibits",
@@ -137,6 +143,7 @@ __all__ = [
     "Span",
     "Spans",
     "Study",
+    "SyntheticCorpus",
     "Words",
     "attack",
     "attack_all",
@@ -147,6 +154,7 @@ __all__ = [
     "convert_wikitext",
     "deniability",
     "evaluate",
+    "evaluate_synthetic",
     "explain",
     "generate",
     "load_vectors",
@@ -163,6 +171,7 @@ __all__ = [
     "scan",
     "score_policy",
     "suggest",
+    "synthesize",
     "toss_coins",
     "train",
     "train_tokenizer",

@@ -94,6 +94,16 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
         ),
     },
+    "generators": {
+        "model": (
+            "sfumato.synthesis.model:ModelGenerator",
+            "a language model writes texts by a public prompt for each label, and paraphrases",
+        ),
+        "pool": (
+            "sfumato.synthesis.pool:PoolGenerator",
+            "sentences of a public file, varied by their neighbors in it",
+        ),
+    },
     "measures": {
         "classification": (
             "sfumato.studies.measures.classification:ClassificationMeasure",

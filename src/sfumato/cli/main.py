@@ -27,6 +27,7 @@ from sfumato.cli import (
     components,
     data,
     deniability,
+    evaluate_synthetic,
     explain,
     init,
     measure,
@@ -38,6 +39,7 @@ from sfumato.cli import (
     report,
     restore,
     study,
+    synthesize,
     tokenizer,
     train,
     verify,
@@ -80,10 +82,12 @@ app = typer.Typer(
 )
 app.command("privatize", cls=Configured)(privatize.privatize)
 app.command("restore", cls=Configured)(restore.restore)
+app.command("synthesize", cls=Configured)(synthesize.synthesize)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)
 app.command("evaluate", cls=Configured)(model.evaluate)
+app.command("evaluate-synthetic", cls=Configured)(evaluate_synthetic.evaluate_synthetic)
 app.command("generate", cls=Configured)(model.generate)
 app.command("measure", cls=Configured)(measure.measure)
 app.command("attack", cls=Configured)(attack.attack)

@@ -107,6 +107,7 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 # Where a function's name or keyword is not that of its command or option.
 _COMMANDS = {
+    "evaluate_synthetic": "evaluate-synthetic",
     "plant_canaries": "data canaries",
     "plant_classifier_canaries": "data classifier-canaries",
     "toss_coins": "data coins",
@@ -114,7 +115,7 @@ _COMMANDS = {
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.
-_WRITING = {"ngrams", "privatize", "restore", "train", *_COMMANDS.values()}
+_WRITING = {"ngrams", "privatize", "restore", "synthesize", "train", *_COMMANDS.values()}
 
 
 def in_options(message: str) -> str:

@@ -40,6 +40,10 @@ _LOOK_AT_DOCUMENTS = (
     "Next: read some of it beside the originals, and see who is still found: "
     "`sfumato.attack('reidentification', OUT, originals=IN)`."
 )
+_LOOK_AT_SYNTHETIC = (
+    "Next: see what it is good for and how near it comes to the originals: "
+    "`sfumato.evaluate_synthetic(OUT, originals=IN, held_out=FILE)`."
+)
 _LOOK = {
     "BY_TYPE": _LOOK_AT_STRETCHES,
     "INDEPENDENT": _LOOK_AT_STRETCHES,
@@ -157,8 +161,14 @@ def _next(guarantee: Guarantee) -> str:
             "`sfumato.suggest(MECHANISM, keep=0.1)` finds the level at which the median word stays "
             "once in ten."
         )
+    return _look(guarantee)
+
+
+def _look(guarantee: Guarantee) -> str:
     if guarantee.unit == "sentence" or guarantee.scope.startswith("every document"):
         return _LOOK_AT_DOCUMENTS
+    if guarantee.scope.startswith("the synthetic corpus"):
+        return _LOOK_AT_SYNTHETIC
     return _LOOK.get(guarantee.notion.name, _LOOK_AT_MODEL)
 
 

@@ -187,6 +187,10 @@ def _page(path: Path, kind: str, showing: Any) -> Page:
         from sfumato.reports.run import run_page
 
         return run_page(path, showing)
+    from sfumato.reports.synthetic import is_synthetic, synthetic_page
+
+    if is_synthetic(path):
+        return synthetic_page(path, showing)
     from sfumato.reports.release import release_page
 
     return release_page(path, showing)

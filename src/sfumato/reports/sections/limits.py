@@ -74,6 +74,12 @@ _OF_RUNS = (
     "its pretraining.",
     "What was measured on a text is no more private than that text.",
 )
+_OF_SYNTHETIC = (
+    "A generator may know texts from elsewhere, by its pool or its pretraining; if a private "
+    "record is among them, no vote was needed to give it away.",
+    "What many records have in common can be read off the corpus: that is what it is for.",
+    "What a classifier learns from it need not hold for the records it was made from.",
+)
 
 
 def study_limits(study: Studied) -> Section:
@@ -85,6 +91,11 @@ def study_limits(study: Studied) -> Section:
 def release_limits(guarantee: Guarantee) -> Section:
     """For a privatized file."""
     return _section([guarantee], _ALWAYS)
+
+
+def synthetic_limits(guarantee: Guarantee) -> Section:
+    """For a synthetic corpus; no policy has looked for anything."""
+    return _section([guarantee], (*_OF_SYNTHETIC, _ALWAYS[0]))
 
 
 def run_limits(guarantee: Guarantee) -> Section:

@@ -19,8 +19,6 @@ from sfumato.training.settings import Privacy, Training
 from sfumato.training.stages import scale_stages
 from unit.training.runs import SETTINGS, some_documents, tokenizer
 
-pytestmark = pytest.mark.usefixtures("uncompared_rows")
-
 
 def request(method: Private, **options: Any) -> Request:
     privacy: dict[str, Any] = {

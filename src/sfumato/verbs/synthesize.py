@@ -1,0 +1,153 @@
+"""``sfumato.synthesize``: a synthetic corpus with a guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.verbs.inputs import draws_from
+
+if TYPE_CHECKING:
+    from sfumato.synthesis.corpus import SyntheticCorpus
+    from sfumato.synthesis.generator import Generator
+
+# Candidates for each text that comes out: enough to choose from, and few enough to get votes.
+_PER_TEXT = 2
+
+
+def synthesize(
+    source: str | Path,
+    output: str | Path,
+    *,
+    generator: str | Generator = "pool",
+    epsilon: float,
+    delta: float | str = "auto",
+    texts: int = 500,
+    rounds: int = 2,
+    votes: int = 1,
+    candidates: int | None = None,
+    kept: float = 0.5,
+    choice: str = "rank",
+    threshold: float = 0.0,
+    unit: str = "record",
+    labels: str = "equal",
+    classes: Sequence[str | int] = (),
+    encoder: str | Path = "",
+    settings: Mapping[str, object] | None = None,
+    control: str | Path | None = None,
+    field: str = "text",
+    author_field: str | None = None,
+    label_field: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+    overwrite: bool = False,
+    seed: int | None = None,
+) -> SyntheticCorpus:
+    """Make a synthetic corpus that private records have chosen by noisy votes.
+
+    A ``generator``, which never sees a private record, makes candidates: a name of the catalog,
+    ``file.py:Class`` or an object; ``settings`` are its own. In each of ``rounds`` every ``unit``
+    (record or author) gives ``votes`` votes to the candidates of its label that are nearest to its
+    text by a public ``encoder`` (a folder; without one, by the embedded word vectors); the counts
+    get Gaussian noise, and the candidates with most votes stay and are varied. ``epsilon`` and
+    ``delta`` are those of all rounds together. ``candidates`` stand for election under each
+    label: unless said otherwise twice as many as ``texts``, divided among the labels if the
+    generator makes other texts for each; ``kept`` is the share of them that stays. By
+    ``choice="rank"`` those with most votes are taken, by "resample" they are drawn in proportion to
+    votes above ``threshold``, and may come twice.
+
+    ``classes`` are the labels, which are public. ``labels`` says how many texts each gets: equally
+    many, as the "noised" votes say, or as there are records ("public": then how many records have
+    which label is not protected).
+
+    The output has JSON lines with a text and a label; OUT.guarantee.json beside it says what is
+    guaranteed. ``control`` is a second file, made in the same way with votes that are noise alone:
+    it holds nothing private, and tells what the votes are worth. With a ``seed`` the noise can be
+    undone: the output is not for release.
+    """
+    from sfumato.core.checks import at_least
+    from sfumato.core.errors import InvalidArgument
+    from sfumato.files.dialect import Dialect
+    from sfumato.files.layout import Layout
+    from sfumato.files.source import Source
+    from sfumato.synthesis.evolution import Breeding
+    from sfumato.synthesis.generator import build_generator, check_generator, knows_labels
+    from sfumato.synthesis.job import Synthesis, run_synthesis
+
+    names = tuple(str(one) for one in classes)
+    _check_labels(label_field, names, unit, author_field)
+    if not isinstance(generator, str) and settings:
+        raise InvalidArgument("a generator that is an object has its settings already")
+    made = (
+        build_generator(generator, settings, encoder=str(encoder))
+        if isinstance(generator, str)
+        else check_generator(generator)
+    )
+    if candidates is None:
+        candidates = max(2, _PER_TEXT * at_least("texts", texts, 1))
+        if knows_labels(made) and names:
+            candidates = max(2, -(-candidates // len(names)))
+    breeding = Breeding(
+        texts=texts,
+        candidates=candidates,
+        kept=kept,
+        choice=choice,
+        threshold=threshold,
+    )
+    asked = Synthesis(
+        generator=made,
+        generator_name=_called(generator),
+        breeding=breeding,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        votes=votes,
+        unit=unit,
+        labels=labels,
+        classes=names,
+        encoder=str(encoder),
+    )
+    asked.plan(2)  # what is wrong is said before anything is read
+    layout = Layout(
+        field=field,
+        encoding=encoding,
+        author_field=author_field,
+        label_field=label_field,
+        dialect=Dialect(header=header),
+    )
+    documents = list(Source.of(source, layout, file_format=format).documents())
+    return run_synthesis(
+        asked,
+        documents,
+        Path(output),
+        randomness=draws_from(seed),
+        control=None if control is None else Path(control),
+        overwrite=overwrite,
+    )
+
+
+def _called(generator: object) -> str:
+    """What the side file calls a generator: a name, and no path of this machine."""
+    if not isinstance(generator, str):
+        return type(generator).__name__
+    return generator.rpartition("/")[2]
+
+
+def _check_labels(
+    label_field: str | None, names: tuple[str, ...], unit: str, author_field: str | None
+) -> None:
+    from sfumato.core.errors import InvalidArgument
+
+    if (label_field is None) != (not names):
+        raise InvalidArgument(
+            "labels are public: name both the field that holds them, `label_field=NAME`, and all "
+            "that there can be, `classes=['0', '1']`"
+        )
+    if len(set(names)) < len(names):
+        raise InvalidArgument("`classes=...` names a label twice")
+    if unit == "author" and author_field is None:
+        raise InvalidArgument(
+            "the unit author needs `author_field=NAME`, the field that names them"
+        )
