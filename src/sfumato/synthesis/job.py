@@ -112,6 +112,8 @@ def run_synthesis(
 
     found = chosen(units, randomness, "voting")
     settings = _settings(asked, plan, embedding, first.cells)
+    # An older corpus must not stand beside this guarantee, not even for a moment.
+    output.unlink(missing_ok=True)
     summary = write_side(
         output, plan, settings, texts=len(found), for_release=randomness.for_release
     )

@@ -107,6 +107,22 @@ def test_a_seed_makes_the_same_corpus_which_is_not_for_release(folder: Path) -> 
     assert "NOT FOR RELEASE" in repr(again)
 
 
+def test_an_old_corpus_never_stands_beside_a_new_guarantee(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(epsilon=50)
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "write_texts", killed)
+    with pytest.raises(KeyboardInterrupt):
+        make(epsilon=2, overwrite=True)
+    stated = json.loads((folder / "made.jsonl.guarantee.json").read_text())
+    assert stated["guarantee"]["epsilon"] == 2
+    assert not (folder / "made.jsonl").exists()
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
