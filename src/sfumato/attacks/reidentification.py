@@ -10,16 +10,34 @@ Figures
     ``re-identified by words``: by the words that both have in common, rare ones first, as
     ``matching`` does. ``re-identified by law``: with the public ``pool`` that sentences were drawn
     from, the probability of the rewritten document for each original is known, and the original
-    with the largest one is taken. With originals in random order nobody is right more often: this
-    is the Bayes attacker. The same with the ``model`` that wrote the documents (and its ``prompt``,
-    if it was not the default): there tokens are read off the text, so it is nearly the best. That
-    asks the model about every document beside every original.
+    with the largest one is taken: the guess of maximum likelihood, document by document. The same
+    with the ``model`` that wrote the documents (and its ``prompt`` and ``vocabulary``, if it had
+    any): there tokens are read off the text, so it is that guess up to spelling. That asks the
+    model about every document beside every original.
+
+    Whoever looks at one rewritten document alone is not right more often. Whoever looks at all of
+    them may be: each original belongs to one of them, so what is taken by one is not left for
+    another.
 
 Control
     The same attack with rewritten documents that were assigned to other originals at random. Chance
-    is one in the number of documents; the level ε of a document bounds how far above chance anybody
-    gets: a guess that is right with probability p for texts that do not depend on the original is
-    right with e^ε·p at most.
+    is one in the number of documents, n.
+
+What a level proves
+    With pure ε-DP for any two *documents*, and nothing else that shows: a guess from one rewritten
+    document is right with probability e^ε/(e^ε + n − 1) at most, and any guess, from all of them,
+    with e^2ε/(e^2ε + n − 1).
+
+    First: let P_j be the law for original j. The best guess is right with Σ_y max_j P_j(y)/n. Where
+    m is the largest of the n probabilities of y, the others are m·e^−ε at least, so their sum is
+    m·(1 + (n − 1)·e^−ε) at least; summed over y it is n. Second: among all assignments, exchange
+    the original of one document with that of another. Two factors of the probability change, each
+    by e^ε at most, and the exchange maps assignments one to one: given all outputs, an original is
+    at most e^2ε times as likely as each of the n − 1 others.
+
+    Nothing of this follows where ε is that of a *sentence* (a document of k sentences has k·ε), nor
+    where something shows beside it: how many sentences there are may tell every document, at a
+    level of 0. Then no bound is printed.
 
 Reference
     Mattern, Weggenmann and Kerschbaum 2022, "The limits of word level differential privacy", and
@@ -29,6 +47,7 @@ Reference
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -45,10 +64,13 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import read_number
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
+from sfumato.guarantees.guarantee import Notion
 from sfumato.guarantees.wording import at_most
 from sfumato.mechanisms.rewriting.sentences import Sentences
 from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
+from sfumato.mechanisms.selective import MISSING_LEAK
 from sfumato.metrics.rewriting import read_encoder, source_words_kept
+from sfumato.releases.sidefile import OTHER_FIELDS_LEAK, UNDECIDED_LEAK
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.power import tells_from
@@ -70,6 +92,9 @@ class Rewritten:
     epsilon: float | None = None
     unit: str = "document"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # Whether ε is for any two documents, without δ, and nothing shows beside it.
+    bounds_documents: bool = False
+    leaks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Rewritten({len(self.documents)} documents)"
@@ -81,7 +106,8 @@ class Reidentification:
 
     At most ``documents`` documents are attacked, drawn at random, and matched among each other.
     ``encoder`` is the folder of a sentence encoder. ``pool`` is the public file that sentences were
-    drawn from; ``model`` the folder of the language model that wrote, and ``prompt`` what it read.
+    drawn from; ``model`` the folder of the language model that wrote, ``prompt`` what it read and
+    ``vocabulary`` the public file that its tokens are from.
     """
 
     documents: int = 500
@@ -89,6 +115,7 @@ class Reidentification:
     pool: FileToRead = ""
     model: FileToRead = ""
     prompt: str = PROMPT
+    vocabulary: FileToRead = ""
 
     name: ClassVar[str] = "reidentification"
     target: ClassVar[str] = "text"
@@ -114,10 +141,15 @@ class Reidentification:
         stated = content.get("guarantee") or {}
         level = read_number(stated["epsilon"]) if "epsilon" in stated else None
         rewritten = Rewritten(
-            tuple(inputs.documents(inputs.target)),
-            level,
-            str(stated.get("unit", "document")),
-            {"mechanism": settings.get("mechanism"), **(settings.get("mechanism_settings") or {})},
+            documents=tuple(inputs.documents(inputs.target)),
+            epsilon=level,
+            unit=str(stated.get("unit", "document")),
+            bounds_documents=_bounds_documents(stated),
+            leaks=tuple(map(str, stated.get("leaks") or ())),
+            settings={
+                "mechanism": settings.get("mechanism"),
+                **(settings.get("mechanism_settings") or {}),
+            },
         )
         return rewritten, inputs.documents(inputs.originals)
 
@@ -191,11 +223,20 @@ class Reidentification:
             window=float(told["window"]),
             temperature=float(told["temperature"]),
             tokens=int(told["tokens"]),
+            vocabulary=self.vocabulary,
+            vocabulary_size=told.get("vocabulary_size") if self.vocabulary else None,
+            vocabulary_field=str(told.get("vocabulary_field", "text")),
         )
         if made.writer.digest != told.get("model_digest"):
             raise BadInput(
                 "this is not the model that the file was made with; name that one: "
                 "`settings={'model': FOLDER}`"
+            )
+        if made.tokens_digest != told.get("tokens_digest"):
+            raise BadInput(
+                f"the file was written with {told.get('output_tokens')} tokens, and these are "
+                f"{len(made.law.tokens)}, or others; name the public text that they are from, "
+                "`settings={'vocabulary': FILE}`, or leave it out if there was none"
             )
         return made
 
@@ -276,6 +317,46 @@ def _kept(before: Sequence[str], after: Sequence[str]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
+def most_right(epsilon: float, documents: int) -> tuple[float, float]:
+    """How often a guess is right at most: from one rewritten document, and from all of them.
+
+    >>> most_right(0.0, 8)
+    (0.125, 0.125)
+    """
+    others = documents - 1
+    alone, together = (1 / (1 + others * math.exp(-one)) for one in (epsilon, 2 * epsilon))
+    return alone, together
+
+
+def _bounds_documents(stated: Mapping[str, Any]) -> bool:
+    """Whether a stated level is one for any two documents, and all that an output tells."""
+    of_documents = stated.get("unit") == "document" and not stated.get("delta")
+    pure = stated.get("notion") in (Notion.PURE_DP.value, Notion.INDEPENDENT.value)
+    # Texts that are missing are no documents, and other fields are not looked at here.
+    return of_documents and pure and not _shown(stated.get("leaks") or ())
+
+
+def _shown(leaks: Sequence[str]) -> list[str]:
+    apart = (MISSING_LEAK, OTHER_FIELDS_LEAK, UNDECIDED_LEAK)
+    return [one for one in leaks if one not in apart]
+
+
+def _tell_bound(target: Rewritten, chosen: int) -> str:
+    if target.bounds_documents and target.epsilon is not None:
+        alone, together = most_right(target.epsilon, chosen)
+        return (
+            f"So a guess from one rewritten document is right in {at_most(alone, 3)} of all cases "
+            f"at most, and one from all of them together in {at_most(together, 3)}."
+        )
+    if target.unit != "document":
+        why = f"the level is for one {target.unit}, and a document costs the sum over all of its"
+    else:
+        why = "the level is not for any two documents alike, without a δ"
+    shown = _shown(target.leaks)
+    beside = f"; besides, this shows: {'; '.join(shown)}" if shown else ""
+    return f"No bound on these shares follows: {why}{beside}."
+
+
 def _notes(chosen: int, whole: int, target: Rewritten, kept: float | None) -> tuple[str, ...]:
     notes = [
         f"With {chosen:,} documents a true share of {tells_from(1 / chosen, chosen):.2g} would be "
@@ -286,6 +367,8 @@ def _notes(chosen: int, whole: int, target: Rewritten, kept: float | None) -> tu
             f"What is proven: ε ≤ {at_most(target.epsilon, 4)} for one {target.unit}; source words "
             f"kept: {kept:.2f}."
         )
+    if target.epsilon is not None:
+        notes.append(_tell_bound(target, chosen))
     if chosen < whole:
         notes.append(f"{chosen:,} of {whole:,} documents were attacked.")
     return tuple(notes)

@@ -13,7 +13,7 @@ anything in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from sfumato.core.checks import positive
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.files.source import Source
     from sfumato.vectors.space import Space
 
 
@@ -104,6 +105,15 @@ class TellsFacts(Protocol):
 
     def public_facts(self) -> dict[str, Any]:
         """Names, numbers and digests of what is public: a pool, a model."""
+        ...
+
+
+@runtime_checkable
+class ReadsPublicText(Protocol):
+    """A mechanism whose outputs are made of text that must be public."""
+
+    def public_sources(self) -> Mapping[str, Source]:
+        """The files of that text, by the settings that name them."""
         ...
 
 

@@ -64,6 +64,10 @@ CHOICE_LEAK = (
     "which words were selected, and so what the policy read off them (that a number passes a "
     "check, that a name stands twice)"
 )
+MISSING_LEAK = (
+    "which texts are missing altogether (null, or an empty list), and in which field; an empty "
+    "text is rewritten like any other"
+)
 EXPERIMENT_LEAK = "what the policy drops on purpose (an experiment: not for release)"
 
 

@@ -32,13 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
-from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.files.apart import Marks, is_same_file
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 
@@ -175,13 +174,9 @@ def write_merges(merges: list[Merge], path: Path) -> None:
     path.write_text("".join(f"{left} {right}\n" for left, right in merges), encoding="utf-8")
 
 
-# Short texts ("Thank you.") occur in unrelated corpora.
-LONG_ENOUGH = 40
-
-
 def refuse_same_file(public: Path, private: Path) -> None:
     """Refuse two paths of the same file."""
-    if public.exists() and private.exists() and public.samefile(private):
+    if is_same_file(public, private):
         raise InvalidArgument(
             f"{public} is the private corpus itself; a tokenizer cannot be trained on it: "
             f"{WHY_REFUSED}"
@@ -192,12 +187,11 @@ def train_on_public(
     public: Iterable[Document], *, private: Iterable[Document], size: int = SIZE
 ) -> Tokenizer:
     """Learn a vocabulary from ``public``, unless one of its longer documents is in ``private``."""
-    salt = token_bytes(16)  # so that digests kept anywhere would be useless
-    marks = {_mark(one.text, salt) for one in private if len(one.text.strip()) >= LONG_ENOUGH}
+    marks = Marks.of(one.text for one in private)
 
     def unshared() -> Iterable[str]:
         for number, one in enumerate(public, start=1):
-            if marks and _mark(one.text, salt) in marks:
+            if marks.place(one.text) is not None:
                 raise InvalidArgument(
                     f"document {number} of the text for the tokenizer is also a document of the "
                     f"private corpus; {WHY_REFUSED}"
@@ -205,7 +199,3 @@ def train_on_public(
             yield one.text
 
     return train_bpe(unshared(), public=True, size=size)
-
-
-def _mark(text: str, salt: bytes) -> bytes:
-    return blake2b(text.strip().encode("utf-8"), key=salt, digest_size=16).digest()

@@ -5,6 +5,10 @@ Care
     order: the vector of a text then depends on the others in its last digits. ``encode_alone``
     reads each text by itself, so that no text has any influence on what becomes of another;
     ``encode_together`` is quicker, and is for public text.
+
+    Whether a run fails must not depend on a private text. What is longer than the network reads is
+    cut, and the longest row is tried when it is loaded; a vector of a private text that is not
+    finite counts as 0, the vector of a text of which nothing is known.
 """
 
 from __future__ import annotations
@@ -22,12 +26,15 @@ from sfumato.core.arrays import Floats
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import quiet, read_network
+from sfumato.models.places import places_to_read
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 
 AT_ONCE = 32
 # What decides what an encoder gives: its weights, its shape and its tokens.
 _DECIDING = ("*.safetensors", "*.json", "vocab.txt", "*.model")
 _CONTEXT = 512
+# No sentence has more tokens, and the longest row is tried once.
+_LONGEST = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +55,15 @@ class SentenceEncoder:
     def encode_alone(self, texts: Sequence[str]) -> Floats:
         """One row for each text, each computed by itself."""
         rows = [self._encode(self._tokens([text])) for text in texts]
-        return np.vstack(rows) if rows else np.empty((0, 0))
+        found = np.vstack(rows) if rows else np.empty((0, 0))
+        return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
 
     def encode_together(self, texts: Sequence[str]) -> Floats:
         """One row for each text, many at once."""
-        return self._encode(self._tokens(texts))
+        found = self._encode(self._tokens(texts))
+        if not np.isfinite(found).all():
+            raise BadInput(f"the encoder {self.name} gave a value that is not finite")
+        return found
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         before, after = self.tokenizer.frame
@@ -63,10 +74,21 @@ class SentenceEncoder:
         ]
 
     def _encode(self, rows: list[list[int]]) -> Floats:
-        found = pool_states(self.network, rows, self.tokenizer.padding)
-        if not np.isfinite(found).all():
-            raise BadInput(f"the encoder {self.name} gave a value that is not finite")
-        return found
+        return pool_states(self.network, rows, self.tokenizer.padding)
+
+    def refuse_unfit(self) -> None:
+        """Refuse a network that cannot read as many tokens as it may have to."""
+        before, after = self.tokenizer.frame
+        one = next(iter((*before, *after)), 0)
+        try:
+            finite = np.isfinite(self._encode([[one] * self.context])).all()
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+            finite = False
+        if not finite:
+            raise BadInput(
+                f"the transformer {self.name} gives no vectors for a row of {self.context:,} "
+                "tokens; is it a whole encoder? Name the folder of another one"
+            )
 
 
 def load_encoder(folder: Path) -> SentenceEncoder:
@@ -76,8 +98,10 @@ def load_encoder(folder: Path) -> SentenceEncoder:
         network, _ = read_network("AutoModel", folder, "a transformer")
         tokenizer = load_tokenizer(folder)
     network = network.eval()
-    limit = int(getattr(network.config, "max_position_embeddings", None) or _CONTEXT)
-    return SentenceEncoder(folder.resolve().name, network, tokenizer, limit, folder)
+    limit = min(_LONGEST, places_to_read(network, _CONTEXT))
+    encoder = SentenceEncoder(folder.resolve().name, network, tokenizer, limit, folder)
+    encoder.refuse_unfit()
+    return encoder
 
 
 def digest_of_folder(folder: Path) -> str:

@@ -9,6 +9,7 @@ sums over larger matrices are rounded in another order.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import extra
 from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.models.encoder import digest_of_folder
+from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -29,13 +31,18 @@ _CONTEXT = 512
 
 @dataclass(frozen=True, eq=False)
 class Writer:
-    """A network and its tokenizer; ``context`` is the most tokens that a row may have."""
+    """A network and its tokenizer; ``context`` is the most tokens that a row may have.
+
+    ``longest`` is the most tokens that a decoder can write; those of a causal model stand in the
+    row that it reads.
+    """
 
     name: str
     network: Any = field(repr=False)
     tokenizer: Tokenizer = field(repr=False)
     context: int
     digest: str = ""
+    longest: int = sys.maxsize
 
     @property
     def reads_apart(self) -> bool:
@@ -55,11 +62,10 @@ def load_writer(folder: Path) -> Writer:
     with quiet():
         network, _ = read_network(kind, folder, "a language model that writes")
         tokenizer = load_tokenizer(folder)
-    config = network.config
-    names = ("max_position_embeddings", "n_positions")
-    limit = next((int(getattr(config, one)) for one in names if getattr(config, one, 0)), _CONTEXT)
+    limit = places_to_read(network, _CONTEXT)
+    longest = (places_to_write(network) if apart else None) or sys.maxsize
     name = folder.resolve().name
-    return Writer(name, network.eval(), tokenizer, limit, digest_of_folder(folder))
+    return Writer(name, network.eval(), tokenizer, limit, digest_of_folder(folder), longest)
 
 
 class Writing:

@@ -34,7 +34,7 @@ from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
 from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
-from sfumato.releases.refusals import refuse_job
+from sfumato.releases.refusals import refuse_job, refuse_private_support
 from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
 from sfumato.releases.tally import Tally
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
@@ -111,6 +111,7 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         if job.resume:
             _refuse_resuming(privatizer)
         job = replace(job, source=job.source.settled())
+        refuse_private_support(job.source, privatizer.selective)
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
             return _already_finished(job, privatizer)
         if job.live:

@@ -21,6 +21,7 @@ from sfumato.policies.policy import Policy, find_in
 from sfumato.releases.columns import Columns, looking
 from sfumato.releases.job import Job
 from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.refusals import refuse_private_support
 from sfumato.releases.release import Release
 from sfumato.releases.sidefile import (
     final_guarantee,
@@ -106,6 +107,7 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
     if job.live:
         raise InvalidArgument("`dry_run=True` counts what there is: leave out `follow=True`")
     privatizer.check()
+    refuse_private_support(job.source, privatizer.selective)
     policy = looking(privatizer.selective)
     picks = Randomness.secure() if privatizer.seed is None else privatizer.randomness.stream(1)
     count, types = Counter[str](), Counter[str]()

@@ -40,7 +40,7 @@ from sfumato.mechanisms.mechanism import (
     PointMechanism,
     StretchMechanism,
 )
-from sfumato.mechanisms.selective import Selective
+from sfumato.mechanisms.selective import MISSING_LEAK, Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.combine import Union
 from sfumato.policies.identity import Identity, identity_of, versions
@@ -60,6 +60,16 @@ def state(selective: Selective | Levels, tally: Tally | None) -> Guarantee:
     if isinstance(selective, Levels):
         return selective.guarantee(uncovered)
     return selective.guarantee(uncovered, () if tally is None else tally.types)
+
+
+def telling_missing(guarantee: Guarantee, selective: Selective | Levels) -> Guarantee:
+    """The same, with what shows of texts that are missing, where whole texts are rewritten.
+
+    Nothing is written where there was no text: that would make up a document. So a statement about
+    any two documents is one about those that are there.
+    """
+    rewrites = isinstance(selective, Selective) and selective.rewrites
+    return guarantee.leaking(MISSING_LEAK) if rewrites else guarantee
 
 
 # Two calls at once must neither share a stream of noise nor lose what was found.
@@ -140,7 +150,7 @@ class Privatizer:
         """What is proven, counting what all calls of ``privatize`` left uncovered."""
         tally: Tally | None = getattr(self, "_so_far", None)
         # In memory nothing says which texts belong together: each of them is a document.
-        guarantee = state(self.selective, tally).of_documents(TEXT)
+        guarantee = telling_missing(state(self.selective, tally).of_documents(TEXT), self.selective)
         return guarantee if self.randomness.for_release else guarantee.reproducible()
 
     def check(self) -> None:

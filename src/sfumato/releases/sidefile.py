@@ -16,7 +16,7 @@ from sfumato.mechanisms.pseudonym import VAULT_LEAK
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import identity_of
 from sfumato.releases.columns import Columns, looking
-from sfumato.releases.privatizer import Privatizer, state
+from sfumato.releases.privatizer import Privatizer, state, telling_missing
 from sfumato.releases.staying import with_share
 from sfumato.releases.tally import Tally
 
@@ -80,7 +80,7 @@ def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -
     record = RECORD if has_fields else LINE
     guarantee = state(privatizer.selective, tally).of_documents(record)
     if has_fields:
-        guarantee = guarantee.leaking(OTHER_FIELDS_LEAK)
+        guarantee = telling_missing(guarantee, privatizer.selective).leaking(OTHER_FIELDS_LEAK)
     guarantee = with_share(guarantee, privatizer.selective)
     return guarantee if privatizer.randomness.for_release else guarantee.reproducible()
 

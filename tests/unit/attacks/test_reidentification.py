@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,12 @@ from sfumato.attacks.reidentification import (
     Rewritten,
     drawn_sentences,
     log_chances,
+    most_right,
 )
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
-from sfumato.mechanisms.rewriting.sentences import Sentences
+from sfumato.mechanisms.rewriting.sentences import COUNT_LEAK, Sentences
 from sfumato.results.scores import Scores
 from sfumato.testing import check_attack
 from sfumato.text.document import Document
@@ -139,9 +143,104 @@ def test_a_writer_is_attacked_by_its_law(texts: list[str], tmp_path: Path) -> No
     assert found.control.figures[-1].value < 0.3
     with pytest.raises(InvalidArgument, match="leave out"):
         sfumato.attack("reidentification", output, originals=source, settings={"pool": str(source)})
+    assert any(note.startswith("No bound") for note in found.notes)  # a seed undoes all of it
     other = str(with_our_tokenizer(llama(), tmp_path / "other"))
     with pytest.raises(BadInput, match="not the model"):
         sfumato.attack("reidentification", output, originals=source, settings={"model": other})
+
+
+def test_the_law_of_a_writer_has_its_own_tokens(texts: list[str], tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    folder = str(with_our_tokenizer(gpt2(), tmp_path / "writer"))
+    public, other = tmp_path / "public.txt", tmp_path / "other.txt"
+    public.write_text("red wine and cold water\n")
+    other.write_text("red water and cold bread\n")
+    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("\n".join(texts[:4]) + "\n")
+    settings = {"model": folder, "window": 2.0, "tokens": 2, "prompt": "{} :"}
+    sfumato.privatize(
+        source, output, mechanism="temperature", settings=settings | {"vocabulary": str(public)}
+    )
+    given = {"model": folder, "prompt": "{} :"}
+    for wrong in ({}, {"vocabulary": str(other)}):
+        with pytest.raises(BadInput, match="the file was written with"):
+            sfumato.attack("reidentification", output, originals=source, settings=given | wrong)
+    told = sfumato.attack(
+        "reidentification", output, originals=source, settings=given | {"vocabulary": str(public)}
+    )
+    assert any(note.startswith("So a guess") for note in told.notes)
+
+
+def shares_right(laws: Floats) -> tuple[float, float]:
+    """How often the best guess is right from one output, and from all of them."""
+    count, outputs = laws.shape
+    orders = list(permutations(range(count)))
+    alone = float(laws.max(axis=0).sum()) / count
+    together = 0.0
+    for drawn in product(range(outputs), repeat=count):
+        weights = {
+            order: math.prod(laws[original, drawn[place]] for place, original in enumerate(order))
+            for order in orders
+        }
+        for place in range(count):
+            together += max(
+                sum(weight for order, weight in weights.items() if order[place] == original)
+                for original in range(count)
+            )
+    return alone, together / (count * len(orders))
+
+
+def level(laws: Floats) -> float:
+    logs = np.log(laws)
+    return float((logs[:, None] - logs[None]).max())
+
+
+def test_who_looks_at_all_documents_is_right_more_often() -> None:
+    alone, together = shares_right(np.array([[0.6, 0.1, 0.3], [0.3, 0.5, 0.2]]))
+    assert (round(alone, 4), round(together, 4)) == (0.7, 0.715)
+
+
+def test_no_law_exceeds_the_bounds_and_one_reaches_the_first() -> None:
+    generator = np.random.default_rng(4)
+    for _ in range(60):
+        count, outputs = generator.integers(2, 4), generator.integers(2, 4)
+        laws = generator.random((count, outputs)) ** generator.choice([0.3, 1.0, 3.0]) + 1e-3
+        laws /= laws.sum(axis=1, keepdims=True)
+        alone, together = shares_right(laws)
+        bounds = most_right(level(laws), int(count))
+        assert alone <= bounds[0] * (1 + 1e-12)
+        assert together <= bounds[1] * (1 + 1e-12)
+    # Each original has an output of its own, e^ε times as likely as the others.
+    worst = np.ones((3, 3)) + np.eye(3) * (np.exp(1.5) - 1)
+    worst /= worst.sum(axis=1, keepdims=True)
+    assert shares_right(worst)[0] == pytest.approx(most_right(1.5, 3)[0], rel=1e-12)
+    # The twin: half of the level is no bound.
+    assert shares_right(worst)[0] > most_right(0.75, 3)[0]
+
+
+def test_a_bound_is_printed_only_where_it_holds(pool: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(" ".join(["Ann has a dog."] * many) for many in range(1, 9)))
+
+    def attack(**more: object) -> Scores:
+        output = tmp_path / "out.txt"
+        settings = {"pool": pool, "beta": 0.0, **more}
+        sfumato.privatize(source, output, mechanism="sentences", settings=settings, overwrite=True)
+        return sfumato.attack("reidentification", output, originals=source, settings={"pool": pool})
+
+    # At a level of 0 all are found, by how many sentences they have: e^0/8 would be false.
+    for more in ({}, {"most": 8}):
+        found = attack(**more)
+        assert found.figure(BY_LAW).value == 1.0 > most_right(0.0, 8)[0]
+        (said,) = (note for note in found.notes if "No bound" in note)
+        assert COUNT_LEAK in said
+        assert not any(note.startswith("So a guess") for note in found.notes)
+    filled = attack(most=8, fill=True)
+    assert filled.figure(BY_LAW).value == pytest.approx(1 / 8)
+    assert any(note.startswith("So a guess") and "0.125" in note for note in filled.notes)
+    # The level of a sentence, and one with a δ, prove nothing of that kind.
+    for more in ({"beta": 1.0}, {"beta": 1.0, "most": 8, "fill": True, "delta": 1e-6}):
+        assert any("No bound" in note for note in attack(**more).notes)
 
 
 def test_counts_that_differ_are_refused() -> None:

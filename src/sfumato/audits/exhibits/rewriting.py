@@ -191,8 +191,9 @@ class MaskedWords(FromRows):
         DP-MLM: every word is drawn at a temperature from clipped scores, so each costs at most ε.
 
     Why it is false
-        Stop words (and punctuation) are returned as they are. Such a word is no other word's
-        output of its own place, so it is told apart from all others for certain.
+        Stop words (and punctuation) are returned as they are: every other output is impossible for
+        a stop word, and possible for any other word. Such an output rules the stop word out for
+        certain.
 
     Repair
         Draw for every word.

@@ -36,6 +36,7 @@ from sfumato.vectors.space import Space
 # Sentences of the pool that are compared at once; memory follows this, not the pool.
 AT_ONCE = 1 << 15
 NEIGHBORS = "any two values of one sentence"
+POOL_GAP = "what stands in the pool, which must be public"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +82,7 @@ class SentenceLaw:
         """What is proven about one sentence."""
         scope = f"every sentence, drawn from a public pool of {len(self.pool):,}"
         if self.beta == 0:
-            return independent(unit="sentence", scope=scope)
+            return independent(unit="sentence", scope=scope).not_covering(POOL_GAP)
         if metric:
             stated = metric_dp(
                 epsilon=2 * self.beta,
@@ -89,13 +90,14 @@ class SentenceLaw:
                 unit="sentence",
                 about=(self.pool,),
             )
-            return replace(stated, scope=scope)
+            return replace(stated, scope=scope).not_covering(POOL_GAP)
         return Guarantee(
             notion=Notion.PURE_DP,
             unit="sentence",
             neighbors=NEIGHBORS,
             epsilon=self.level,
             scope=scope,
+            uncovered=(POOL_GAP,),
         )
 
 

@@ -31,6 +31,8 @@ from sfumato.vectors.means import mean_vectors, unit_rows
 
 FEWEST = 2
 _SHORTER = 2e-7
+# Of a sum of squares in double precision.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +53,13 @@ class Pool:
             raise BadInput(
                 f"{self.name}: a pool needs {FEWEST} different sentences at least, and a vector "
                 "for each"
+            )
+        lengths = np.einsum("ij,ij->i", self.vectors, self.vectors, dtype=np.float64)
+        # What is proven by distances needs vectors of length 1 at most. A nan fails as well.
+        if not (lengths <= 1 + _ROUNDING).all():
+            raise BadInput(
+                f"{self.name}: a vector of the pool is longer than 1, or is none; if vectors are "
+                "kept in a folder, `settings={'cache': FOLDER}`, delete what is there"
             )
 
     def __len__(self) -> int:

@@ -21,7 +21,9 @@ Why it holds
 
 Care
     The pool must be public and chosen without looking at the text: one taken from private text
-    publishes sentences of it. How many sentences a document has shows, unless ``fill`` is given.
+    publishes sentences of it. A file job refuses its own input as a pool, and a pool with one of
+    its longer documents; texts in memory cannot be compared with anything. How many sentences a
+    document has shows, unless ``fill`` is given.
     At a level of several dozens the output is one of the nearest sentences of the pool: what it is
     about shows, by design.
 
@@ -44,9 +46,11 @@ from sfumato.core.checks import at_least, between, number
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, FolderToFill
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee, Notion, independent
 from sfumato.mechanisms.mechanism import PointMechanism, check_level
-from sfumato.mechanisms.rewriting.law import OnPool, SentenceLaw
+from sfumato.mechanisms.rewriting.law import POOL_GAP, OnPool, SentenceLaw
 from sfumato.mechanisms.rewriting.pool import Pool, encoder_digest, load_pool
 from sfumato.policies.identity import Identity
 from sfumato.text.sentences import split_sentences
@@ -142,7 +146,8 @@ class Sentences:
             f"{len(self.text_pool):,} and all others left out"
         )
         if single.notion is Notion.INDEPENDENT:
-            return independent(unit="document", scope=scope).leaking(*shown)
+            none = independent(unit="document", scope=scope)
+            return none.leaking(*shown).not_covering(POOL_GAP)
         alike = (
             "any two documents"
             if self.fill
@@ -157,11 +162,16 @@ class Sentences:
             delta=proven.delta,
             scope=scope,
             leaks=shown,
+            uncovered=(POOL_GAP,),
         )
 
     def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
         """One new text for each document."""
         return [" ".join(self._rewritten(one, randomness)) for one in documents]
+
+    def public_sources(self) -> dict[str, Source]:
+        """The public text that all outputs are made of."""
+        return {"pool": Source.of(self.pool, Layout(field=self.pool_field))}
 
     def points(self) -> tuple[PointMechanism, ...]:
         """The law over some sentences of the pool, as a mechanism on points."""

@@ -20,9 +20,10 @@ Why it holds
 Care
     A level of several hundreds proves nothing that anybody would call private: it is what this
     method costs, and is printed with what it keeps. The probability of the best token is at most
-    e^R/(e^R + V − 1), so a range below ln V writes noise whatever the model; a smaller public
-    ``vocabulary`` helps. Top-k, top-p and beams take the support from the document and are refused,
-    and so are penalties for repetition, which leave the window.
+    e^R/(e^R + V − 1), so a range below ln V writes noise whatever the model; a smaller
+    ``vocabulary`` helps. That must be public, and chosen without looking at the text: which tokens
+    it has shows in every output. Top-k, top-p and beams take the support from the document and are
+    refused, and so are penalties for repetition, which leave the window.
 
 Reference
     Mattern, Weggenmann and Kerschbaum 2022, "The limits of word level differential privacy";
@@ -64,6 +65,7 @@ BATCH_LEAK = (
     "the last digits of a document's scores, which depend on the documents that are read in a "
     "batch with it"
 )
+VOCABULARY_GAP = "which tokens the vocabulary has, which must be public"
 MOST_TOKENS = 10_000
 _TESTED = 24
 _HALVINGS = 60
@@ -156,8 +158,9 @@ class Temperature:
 
     @cached_property
     def law(self) -> TokenLaw:
-        """What one token becomes."""
+        """What one token becomes; what does not fit the model is refused here, before any text."""
         allowed = self._allowed()
+        self._refuse_unfit(allowed)
         width = self.window
         if width is None:
             width = self._range(len(allowed)) * self.temperature * (1 - 1e-15)
@@ -176,6 +179,8 @@ class Temperature:
             scope=f"every document, written anew in at most {self.tokens:,} tokens of "
             f"{len(law.tokens):,} public ones",
         )
+        if self.vocabulary:
+            stated = stated.not_covering(VOCABULARY_GAP)
         return stated.leaking(BATCH_LEAK) if self.batch > 1 else stated
 
     def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
@@ -211,6 +216,10 @@ class Temperature:
             state.step(following)
         return found
 
+    def public_sources(self) -> dict[str, Source]:
+        """The public text that decides which tokens may be written."""
+        return {"vocabulary": self._public_text()} if self.vocabulary else {}
+
     def points(self) -> tuple[PointMechanism, ...]:
         """The law over a few public tokens, as a mechanism on points."""
         every = self.law.tokens
@@ -230,14 +239,19 @@ class Temperature:
             "prompt": "default" if self.prompt == PROMPT else "another one",
             "model_digest": self.writer.digest,
             "output_tokens": len(self.law.tokens),
+            "tokens_digest": self.tokens_digest,
             "window": self.law.window,
         }
+
+    @property
+    def tokens_digest(self) -> str:
+        """A hash of the tokens that may be written."""
+        return sha256(self.law.tokens.astype("<i8").tobytes()).hexdigest()
 
     def identity(self) -> Identity:
         """All that decides how it draws; the model, its prompt and its tokens are public."""
         numbers = (self.law.window, self.temperature, self.tokens, self.delta, self.batch)
-        tokens = sha256(self.law.tokens.tobytes()).hexdigest()
-        decides = (self.prompt, self.writer.digest, tokens)
+        decides = (self.prompt, self.writer.digest, self.tokens_digest)
         return Identity((type(self).__qualname__, tuple(map(float, numbers)), decides))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -291,9 +305,8 @@ class Temperature:
         outputs = min(tokenizer.size, int(self.writer.network.config.vocab_size))
         found = [one for one in range(outputs) if one not in special]
         if self.vocabulary:
-            public = Source.of(self.vocabulary, Layout(field=self.vocabulary_field)).documents()
             counts: Counter[int] = Counter()
-            for document in public:
+            for document in self._public_text().documents():
                 counts.update(map(int, tokenizer.encode(document.text)))
             frequent = [token for token, _ in counts.most_common() if token not in special]
             found = sorted(frequent[: self.vocabulary_size])
@@ -302,6 +315,22 @@ class Temperature:
         if len(found) < 2:
             raise BadInput("two tokens at least must be left to write with")
         return np.array(found, dtype=np.intp)
+
+    def _public_text(self) -> Source:
+        return Source.of(self.vocabulary, Layout(field=self.vocabulary_field))
+
+    def _refuse_unfit(self, allowed: Points) -> None:
+        """Refuse a model that cannot write so much, or gives no numbers for the prompt alone."""
+        if self.tokens > self.writer.longest:
+            raise InvalidArgument(
+                f"tokens={self.tokens:,} is more than the {self.writer.longest:,} that the decoder "
+                "of this model has places for; give that or less"
+            )
+        if not np.isfinite(self.writer.begin([self._row([])]).scores[0, allowed]).all():
+            raise BadInput(
+                f"the model {self.writer.name} gives scores that are not finite, for the prompt "
+                "alone; is it a whole model?"
+            )
 
     def _proven(self, score_range: float, outcomes: int) -> ProvenLevel:
         event = BoundedRange(range=score_range, outcomes=outcomes, count=self.tokens)

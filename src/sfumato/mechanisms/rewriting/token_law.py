@@ -10,6 +10,12 @@ Why it holds
     input. No bound on the model's own scores is needed, so they keep their order and distances as
     far as the window reaches.
 
+    That holds for scores that are no numbers, too, which a damaged model may give for some inputs:
+    nan counts as −∞, which is cut to −c; where there is +∞, it is 0 and all else −c; and where
+    nothing else is left all tokens are alike. Nothing is raised, since whether a run fails would
+    tell what was read. A model that gives such scores for its prompt alone is refused when it is
+    loaded (``temperature.py``).
+
 Care
     The window is taken over the public tokens. *Which* tokens may be drawn must not depend on the
     input: a support such as the k best tokens makes some outputs impossible for some inputs, and
@@ -25,7 +31,6 @@ import numpy as np
 
 from sfumato.accounting.bounded_range import exact_level
 from sfumato.core.arrays import Floats, Points
-from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.rewriting.draw import Weighted
@@ -54,12 +59,13 @@ class TokenLaw:
 
     def logs(self, scores: Floats) -> Floats:
         """Logarithms of weights of the public tokens, between −R and 0."""
-        chosen = scores[..., self.tokens]
-        if not np.isfinite(chosen).all():
-            # A score of −∞ would be cut, but no model should give one, and nan must not pass.
-            raise BadInput("the model gave a score that is not finite; is it a whole model?")
-        chosen = chosen - chosen.max(axis=-1, keepdims=True)
-        found: Floats = np.maximum(chosen, -self.window) / self.temperature
+        given = scores[..., self.tokens]
+        chosen = np.where(np.isnan(given), -np.inf, given)
+        largest = chosen.max(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", over="ignore"):
+            # ∞ − ∞ is nan: what equals the largest is 0, be it finite or not.
+            below = np.where(chosen == largest, 0.0, chosen - largest)
+        found: Floats = np.maximum(below, -self.window) / self.temperature
         return np.maximum(found, -self.score_range)
 
     def draw(self, scores: Floats, randomness: Randomness, count: int = 1) -> Points:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Integers
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.rewriting import draw
@@ -60,12 +63,53 @@ def test_what_is_no_weight_is_refused(weights: list[float]) -> None:
         Weighted.of(np.array(weights))
 
 
-def test_large_masses_are_drawn_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    weights: Floats = np.exp(np.linspace(0, -30, 40))
-    usual = Weighted.of(weights).draw(400, Randomness.reproducible(1))
+class Given(Randomness):
+    """Whole numbers that are given, one after the other."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self.numbers = iter(numbers)
+
+    def integers(self, bound: int, count: int) -> Integers:
+        found = np.array([next(self.numbers) for _ in range(count)])
+        assert (found < bound).all()
+        return found
+
+
+def test_large_numbers_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draw, "_BITS", 2)
+    # Two pieces of two bits for a number below 5: 15 of 16 pairs give one, the last is drawn anew.
+    pairs = list(product(range(4), repeat=2))
+    found = [draw._below(5, Given([*pair, 0, 0])) for pair in pairs]
+    assert Counter(found[:-1]) == dict.fromkeys(range(5), 3)
+    assert found[-1] == 0
+    # The twin: a remainder of all pairs gives 0 once more than the others.
+    assert Counter(4 * one + other for one, other in pairs) == dict.fromkeys(range(16), 1)
+    assert len(set(Counter((4 * one + other) % 5 for one, other in pairs).values())) == 2
+
+
+def test_large_masses_find_each_outcome_by_its_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights: Floats = np.array([6.0, 0.25, 3.0, 0.0, 0.3, 5.0, 1.0])
+    weighted = Weighted.of(weights)
+    numbers = iter(range(weighted.total))
+    monkeypatch.setattr(draw, "_below", lambda *_: next(numbers))
+    found = Counter(weighted._large(Randomness.secure()) for _ in range(weighted.total))
+    chances = {
+        int(weighted.outcomes[place]): Fraction(count, weighted.total)
+        * Fraction(float(weighted.shares[place]))
+        for place, count in found.items()
+    }
+    assert chances == law(weighted)
+
+
+def test_large_masses_go_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighted = Weighted.of(np.exp(np.linspace(0, -30, 40)))
     monkeypatch.setattr(draw, "_BITS", 16)
-    pieces = Weighted.of(weights).draw(400, Randomness.reproducible(1))
-    assert set(np.unique(usual)) & set(np.unique(pieces))
-    assert pieces.max() < 40
-    # One class alone, whose members are equally likely.
-    assert set(Weighted.of(np.ones(3)).draw(60, Randomness.reproducible(2)).tolist()) == {0, 1, 2}
+    asked: set[int] = set()
+
+    def below(bound: int, _: Randomness) -> int:
+        asked.add(bound)
+        return 0
+
+    monkeypatch.setattr(draw, "_below", below)
+    weighted.draw(1, Randomness.reproducible(1))
+    assert asked == {weighted.total}

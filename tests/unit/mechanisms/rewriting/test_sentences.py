@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from transformers import RobertaConfig, RobertaModel
 
 from sfumato.accounting.bounded_range import exact_level
 from sfumato.audits.verify import Effort, refute
@@ -20,12 +22,13 @@ from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.rewriting.law import OnPool, SentenceLaw
 from sfumato.mechanisms.rewriting.pool import Pool, in_singles, load_pool
 from sfumato.mechanisms.rewriting.sentences import COUNT_LEAK, Sentences
+from sfumato.models.encoder import load_encoder
 from sfumato.releases.explanation import explain_text
 from sfumato.releases.privatizer import Privatizer
 from sfumato.testing import check_mechanism
 from sfumato.verbs.privatize import privatize
 from statistical import budget
-from unit.models.folders import masked_bert, with_word_pieces
+from unit.models.folders import masked_bert, with_our_tokenizer, with_word_pieces
 
 SENTENCES = (
     "The red wine is good.",
@@ -212,6 +215,62 @@ def test_vectors_of_a_pool_are_kept_where_that_is_asked_for(pool: str, tmp_path:
     np.save(file, first.vectors[:2])
     with pytest.raises(BadInput, match="delete it"):
         load_pool(pool, encoder=folder, cache=str(tmp_path / "kept") + "/.")
+    np.save(file, first.vectors * np.float32(10))
+    with pytest.raises(BadInput, match="longer than 1"):
+        load_pool(pool, encoder=folder, cache=str(tmp_path / "kept") + "/./")
+
+
+def test_longer_vectors_would_break_what_is_said_of_distances() -> None:
+    vectors = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    pair = np.array([[0.05, 0.0], [0.0, 0.0]])
+    honest = SentenceLaw(pool=pool_of(vectors), beta=8.0, low=-1.0, high=1.0)
+    claim = 2 * honest.beta * 0.05
+    assert largest_loss(honest, pair) <= claim
+    # The twin: the same vectors, ten times as long, put in behind the check.
+    twin = pool_of(vectors)
+    object.__setattr__(twin, "vectors", twin.vectors * np.float32(10))
+    assert largest_loss(replace(honest, pool=twin), pair) > claim
+    for factor in (10.0, 1 + 1e-6, np.nan):
+        with pytest.raises(BadInput, match="longer than 1"):
+            pool_of(vectors * factor)
+
+
+def roberta(folder: Path) -> str:
+    torch.manual_seed(1)
+    config = RobertaConfig(
+        vocab_size=8192, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+        intermediate_size=8, max_position_embeddings=30, pad_token_id=1,
+    )  # fmt: skip
+    return str(with_our_tokenizer(RobertaModel(config), folder))
+
+
+def test_no_length_of_a_sentence_stops_an_encoder(pool: str, tmp_path: Path) -> None:
+    folder = roberta(tmp_path / "roberta")
+    encoder = load_encoder(Path(folder))
+    assert encoder.context == 28
+    made = Sentences(pool=pool, encoder=folder, beta=5.0, most=1, fill=True)
+    for words in (1, 20, 27, 28, 29, 30, 31, 400):
+        assert made.rewrite(["Ann " * words], Randomness.secure())[0] in SENTENCES
+    # The twin reads as many tokens as there are rows in its table, and fails for long texts.
+    twin = replace(encoder, context=30)
+    twin.encode_alone(["Ann"])
+    with pytest.raises((IndexError, RuntimeError)):
+        twin.encode_alone(["Ann " * 80])
+    with pytest.raises(BadInput, match="row of 30 tokens"):
+        twin.refuse_unfit()
+
+
+def test_a_broken_vector_of_a_private_text_counts_as_none(tmp_path: Path) -> None:
+    encoder = load_encoder(Path(roberta(tmp_path / "roberta")))
+    (token,) = encoder.tokenizer.encode("zebra").tolist()[-1:]
+    encoder.network.embeddings.word_embeddings.weight.data[token] = np.nan
+    found = encoder.encode_alone(["Ann", "zebra"])
+    assert np.isfinite(found).all()
+    assert found[0].any()
+    assert not found[1].any()
+    # Of a pool, which is public, nothing is mended.
+    with pytest.raises(BadInput, match="not finite"):
+        encoder.encode_together(["Ann", "zebra"])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import PreTrainedModel, T5Config, T5ForConditionalGeneration
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    PreTrainedModel,
+    RobertaConfig,
+    RobertaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from sfumato.accounting.bounded_range import exact_level
 from sfumato.audits.verify import Effort, refute
@@ -184,20 +192,34 @@ def test_the_cap_is_public_and_the_end_is_one_of_the_draws(folders: dict[str, st
     assert len(made.rewrite(["word " * 500], Randomness.reproducible(1))) == 1
 
 
+class Follows(Temperature):
+    """Writes as many tokens as the document has words."""
+
+    def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
+        found = []
+        for place, one in enumerate(documents):
+            capped = replace(self, tokens=max(1, len(one.split())))
+            capped.__dict__["law"] = self.law
+            found += Temperature.rewrite(capped, [one], randomness.stream(place))
+        return found
+
+
 def test_without_an_end_every_output_has_as_many_tokens(folders: dict[str, str]) -> None:
     made = Temperature(model=folders["gpt2"], window=2.0, tokens=4, prompt=PROMPT)
     endless = TokenLaw(tokens=np.array([50, 60]), window=2.0, temperature=0.5)
 
-    def lengths(mechanism: Temperature, texts: list[str]) -> set[int]:
+    def lengths(mechanism: Temperature, texts: list[str]) -> list[int]:
         mechanism.__dict__["law"] = endless
         tokenizer = mechanism.writer.tokenizer
         new = mechanism.rewrite(texts, Randomness.reproducible(1))
         pieces = [tokenizer.decode([token]).strip() for token in (50, 60)]
-        return {sum(text.count(piece) for piece in pieces) for text in new}
+        return [sum(text.count(piece) for piece in pieces) for text in new]
 
-    assert lengths(made, ["a", "a much longer text than that"]) == {4}
-    # The twin: a cap that follows the document tells how long it is, at any level.
-    assert lengths(replace(made, tokens=1), ["a"]) != lengths(made, ["a longer text"])
+    texts = ["a", "a much longer text than that", "a much longer text", ""]
+    assert lengths(made, texts) == [4, 4, 4, 4]
+    # The twin's cap is the length of the document: without an end that shows, at any level.
+    twin = Follows(model=folders["gpt2"], window=2.0, tokens=4, prompt=PROMPT)
+    assert lengths(twin, texts) == [1, 6, 4, 1]
 
 
 def test_special_tokens_are_read_from_a_prompt_and_never_from_a_document(
@@ -246,16 +268,91 @@ def test_what_breaks_the_claim_is_refused_with_the_reason(wrong: dict[str, Any],
         Temperature(**{"model": "m", "window": 4.0, **wrong})
 
 
-def test_scores_that_are_none_are_refused_and_a_prompt_must_leave_room(
-    folders: dict[str, str],
+WILD = (np.nan, np.inf, -np.inf, 0.0, 1e308, -1e308)
+
+
+class Unmapped(TokenLaw):
+    """The window without a word about scores that are no numbers."""
+
+    def logs(self, scores: Floats) -> Floats:
+        with np.errstate(invalid="ignore", over="ignore"):
+            below = scores - scores.max(axis=-1, keepdims=True)
+            return np.asarray(np.maximum(below, -self.window) / self.temperature)
+
+
+def test_scores_that_are_no_numbers_stay_in_the_window() -> None:
+    law = TokenLaw(tokens=np.arange(3), window=3.0, temperature=0.5)
+    scores = np.array(list(product(WILD, repeat=3)))
+    found = law.logs(scores)
+    assert ((found >= -law.score_range) & (found <= 0)).all()
+    assert largest_loss(law, scores) <= law.level * (1 + 1e-12)
+    assert law.logs(np.array([np.nan, 1.0, 0.0])).tolist() == [-6.0, 0.0, -2.0]
+    assert law.logs(np.array([np.nan, np.inf, 5.0])).tolist() == [-6.0, 0.0, -6.0]
+    assert law.logs(np.array([np.nan, -np.inf, np.nan])).tolist() == [0.0, 0.0, 0.0]
+    # The twin leaves the window, and so what it claims.
+    twin = Unmapped(tokens=law.tokens, window=3.0, temperature=0.5)
+    assert not ((twin.logs(scores) >= -law.score_range) & (twin.logs(scores) <= 0)).all()
+
+
+def test_a_document_with_broken_scores_stops_nothing_and_a_broken_model_is_refused(
+    folders: dict[str, str], tmp_path: Path
 ) -> None:
-    law = TokenLaw(tokens=np.arange(2), window=3.0, temperature=0.5)
-    with pytest.raises(BadInput, match="not finite"):
-        law.logs(np.array([np.nan, 1.0]))
+    made = Temperature(model=folders["gpt2"], window=2.0, tokens=2, prompt=PROMPT)
+    hurt = gpt2()
+    for parameter in hurt.parameters():
+        parameter.data *= 6
+    # Of one token that the prompt has not: only a document with it is hurt.
+    (token,) = made.writer.tokenizer.encode("zebra").tolist()[-1:]
+    assert token not in made._row([])
+    hurt.transformer.wte.weight.data[token] = np.nan
+    folder = str(with_our_tokenizer(hurt, tmp_path / "hurt"))
+    others = np.array([one for one in range(2, 400) if one != token])
+    part = replace(made, model=folder)
+    part.__dict__["law"] = TokenLaw(tokens=others, window=2.0, temperature=0.5)
+    assert not np.isfinite(part.writer.begin([part._row([token])]).scores).any()
+    assert len(part.rewrite(["a", "zebra"], Randomness.reproducible(1))) == 2
+    for parameter in hurt.parameters():
+        parameter.data *= np.nan
+    whole = str(with_our_tokenizer(hurt, tmp_path / "nan"))
+    with pytest.raises(BadInput, match="prompt alone"):
+        Privatizer(
+            policy="everything",
+            mechanism="temperature",
+            settings={"model": whole, "window": 2.0, "tokens": 2, "prompt": PROMPT},
+        ).check()
+
+
+def test_what_the_model_has_no_room_for_is_refused_before_any_text(
+    folders: dict[str, str], tmp_path: Path
+) -> None:
     with pytest.raises(InvalidArgument, match="no room"):
-        Temperature(model=folders["gpt2"], window=2.0, tokens=40).rewrite(
-            ["x"], Randomness.secure()
-        )
+        Temperature(model=folders["gpt2"], window=2.0, tokens=40).guarantee()
+    torch.manual_seed(1)
+    config = BartConfig(
+        vocab_size=8192, d_model=8, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=8,
+        decoder_ffn_dim=8, encoder_attention_heads=1, decoder_attention_heads=1,
+        max_position_embeddings=20, pad_token_id=1, bos_token_id=0, eos_token_id=0,
+        decoder_start_token_id=0, forced_eos_token_id=0,
+    )  # fmt: skip
+    folder = str(with_our_tokenizer(BartForConditionalGeneration(config), tmp_path / "bart"))
+    settings: dict[str, Any] = {"model": folder, "window": 2.0, "prompt": PROMPT}
+    most = Temperature(tokens=20, **settings)
+    most.__dict__["law"] = TokenLaw(tokens=np.array([50, 60]), window=2.0, temperature=0.5)
+    assert len(most.rewrite(["word " * 100], Randomness.reproducible(1))) == 1
+    with pytest.raises(InvalidArgument, match="decoder"):
+        Temperature(tokens=21, **settings).guarantee()
+
+
+def test_a_model_that_counts_places_from_its_padding_on_reads_fewer(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    config = RobertaConfig(
+        vocab_size=8192, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+        intermediate_size=8, max_position_embeddings=30, pad_token_id=1, is_decoder=True,
+    )  # fmt: skip
+    folder = with_our_tokenizer(RobertaForCausalLM(config), tmp_path / "roberta")
+    assert load_writer(folder).context == 28
+    made = Temperature(model=str(folder), window=2.0, tokens=3, prompt=PROMPT)
+    assert len(made.rewrite(["word " * 100], Randomness.reproducible(1))) == 1
 
 
 def test_it_does_all_that_a_mechanism_must(folders: dict[str, str]) -> None:
