@@ -232,6 +232,11 @@ class Reidentification:
                 "this is not the model that the file was made with; name that one: "
                 "`settings={'model': FOLDER}`"
             )
+        if (self.prompt == PROMPT) != (told.get("prompt") == "default"):
+            raise BadInput(
+                "the model read another prompt; name that one, `settings={'prompt': TEXT}`, or "
+                "leave it out if it was the default"
+            )
         if made.tokens_digest != told.get("tokens_digest"):
             raise BadInput(
                 f"the file was written with {told.get('output_tokens')} tokens, and these are "
@@ -265,7 +270,7 @@ def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
     if told.get("mechanism") != wanted:
         raise InvalidArgument(
             f"a {setting} is what the mechanism {wanted!r} has, and this file was made by "
-            f"{told.get('mechanism')!r}: leave out `settings={{{setting!r}: ...}}`"
+            f"{told.get('mechanism')!r}: leave out the setting {setting!r}"
         )
 
 

@@ -81,7 +81,7 @@ class SentenceEncoder:
         before, after = self.tokenizer.frame
         one = next(iter((*before, *after)), 0)
         try:
-            finite = np.isfinite(self._encode([[one] * self.context])).all()
+            finite = bool(np.isfinite(self._encode([[one] * self.context])).all())
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             finite = False
         if not finite:

@@ -58,7 +58,7 @@ def refuse_private_support(source: Source, selective: Selective | Levels) -> Non
 
     A pipe can be read once only: of its text nothing is compared.
     """
-    mechanism = selective.mechanism if isinstance(selective, Selective) else None
+    mechanism: object = selective.mechanism if isinstance(selective, Selective) else None
     if source.path is None or source.is_stream or not isinstance(mechanism, ReadsPublicText):
         return
     for name, public in mechanism.public_sources().items():

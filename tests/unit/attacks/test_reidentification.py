@@ -165,6 +165,8 @@ def test_the_law_of_a_writer_has_its_own_tokens(texts: list[str], tmp_path: Path
     for wrong in ({}, {"vocabulary": str(other)}):
         with pytest.raises(BadInput, match="the file was written with"):
             sfumato.attack("reidentification", output, originals=source, settings=given | wrong)
+    with pytest.raises(BadInput, match="another prompt"):
+        sfumato.attack("reidentification", output, originals=source, settings={"model": folder})
     told = sfumato.attack(
         "reidentification", output, originals=source, settings=given | {"vocabulary": str(public)}
     )
@@ -239,8 +241,8 @@ def test_a_bound_is_printed_only_where_it_holds(pool: str, tmp_path: Path) -> No
     assert filled.figure(BY_LAW).value == pytest.approx(1 / 8)
     assert any(note.startswith("So a guess") and "0.125" in note for note in filled.notes)
     # The level of a sentence, and one with a δ, prove nothing of that kind.
-    for more in ({"beta": 1.0}, {"beta": 1.0, "most": 8, "fill": True, "delta": 1e-6}):
-        assert any("No bound" in note for note in attack(**more).notes)
+    weak = (attack(beta=1.0), attack(beta=1.0, most=8, fill=True, delta=1e-6))
+    assert all(any("No bound" in note for note in one.notes) for one in weak)
 
 
 def test_counts_that_differ_are_refused() -> None:

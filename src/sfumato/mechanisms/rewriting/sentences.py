@@ -23,9 +23,8 @@ Care
     The pool must be public and chosen without looking at the text: one taken from private text
     publishes sentences of it. A file job refuses its own input as a pool, and a pool with one of
     its longer documents; texts in memory cannot be compared with anything. How many sentences a
-    document has shows, unless ``fill`` is given.
-    At a level of several dozens the output is one of the nearest sentences of the pool: what it is
-    about shows, by design.
+    document has shows, unless ``fill`` is given. At a level of several dozens the output is one of
+    the nearest sentences of the pool: what it is about shows, by design.
 
 Reference
     McSherry and Talwar 2007 for the exponential mechanism; the pool, the cut and the proof are

@@ -304,7 +304,7 @@ def test_a_document_with_broken_scores_stops_nothing_and_a_broken_model_is_refus
     # Of one token that the prompt has not: only a document with it is hurt.
     (token,) = made.writer.tokenizer.encode("zebra").tolist()[-1:]
     assert token not in made._row([])
-    hurt.transformer.wte.weight.data[token] = np.nan
+    hurt.get_input_embeddings().weight.data[token] = np.nan  # type: ignore[operator]
     folder = str(with_our_tokenizer(hurt, tmp_path / "hurt"))
     others = np.array([one for one in range(2, 400) if one != token])
     part = replace(made, model=folder)
