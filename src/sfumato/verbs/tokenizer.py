@@ -116,4 +116,11 @@ def _read_words(path: Path, private: Path) -> list[str]:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    return [line.strip() for line in lines if line.strip()]
+    words = [line.strip() for line in lines if line.strip()]
+    for number, word in enumerate(words, start=1):
+        # Rows of a table or of JSON are a copy of some text, and all of its words would count.
+        if len(word.split()) > 1:
+            raise BadInput(
+                f"entry {number} of {path} is more than a word; give one public word a line"
+            )
+    return words

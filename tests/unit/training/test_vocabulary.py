@@ -385,18 +385,20 @@ def test_a_tokenizer_of_an_earlier_release_is_named_and_not_counted(tmp_path: Pa
     assert named(done.guarantee) == [NAMED]
     assert done.guarantee.for_release
     # However it is given, and wherever it has been since.
-    places = [kept, kept.tokenizer, str(done.folder / "model"), str(tmp_path / "again" / "model")]
-    again = replace(given, tokenizer=places[2])
+    first, second = str(done.folder / "model"), str(tmp_path / "again" / "model")
+    again = replace(given, tokenizer=first)
     train_model(again, DOCUMENTS, RunFolder(tmp_path / "again"))
     stated = done.plan.guarantee()
-    for place in places:
-        request = replace(given, tokenizer=place)  # type: ignore[arg-type]
+    for request in (
+        replace(given, tokenizer=kept),
+        replace(given, tokenizer=kept.tokenizer),
+        replace(given, tokenizer=first),
+        replace(given, tokenizer=second),
+        # Also beneath a model that is trained further.
+        replace(given, model=first, tokenizer=None, settings={}),
+    ):
         loaded = request.load(Randomness.reproducible(1))
         assert named(request.promised(stated, loaded.tokenizer)) == [NAMED]
-    # Also beneath a model that is trained further.
-    further = replace(given, model=places[2], tokenizer=None, settings={})  # type: ignore[arg-type]
-    loaded = further.load(Randomness.reproducible(1))
-    assert named(further.promised(stated, loaded.tokenizer)) == [NAMED]
     # The twin forgets where it came from, and nothing is named.
     forgotten = replace(kept.tokenizer, guarantee=None)
     assert named(given.promised(stated, forgotten)) == []

@@ -197,6 +197,9 @@ def test_public_words_are_not_the_private_file(corpus: Path, tmp_path: Path) -> 
     (tmp_path / "copy.txt").write_bytes(lines.read_bytes())
     with pytest.raises(InvalidArgument, match="are documents of the private corpus"):
         sfumato.train_tokenizer(lines, tmp_path / "a", public_words=tmp_path / "copy.txt", **QUICK)
+    (tmp_path / "rows.txt").write_bytes(corpus.read_bytes())
+    with pytest.raises(BadInput, match=r"entry 1 of .*rows\.txt is more than a word"):
+        sfumato.train_tokenizer(corpus, tmp_path / "a", public_words=tmp_path / "rows.txt", **QUICK)
     assert not (tmp_path / "a.spent.json").exists()  # refused before anything is drawn
 
 
