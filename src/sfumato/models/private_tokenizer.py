@@ -48,7 +48,7 @@ from sfumato.histograms.thresholds import Contribution, Noise
 from sfumato.histograms.words import Budget, count_words, refuse_too_few
 from sfumato.models.draws import note_beside, refuse_spent
 from sfumato.models.learned import TokenizerKind
-from sfumato.models.provenance import GUARANTEE, read_provenance
+from sfumato.models.provenance import GUARANTEE
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.text.document import Document
 
@@ -229,8 +229,3 @@ def load_private(folder: Path) -> PrivateTokenizer:
         )
     except (KeyError, TypeError, InvalidArgument):
         raise BadInput(f"{path} is damaged: it is not what a tokenizer guarantees") from None
-
-
-def is_private(folder: Path) -> bool:
-    """Whether a folder holds a tokenizer that was learned privately."""
-    return read_provenance(folder) is not None

@@ -21,12 +21,12 @@ from sfumato.models.learned import Bpe, WordPiece
 from sfumato.models.private_tokenizer import (
     FEWEST_WORDS,
     PrivateTokenizer,
-    is_private,
     learn_privately,
     listed_words,
     load_private,
     save_private,
 )
+from sfumato.models.provenance import read_provenance
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 
@@ -79,8 +79,12 @@ def test_it_is_written_with_its_guarantee_and_read_again(
     assert again.guarantee == made.guarantee
     assert again.noise == made.noise
     assert again.tokenizer.backend.get_vocab() == made.tokenizer.backend.get_vocab()
-    assert is_private(tmp_path / "voc")
-    assert not is_private(tmp_path)
+    assert again.tokenizer.guarantee == made.tokenizer.guarantee == made.guarantee
+    assert read_provenance(tmp_path) is None
+    # The guarantee of something else, such as that of a run, is none of its tokenizer.
+    (tmp_path / "guarantee.json").write_text('{"schema": 1, "guarantee": {}}')
+    assert read_provenance(tmp_path) is None
+    (tmp_path / "guarantee.json").unlink()
     with pytest.raises(OutputExists, match="exists already"):
         save_private(made, tmp_path / "voc")
     assert list(tmp_path.iterdir()) == [tmp_path / "voc"]
