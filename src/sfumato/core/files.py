@@ -46,8 +46,8 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
         stream.write(content)
 
 
-def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file unless there is one; of several processes that try, the first one wins."""
+def write_first(path: Path, content: bytes, *, private: bool = False) -> bool:
+    """Write a file unless there is one, and tell; of several that try, the first one wins."""
     beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
         with _create(beside, private=private) as stream:
@@ -57,12 +57,31 @@ def write_first(path: Path, content: bytes, *, private: bool = False) -> None:
         try:
             os.link(beside, path)
         except FileExistsError:
-            pass
+            return False
         except OSError:  # a file system without hard links
-            if not path.exists():
-                beside.replace(path)
+            if path.exists():
+                return False
+            beside.replace(path)
+        return True
     finally:
         beside.unlink(missing_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Let the names in a folder survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_files(folder: Path) -> None:
+    """Let a folder of plain files survive a loss of power."""
+    for file in folder.iterdir():
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())
+    sync_folder(folder)
 
 
 @contextmanager

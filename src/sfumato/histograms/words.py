@@ -104,10 +104,12 @@ def count_words(
     randomness: Randomness,
     *,
     public: Iterable[str] | None = None,
+    before: Callable[[Noise], None] | None = None,
 ) -> NoisyCounts:
     """How many contributors have each word, with noise; of a public list of words, if one is given.
 
-    This is one release: calling it again on the same documents is another one.
+    This is one release: calling it again on the same documents is another one. ``before`` is called
+    when nothing is left to do but to draw the noise.
     """
     listed = None if public is None else frozenset(public)
     if listed is not None and not listed:
@@ -119,6 +121,8 @@ def count_words(
             tally.add(words, chosen)
             advance(tally.contributors)
     noise = budget.solve(tally.contributors, public=listed is not None)
+    if before is not None:
+        before(noise)
     return tally.release(noise, randomness.stream(NOISE))
 
 
@@ -138,5 +142,5 @@ def refuse_too_few(found: NoisyCounts, budget: Budget, fewest: int, purpose: str
         f"{budget.unit}s give it, and there are {found.contributors:,}; about {needed:,.0f} "
         f"{budget.unit}s would keep what one in {ONE_IN} gives. Give more of them, a larger "
         "epsilon, fewer words of each, or a public list of words. (These numbers are released: "
-        f"epsilon={budget.epsilon:g} is spent on this text)"
+        f"epsilon={budget.epsilon:g} is spent on this text, and the levels of further tries add up)"
     )

@@ -57,6 +57,11 @@ WHY_REFUSED = (
     "package or with a model, or learn it privately (`tokenizer_epsilon=...`)"
 )
 
+WHY_LISTED = (
+    "words of the list need not be frequent to be shown, so a list that comes from private text "
+    "shows it: take one that is public, or none"
+)
+
 Merge = tuple[str, str]
 
 
@@ -181,6 +186,16 @@ def refuse_same_file(public: Path, private: Path) -> None:
             f"{public} is the private corpus itself; a tokenizer cannot be trained on it: "
             f"{WHY_REFUSED}"
         )
+
+
+def refuse_private_words(listed: Sequence[str], private: Iterable[Document]) -> None:
+    """Refuse a public list of words that was copied from the private documents.
+
+    A line that is a longer document, or lines that are the very documents, are no list of words.
+    """
+    lines, own = set(listed), {one.text.strip() for one in private} - {""}
+    if lines == own or any(len(one) >= LONG_ENOUGH for one in lines & own):
+        raise InvalidArgument(f"the public words are documents of the private corpus; {WHY_LISTED}")
 
 
 def train_on_public(

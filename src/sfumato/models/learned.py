@@ -34,7 +34,7 @@ from sfumato.models.bpe import (
     with_digits_apart,
 )
 from sfumato.models.merges import learn_pairs
-from sfumato.models.tokenizer import Tokenizer
+from sfumato.models.tokenizer import Tokenizer, refuse_half_characters
 
 if TYPE_CHECKING:
     import regex
@@ -133,6 +133,7 @@ def byte_words(text: str) -> list[str]:
     >>> byte_words("In 14 days, ja?")
     ['In', 'Ġdays', 'Ġja']
     """
+    refuse_half_characters(text)
     digit_or_rest, words = _patterns()
     letters = _letters()
     found = (word for rest in digit_or_rest.findall(text) for word in words.findall(rest))

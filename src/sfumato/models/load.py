@@ -43,6 +43,7 @@ from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.name import check_model, is_built_in, local_folder
 from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
+from sfumato.models.provenance import write_provenance
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -309,6 +310,8 @@ def save_model(model: LoadedModel, folder: Path) -> None:
         with quiet():
             network.save_pretrained(beside)
             model.tokenizer.backend.save_pretrained(beside)
+        if model.tokenizer.guarantee is not None:
+            write_provenance(model.tokenizer.guarantee, beside)
         beside.replace(folder)
     except OSError as error:
         problem = error.strerror or "writing failed"

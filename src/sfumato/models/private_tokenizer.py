@@ -13,7 +13,9 @@ Why it holds
 Care
     A private tokenizer shows words that many contributors have in common; that is its purpose. If a
     name or a phrase is in the documents of very many contributors, it can be shown. A model that is
-    trained with this tokenizer on the same documents is a second release: their levels add up.
+    trained with this tokenizer on the same documents is a second release: their levels add up. So
+    do those of every further draw, also after one that was refused because too few words came
+    through; ``models.draws`` notes a draw before it is made.
 
 Reference
     Hoory et al. 2021, "Learning and evaluating a differentially private pre-trained language model"
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ from typing import Any
 from sfumato.core.checks import at_least
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import BadInput, InvalidArgument, OutputExists, StorageFailed
+from sfumato.core.files import sync_files, sync_folder
 from sfumato.core.json import read_object
 from sfumato.core.pretrained import quiet
 from sfumato.core.randomness import Randomness
@@ -43,13 +46,14 @@ from sfumato.guarantees.guarantee import Guarantee
 from sfumato.histograms.counts import NoisyCounts
 from sfumato.histograms.thresholds import Contribution, Noise
 from sfumato.histograms.words import Budget, count_words, refuse_too_few
+from sfumato.models.draws import note_beside, refuse_spent
 from sfumato.models.learned import TokenizerKind
+from sfumato.models.provenance import GUARANTEE
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.text.document import Document
 
 SCHEMA = 1
 SCOPE = "the tokenizer and the word counts it was learned from"
-GUARANTEE = "guarantee.json"
 
 # From fewer words, a vocabulary is little more than an alphabet.
 FEWEST_WORDS = 64
@@ -116,7 +120,7 @@ class PrivateTokenizer:
         return [("learned", self.summary()), ("guarantee", self.guarantee.sentence())]
 
 
-def learn_privately(
+def learn_privately(  # noqa: PLR0913  # five are needed, the others have defaults
     documents: Sequence[Document],
     kind: TokenizerKind,
     size: int,
@@ -124,15 +128,17 @@ def learn_privately(
     randomness: Randomness,
     *,
     public_words: Iterable[str] | None = None,
+    before: Callable[[Noise], None] | None = None,
 ) -> PrivateTokenizer:
     """Learn a tokenizer from private documents; each call is a release of its own.
 
     With ``public_words``, a public list, only words of the list are counted, and none needs many
-    contributors to be counted.
+    contributors to be counted. ``before`` is called before the noise is drawn; what is raised later
+    is raised after a release.
     """
     check_size(kind, size)
     listed = None if public_words is None else listed_words(kind, public_words)
-    found = count_words(documents, budget, kind.cut, randomness, public=listed)
+    found = count_words(documents, budget, kind.cut, randomness, public=listed, before=before)
     refuse_too_few(found, budget, FEWEST_WORDS, "a tokenizer")
     return _made(found, kind, size, budget.promise(found.noise, randomness, SCOPE))
 
@@ -141,7 +147,7 @@ def _made(
     found: NoisyCounts, kind: TokenizerKind, size: int, guarantee: Guarantee
 ) -> PrivateTokenizer:
     return PrivateTokenizer(
-        tokenizer=kind.learn(found.counts, size),
+        tokenizer=replace(kind.learn(found.counts, size), guarantee=guarantee),
         guarantee=guarantee,
         noise=found.noise,
         kind=kind.name,
@@ -163,8 +169,8 @@ def listed_words(kind: TokenizerKind, public: Iterable[str]) -> set[str]:
 
 
 def save_private(made: PrivateTokenizer, folder: Path) -> PrivateTokenizer:
-    """Write the tokenizer with its guarantee; the folder appears when it is complete."""
-    refuse_folder(folder)
+    """Write the tokenizer with its guarantee; the folder appears when it is complete, on disk."""
+    _refuse_existing(folder)
     beside = folder.with_name(folder.name + ".unfinished")
     try:
         shutil.rmtree(beside, ignore_errors=True)
@@ -173,7 +179,9 @@ def save_private(made: PrivateTokenizer, folder: Path) -> PrivateTokenizer:
             made.tokenizer.backend.save_pretrained(beside)
         content = json.dumps(made.as_dict(), indent=2, ensure_ascii=False) + "\n"
         (beside / GUARANTEE).write_text(content, encoding="utf-8")
+        sync_files(beside)
         beside.replace(folder)
+        sync_folder(folder.absolute().parent)
     except OSError as error:
         problem = error.strerror or "writing failed"
         raise StorageFailed(f"cannot write {folder}: {problem}") from None
@@ -182,8 +190,21 @@ def save_private(made: PrivateTokenizer, folder: Path) -> PrivateTokenizer:
     return replace(made, folder=folder)
 
 
+def forget_draw(folder: Path) -> None:
+    """Remove the note of a draw whose tokenizer stands in ``folder``, which is refused itself."""
+    if folder.is_dir():
+        note_beside(folder).unlink(missing_ok=True)
+
+
 def refuse_folder(folder: Path) -> None:
-    """Refuse a folder that exists, before anything is drawn."""
+    """Refuse a folder that exists, or one whose draw is spent, before anything is drawn."""
+    _refuse_existing(folder)
+    refuse_spent(folder)
+    # From a kill in the middle of writing: somebody's draw, whose note is gone.
+    _refuse_existing(folder.with_name(folder.name + ".unfinished"))
+
+
+def _refuse_existing(folder: Path) -> None:
     if folder.exists():
         raise OutputExists(f"{folder} exists already; choose another folder")
 
@@ -208,10 +229,3 @@ def load_private(folder: Path) -> PrivateTokenizer:
         )
     except (KeyError, TypeError, InvalidArgument):
         raise BadInput(f"{path} is damaged: it is not what a tokenizer guarantees") from None
-
-
-def is_private(folder: Path) -> bool:
-    """Whether a folder holds a tokenizer that was learned privately."""
-    return (folder / GUARANTEE).is_file() and "contributors" in read_object(
-        folder / GUARANTEE, "what a tokenizer guarantees"
-    )

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from sfumato.core.checks import extra
 from sfumato.core.errors import MissingModel, UndecodableText
 from sfumato.core.pretrained import read_tokenizer
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.provenance import read_provenance
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -30,10 +32,14 @@ Tokens = NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """A Hugging Face tokenizer as a map between text and token numbers."""
+    """A Hugging Face tokenizer as a map between text and token numbers.
+
+    ``guarantee`` is what is proven about the text it was learned from, if it was learned privately.
+    """
 
     backend: PreTrainedTokenizerBase = field(repr=False)
     name: str = "tokenizer"
+    guarantee: Guarantee | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -84,7 +90,7 @@ class Tokenizer:
         if not texts:
             return []
         for place, text in enumerate(texts, start=1):
-            _refuse_half_characters(text, place)
+            refuse_half_characters(text, f"text {place}")
         rows = self.backend(
             list(texts),
             add_special_tokens=False,
@@ -100,7 +106,7 @@ class Tokenizer:
 
         A character that takes several tokens belongs to all of them.
         """
-        _refuse_half_characters(text, 1)
+        refuse_half_characters(text, "text 1")
         found = self.backend(
             text,
             add_special_tokens=False,
@@ -124,7 +130,8 @@ def _first(*numbers: Any) -> int | None:
     return next((int(number) for number in numbers if number is not None), None)
 
 
-def _refuse_half_characters(text: str, place: int) -> None:
+def refuse_half_characters(text: str, which: str = "a text") -> None:
+    """Refuse a lone surrogate, which has no bytes, without quoting the text."""
     # The library's own error would quote the text.
     try:
         if not text.isascii():
@@ -133,7 +140,7 @@ def _refuse_half_characters(text: str, place: int) -> None:
         character = error.start
     else:
         return
-    raise UndecodableText(f"text {place} is not Unicode: lone surrogate at character {character}")
+    raise UndecodableText(f"{which} is not Unicode: lone surrogate at character {character}")
 
 
 # A folder with any of these files holds a tokenizer.
@@ -147,7 +154,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     if not has_tokenizer(folder):
         raise MissingModel(f"{folder} holds no tokenizer ({', '.join(FILES)})")
     extra("transformers", needed_for="a tokenizer", extra="train")
-    return Tokenizer(read_tokenizer(folder), folder.name)
+    return Tokenizer(read_tokenizer(folder), folder.name, read_provenance(folder))
 
 
 def has_tokenizer(folder: Path) -> bool:

@@ -4,6 +4,7 @@
 
     RUN/
       tokenizer/       a private tokenizer, if one was learned for the run, with its guarantee
+      tokenizer.spent.json  that it is drawn, and with which settings; written before the draw
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
       checkpoint.pt    weights and optimizer of an unfinished run, sealed; removed at the end
@@ -34,6 +35,7 @@ from sfumato.core.errors import BadInput, CannotResume, OutputExists, StorageFai
 from sfumato.core.files import reading, write_whole
 from sfumato.core.json import read_object, update_names
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.draws import note_beside, refuse_spent
 
 SCHEMA = 1
 PACKAGES = ("sfumato", "torch", "transformers", "dp-accounting", "peft", "numpy", "randomgen")
@@ -90,6 +92,8 @@ class RunFolder:
 
     def refuse(self, *, resume: bool) -> None:
         """Refuse a folder that cannot be used, before anything expensive begins."""
+        if not self.config.is_file() and not self.tokenizer.is_dir():
+            refuse_spent(self.tokenizer)
         if self.config.is_file() or (self.tokenizer.is_dir() and not self._strangers()):
             if not resume:
                 raise OutputExists(
@@ -151,12 +155,13 @@ class RunFolder:
 
     def _strangers(self) -> bool:
         """Whether there are other files than those of a run that was killed at its very start."""
-        own = {
-            self.tokenizer.name,
-            f"{self.tokenizer.name}.unfinished",
-            f"{self.config.name}.unfinished",
-        }
-        return any(one.name not in own for one in self.path.iterdir())
+        note = note_beside(self.tokenizer).name
+        own = {self.tokenizer.name, note, f"{self.config.name}.unfinished"}
+        return any(
+            one.name not in own
+            and not (one.name.startswith(f"{note}.") and one.suffix == ".unfinished")
+            for one in self.path.iterdir()
+        )
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
         begun, asked = self.settings(), json.loads(json.dumps(settings))

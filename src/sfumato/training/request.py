@@ -29,7 +29,7 @@ from sfumato.guarantees.wording import at_most
 from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.pooling import SAID, check_pooling
-from sfumato.models.private_tokenizer import PrivateTokenizer, is_private, load_private
+from sfumato.models.private_tokenizer import PrivateTokenizer
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
 from sfumato.text.document import Document
@@ -65,7 +65,7 @@ from sfumato.training.vocabulary import (
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Model and training; ``tokenizer`` is public, an object or the folder of one.
+    """Model and training; ``tokenizer`` is public or a release, an object or the folder of one.
 
     ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
@@ -83,7 +83,7 @@ class Request:
     lora_rank: int | None = None
     trainable: str | None = None
     pooling: str | None = None
-    tokenizer: str | Tokenizer | None = None
+    tokenizer: str | Tokenizer | PrivateTokenizer | None = None
     vocabulary: PrivateVocabulary | None = None
     settings: dict[str, object] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
@@ -149,9 +149,13 @@ class Request:
         return replace(model, network=adapted)
 
     def _tokenizer(self) -> Tokenizer | None:
-        if isinstance(self.tokenizer, str):
-            return load_tokenizer(Path(self.tokenizer))
-        return self.tokenizer
+        given = self.tokenizer
+        if isinstance(given, str):
+            return load_tokenizer(Path(given))
+        if isinstance(given, PrivateTokenizer):
+            # Whoever made it may have put them together by hand.
+            return replace(given.tokenizer, guarantee=given.guarantee)
+        return given
 
     @property
     def cut_long(self) -> str:
@@ -170,17 +174,19 @@ class Request:
             protection=self.protection,
         )
 
-    def promised(self, guarantee: Guarantee) -> Guarantee:
-        """The guarantee of a plan, restated for the method, its policy and a given tokenizer."""
+    def promised(self, guarantee: Guarantee, tokenizer: Tokenizer) -> Guarantee:
+        """The guarantee of a plan, restated for the method, its policy and the tokenizer."""
         stated = self.method.promise(guarantee, self.protection)
-        if isinstance(self.tokenizer, str) and is_private(Path(self.tokenizer)):
-            own = load_private(Path(self.tokenizer)).guarantee
-            return stated.not_covering(
-                "the text that the tokenizer was learned from, for which it has a guarantee of its "
-                f"own (ε ≤ {at_most(own.epsilon, 4)}, δ ≤ {at_most(own.delta, 3)}); if it is this "
-                "text, the levels add up"
-            )
-        return stated
+        own = tokenizer.guarantee
+        if own is None:
+            return stated
+        named = stated.not_covering(
+            "the text that the tokenizer was learned from, for which it has a guarantee of its "
+            f"own (ε ≤ {at_most(own.epsilon, 4)}, δ ≤ {at_most(own.delta, 3)}); if it is this "
+            "text, the levels add up"
+        )
+        # The model holds the tokenizer: what undoes the noise of one undoes it in both.
+        return named if own.for_release else named.reproducible()
 
     def public(self, model: LoadedModel, plan: TrainingPlan) -> dict[str, Any]:
         """The public settings for the run folder; they must be the same on resuming."""
@@ -230,7 +236,9 @@ def train_model(
     model = request.load(randomness)
     prepared = request.method.prepare(request.task(model, documents))
     plan = prepared.plan
-    promised = _together(request.promised(plan.guarantee()), plan, learned)
+    # A tokenizer that was learned for this run is charged, and not named beside.
+    counted = model.tokenizer if learned is None else replace(model.tokenizer, guarantee=None)
+    promised = _together(request.promised(plan.guarantee(), counted), plan, learned)
     settings = request.public(model, plan) | asked | code | private_places(prepared.material)
     # A tokenizer that was drawn just now stands there already.
     folder.begin(settings, resume=resume or learned is not None)
@@ -240,7 +248,7 @@ def train_model(
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
     watch = announce(plan, _described(model, plan, prepared.material)) if announce else None
     proven = prepared.fit(randomness, folder, watch)
-    guarantee = _together(request.promised(proven), plan, learned)
+    guarantee = _together(request.promised(proven, counted), plan, learned)
     if not folder.model.is_dir():
         save_model(model, folder.model)
     folder.add_results(_compute_spending(plan, guarantee if learned else None))
@@ -269,7 +277,7 @@ def _with_vocabulary(
             )
         return request, None, {}
     learned, left = learn_vocabulary(
-        wanted, documents, request.privacy, folder, randomness.stream(VOCABULARY)
+        wanted, documents, request.privacy, folder, randomness.stream(VOCABULARY), request.corpus
     )
     ready = replace(request, tokenizer=learned.tokenizer, vocabulary=None, privacy=left)
     return (

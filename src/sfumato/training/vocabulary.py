@@ -19,11 +19,14 @@ Why it holds
     most p + d(ε + ln(1 − p)).
 
 Care
-    The tokenizer is drawn once. It is written, with its guarantee, before anything else of a run;
-    if the run is killed before that, nothing of the draw has left the process, and afterwards a
-    resumed run reads it and draws no other. The head of the ledger names its noise, so steps that
-    were charged with one tokenizer cannot be resumed with another. If the tokenizer is deleted, the
-    run is refused: a second draw was not paid for.
+    The tokenizer is drawn once. Before the draw, a note in the folder of the run says that it is
+    spent (``models.draws``); then the tokenizer is written, with its guarantee, before anything
+    else of a run. A resumed run reads it and draws no other. If too few words came through, if the
+    run was killed in between, or if the tokenizer is deleted, the folder is refused: a second draw
+    was not paid for. The note also holds the settings of the draw and when the corpus was last
+    changed, so that no other tokenizer is trained with and on no other corpus; documents that came
+    from no file have no such mark. The head of the ledger names its noise, so steps that were
+    charged with one tokenizer cannot be resumed with another.
 """
 
 from __future__ import annotations
@@ -42,9 +45,10 @@ from sfumato.core.progress import announce
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
-from sfumato.histograms.thresholds import Contribution
+from sfumato.histograms.thresholds import Contribution, Noise
 from sfumato.histograms.words import Budget
 from sfumato.models.bpe import SIZE
+from sfumato.models.draws import DrawNote
 from sfumato.models.learned import find_kind
 from sfumato.models.name import is_built_in
 from sfumato.models.private_tokenizer import (
@@ -131,39 +135,51 @@ def learn_vocabulary(
     privacy: Privacy,
     folder: RunFolder,
     randomness: Randomness,
+    corpus: Mapping[str, Any] | None = None,
 ) -> tuple[PrivateTokenizer, Privacy]:
-    """The tokenizer of a run, drawn or read, and the settings that are left for the model."""
+    """The tokenizer of a run, drawn or read, and the settings that are left for the model.
+
+    ``corpus`` says how the documents were read and when they were last changed.
+    """
     units = _units(documents, privacy.unit)
     half = resolve_delta(privacy.delta, units) / 2
     budget = vocabulary.budget(privacy, half)
     left = replace(privacy, delta=half)
+    settings = budget.as_dict() | {
+        "kind": vocabulary.kind,
+        "size": vocabulary.size,
+        "for_release": randomness.for_release,
+        "corpus": dict(corpus or {}),
+    }
+    note = DrawNote(folder.tokenizer, settings)
     if folder.tokenizer.is_dir():
-        return _same(load_private(folder.tokenizer), budget, units, folder, randomness), left
+        return _same(load_private(folder.tokenizer), note, budget.solve(units)), left
     if folder.config.is_file():
         raise CannotResume(
             f"{folder.path} holds a run whose tokenizer is gone; a second one is not paid for. "
             "Put it back, or start a new run in another folder"
         )
     kind = find_kind(vocabulary.kind)
-    made = learn_privately(documents, kind, vocabulary.size, budget, randomness)
+    folder.refuse(resume=True)
+    made = learn_privately(documents, kind, vocabulary.size, budget, randomness, before=note.write)
     save_private(made, folder.tokenizer)
     announce(made.summary())
     # As a resumed run reads it, so that both train with the same.
     return load_private(folder.tokenizer), left
 
 
-def _same(
-    found: PrivateTokenizer,
-    budget: Budget,
-    units: int,
-    folder: RunFolder,
-    randomness: Randomness,
-) -> PrivateTokenizer:
+def _same(found: PrivateTokenizer, note: DrawNote, noise: Noise) -> PrivateTokenizer:
     """What an earlier process drew, if it was asked for the same."""
-    if found.noise != budget.solve(units) or found.guarantee.for_release != randomness.for_release:
+    if not note.path.is_file():
         raise CannotResume(
-            f"{folder.tokenizer} was learned with another level, unit, number of words or seed; "
-            "resume with the same, or start a new run in another folder"
+            f"{note.path} is gone, so nobody knows what {note.place} was learned from; put it "
+            "back, or start a new run in another folder"
+        )
+    told = found.guarantee.for_release == note.settings["for_release"]
+    if found.noise != noise or not told or not note.matches(noise):
+        raise CannotResume(
+            f"{note.place} was learned from another corpus, or with another level, unit, number of "
+            "words, kind, size or seed; resume with the same, or start a new run in another folder"
         )
     return found
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.display import as_html, as_lines
+from sfumato.core.errors import OutputExists
 from sfumato.core.files import refuse_existing
 from sfumato.verbs.inputs import draws_from, read_documents
 from sfumato.verbs.tokenizer import choose_budget
@@ -106,7 +107,8 @@ def ngrams(
     A count is about how many of them have the n-gram, with noise; ``n=1`` gives the statistics of a
     bag of words. Each gives at most ``words_per_document`` different n-grams of each length. The
     level is that of all lengths together. ``output`` gets JSON lines, and beside it
-    ``OUTPUT.guarantee.json`` says what is proven.
+    ``OUTPUT.guarantee.json`` says what is proven. Every call is a release of its own, also one with
+    ``overwrite=True``: the levels of several add up.
     """
     from sfumato.core.checks import at_least
     from sfumato.histograms.ngrams import LONGEST, count_ngrams
@@ -115,6 +117,7 @@ def ngrams(
     budget = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
     if output is not None:
         refuse_existing(Path(output), overwrite=overwrite)
+        _refuse_release(Path(output), overwrite=overwrite)
     documents = read_documents(
         corpus, field=field, author_field=author_field, format=format, encoding=encoding,
         header=header,
@@ -125,11 +128,24 @@ def ngrams(
     return _write(found, Path(output))
 
 
+def _refuse_release(path: Path, *, overwrite: bool) -> None:
+    """Refuse to draw again where a release was interrupted between its two files."""
+    beside = path.with_name(path.name + SUFFIX)
+    if beside.exists() and not overwrite:
+        raise OutputExists(
+            f"{beside} exists already: n-grams were drawn for {path}, and their level is spent; "
+            "`overwrite=True` draws others, and the levels add up"
+        )
+
+
 def _write(found: NgramStatistics, path: Path) -> NgramStatistics:
     """The n-grams and, before them, what is proven: no reader sees one without the other."""
-    from sfumato.core.files import write_whole
+    from sfumato.core.files import sync_folder, write_whole
 
     beside = path.with_name(path.name + SUFFIX)
+    # Nor n-grams of an earlier release beside what is proven about these.
+    path.unlink(missing_ok=True)
+    sync_folder(path.absolute().parent)
     stated = json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n"
     write_whole(beside, stated.encode())
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())

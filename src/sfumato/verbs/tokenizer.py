@@ -41,11 +41,18 @@ def train_tokenizer(
     who give few words count for more. ``public_words`` is a file with one public word a line: only
     these are counted then, and none is dropped for being rare. ``folder`` then holds the tokenizer
     in Hugging Face's format and the guarantee; training takes it as a tokenizer.
+
+    A call draws once. If it is refused afterwards, because too few words came through, or killed,
+    ``FOLDER.spent.json`` says what is spent, and another call for the same folder is refused: the
+    levels of several draws add up.
     """
     extra("tokenizers", needed_for="a tokenizer", extra="train")
+    from sfumato.models.bpe import refuse_private_words
+    from sfumato.models.draws import DrawNote
     from sfumato.models.learned import find_kind
     from sfumato.models.private_tokenizer import (
         check_size,
+        forget_draw,
         learn_privately,
         refuse_folder,
         save_private,
@@ -58,13 +65,20 @@ def train_tokenizer(
     if not into.absolute().parent.is_dir():
         raise StorageFailed(f"cannot write {into}: there is no folder {into.parent}")
     budget = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
-    listed = None if public_words is None else _read_words(Path(public_words))
+    listed = None if public_words is None else _read_words(Path(public_words), Path(corpus))
     documents = read_documents(
         corpus, field=field, author_field=author_field, format=format, encoding=encoding,
         header=header,
     )  # fmt: skip
-    made = learn_privately(documents, learned, size, budget, draws_from(seed), public_words=listed)
-    return save_private(made, into)
+    if listed is not None:
+        refuse_private_words(listed, documents)
+    note = DrawNote(into, budget.as_dict() | {"kind": kind, "size": size})
+    made = learn_privately(
+        documents, learned, size, budget, draws_from(seed), public_words=listed, before=note.write
+    )
+    saved = save_private(made, into)
+    forget_draw(into)
+    return saved
 
 
 def choose_budget(
@@ -90,11 +104,23 @@ def choose_budget(
     return Budget(epsilon=epsilon, delta=delta, contribution=contribution, unit=unit, record=record)
 
 
-def _read_words(path: Path) -> list[str]:
+def _read_words(path: Path, private: Path) -> list[str]:
+    """The words of a public list, which is not the private file itself."""
+    from sfumato.models.bpe import WHY_LISTED
+
+    if path.exists() and private.exists() and path.samefile(private):
+        raise InvalidArgument(f"{path} is the private corpus itself; {WHY_LISTED}")
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise StorageFailed(f"cannot read {path}: {error.strerror or 'reading failed'}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not in utf-8") from None
-    return [line.strip() for line in lines if line.strip()]
+    words = [line.strip() for line in lines if line.strip()]
+    for number, word in enumerate(words, start=1):
+        # Rows of a table or of JSON are a copy of some text, and all of its words would count.
+        if len(word.split()) > 1:
+            raise BadInput(
+                f"entry {number} of {path} is more than a word; give one public word a line"
+            )
+    return words

@@ -14,6 +14,7 @@ from sfumato.core.progress import progress
 
 if TYPE_CHECKING:
     from sfumato.files.source import Source
+    from sfumato.models.private_tokenizer import PrivateTokenizer
     from sfumato.models.tokenizer import Tokenizer
     from sfumato.policies.policy import Policy
     from sfumato.text.document import Document
@@ -47,7 +48,7 @@ def train(
     lora_rank: int | None = None,
     trainable: str | None = None,
     pooling: str | None = None,
-    tokenizer: str | Path | Tokenizer | None = None,
+    tokenizer: str | Path | Tokenizer | PrivateTokenizer | None = None,
     tokenizer_corpus: str | Path | None = None,
     tokenizer_epsilon: float | None = None,
     tokenizer_words: int | None = None,
@@ -247,11 +248,11 @@ def _valid_documents(
 
 
 def _choose_tokenizer(
-    given: str | Path | Tokenizer | None,
+    given: str | Path | Tokenizer | PrivateTokenizer | None,
     public: str | Path | None,
     private: Source,
     documents: list[Document],
-) -> str | Tokenizer | None:
+) -> str | Tokenizer | PrivateTokenizer | None:
     """A tokenizer, its folder, or one learned from public text, if any of it is asked for."""
     from sfumato.files.source import Source
     from sfumato.models.bpe import refuse_same_file, train_on_public

@@ -71,6 +71,23 @@ def test_a_private_file_is_closed_before_its_first_byte(tmp_path: Path, made: Ma
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
+def test_only_the_first_is_told_that_it_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert write_first(tmp_path / "note", b"one")
+    assert not write_first(tmp_path / "note", b"two")
+    assert (tmp_path / "note").read_bytes() == b"one"
+
+    def without_links(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", without_links)
+    assert write_first(tmp_path / "other", b"one")
+    assert not write_first(tmp_path / "other", b"two")
+    assert (tmp_path / "other").read_bytes() == b"one"
+    assert {one.name for one in tmp_path.iterdir()} == {"note", "other"}
+
+
 def test_a_private_file_in_the_place_of_an_open_one_is_closed(tmp_path: Path, made: Made) -> None:
     (tmp_path / "page").write_bytes(b"")
     made.clear()

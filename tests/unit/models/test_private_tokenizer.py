@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import BadInput, InvalidArgument, OutputExists
+from sfumato.core.errors import BadInput, InvalidArgument, OutputExists, UndecodableText
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
 from sfumato.histograms.thresholds import Contribution
 from sfumato.histograms.words import Budget
 from sfumato.models import private_tokenizer
-from sfumato.models.bpe import default_tokenizer
+from sfumato.models.bpe import default_tokenizer, refuse_private_words
 from sfumato.models.learned import Bpe, WordPiece
 from sfumato.models.private_tokenizer import (
     FEWEST_WORDS,
     PrivateTokenizer,
-    is_private,
     learn_privately,
     listed_words,
     load_private,
     save_private,
 )
+from sfumato.models.provenance import read_provenance
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 
@@ -78,8 +79,12 @@ def test_it_is_written_with_its_guarantee_and_read_again(
     assert again.guarantee == made.guarantee
     assert again.noise == made.noise
     assert again.tokenizer.backend.get_vocab() == made.tokenizer.backend.get_vocab()
-    assert is_private(tmp_path / "voc")
-    assert not is_private(tmp_path)
+    assert again.tokenizer.guarantee == made.tokenizer.guarantee == made.guarantee
+    assert read_provenance(tmp_path) is None
+    # The guarantee of something else, such as that of a run, is none of its tokenizer.
+    (tmp_path / "guarantee.json").write_text('{"schema": 1, "guarantee": {}}')
+    assert read_provenance(tmp_path) is None
+    (tmp_path / "guarantee.json").unlink()
     with pytest.raises(OutputExists, match="exists already"):
         save_private(made, tmp_path / "voc")
     assert list(tmp_path.iterdir()) == [tmp_path / "voc"]
@@ -115,6 +120,30 @@ def test_public_words_are_counted_without_a_threshold() -> None:
 def test_too_few_documents_are_refused() -> None:
     with pytest.raises(BadInput, match=r"too few examples for a tokenizer: \d words came through"):
         learn_privately(DOCUMENTS[:20], Bpe(), 900, BUDGET, Randomness.secure())
+
+
+def test_half_a_character_is_refused_without_quoting_the_word() -> None:
+    with pytest.raises(UndecodableText, match="a text is not Unicode: lone surrogate") as refused:
+        learn_privately([Halved("patient\ud800smith")] * 2, Bpe(), 900, BUDGET, Randomness.secure())  # type: ignore[list-item]
+    assert "smith" not in repr(refused.value)
+    assert refused.value.__context__ is None
+
+
+@dataclass
+class Halved:
+    """A document of somebody's own class, which checks nothing."""
+
+    text: str
+
+
+def test_a_list_of_words_that_is_private_text_is_refused() -> None:
+    words = ["order", "parcel", "refund"]
+    refuse_private_words([*words, "invoice"], [Document(one) for one in words])
+    refuse_private_words(words, DOCUMENTS)
+    with pytest.raises(InvalidArgument, match="are documents of the private corpus"):
+        refuse_private_words(words, [Document(f" {one}\n") for one in words])
+    with pytest.raises(InvalidArgument, match="are documents of the private corpus"):
+        refuse_private_words([*words, DOCUMENTS[3].text], DOCUMENTS)
 
 
 def test_a_size_without_room_is_refused_before_anything_is_drawn(

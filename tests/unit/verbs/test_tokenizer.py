@@ -12,6 +12,7 @@ import pytest
 import sfumato
 from plugins import installed
 from sfumato.cli.main import main
+from sfumato.core import files
 from sfumato.core.errors import (
     BadInput,
     InvalidArgument,
@@ -164,8 +165,66 @@ def test_what_is_refused(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     # How many do is chance.
     assert re.search(r"too few examples for a tokenizer: \d+ words? came through, and 64 are", said)
     assert "there are 140" in said
+    assert "is spent on this text, and the levels of further tries add up" in said
     assert SECRET not in said
     assert not (tmp_path / "a").exists()
+    # It is spent, and said so when it is tried again.
+    assert main(few) == 2
+    said = capsys.readouterr().err
+    assert "a.spent.json says that ε = 0.1 is spent on a draw" in said
+    assert "their levels add up" in said
+    kept = (tmp_path / "a.spent.json").read_text()
+    assert not any(word in kept for word in [*WORDS, SECRET])
+    (tmp_path / "b.unfinished").mkdir()  # of a kill, whose note somebody removed
+    with pytest.raises(OutputExists, match=r"b\.unfinished exists already"):
+        learn(corpus, tmp_path / "b", **QUICK)
+
+
+def test_a_tokenizer_that_stands_there_needs_no_note(corpus: Path, tmp_path: Path) -> None:
+    sfumato.train_tokenizer(corpus, tmp_path / "one", size=400, **QUICK)
+    assert [one.name for one in tmp_path.iterdir()] == ["one"]
+
+
+def test_public_words_are_not_the_private_file(corpus: Path, tmp_path: Path) -> None:
+    """Else each word that one document has would be shown."""
+    link = tmp_path / "words.txt"
+    link.hardlink_to(corpus)
+    for same in (corpus, link):
+        with pytest.raises(InvalidArgument, match="is the private corpus itself"):
+            sfumato.train_tokenizer(corpus, tmp_path / "a", public_words=same, **QUICK)
+    lines = tmp_path / "own.txt"
+    lines.write_text("".join(f"own{word}\n" for word in WORDS))
+    (tmp_path / "copy.txt").write_bytes(lines.read_bytes())
+    with pytest.raises(InvalidArgument, match="are documents of the private corpus"):
+        sfumato.train_tokenizer(lines, tmp_path / "a", public_words=tmp_path / "copy.txt", **QUICK)
+    (tmp_path / "rows.txt").write_bytes(corpus.read_bytes())
+    with pytest.raises(BadInput, match=r"entry 1 of .*rows\.txt is more than a word"):
+        sfumato.train_tokenizer(corpus, tmp_path / "a", public_words=tmp_path / "rows.txt", **QUICK)
+    assert not (tmp_path / "a.spent.json").exists()  # refused before anything is drawn
+
+
+def test_ngrams_of_one_release_never_stand_beside_the_guarantee_of_another(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.jsonl"
+    sfumato.ngrams(corpus, output, n=1, **(QUICK | {"epsilon": 200}))
+    real = files.write_whole
+
+    def killed(path: Path, content: bytes) -> None:
+        if path == output:
+            raise KeyboardInterrupt
+        real(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_whole", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sfumato.ngrams(corpus, output, n=1, overwrite=True, **QUICK)
+    assert not output.exists()
+    # Nor is another one drawn unasked: what was interrupted is spent.
+    with pytest.raises(OutputExists, match="their level is spent; `overwrite=True` draws others"):
+        sfumato.ngrams(corpus, output, n=1, **QUICK)
+    sfumato.ngrams(corpus, output, n=1, overwrite=True, **QUICK)
+    assert output.exists()
 
 
 def test_ngrams_from_python_and_by_the_command(
