@@ -7,15 +7,23 @@ longer documents. This finds mistakes. It cannot prove that a text is public.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from filecmp import cmp
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
 
+from sfumato.core.errors import InvalidArgument
+from sfumato.files.source import Source
+
 # Short texts ("Thank you.") occur in unrelated corpora.
 LONG_ENOUGH = 40
+
+PUBLIC_ONLY = (
+    "what is written anew is made of that text, and shows it: name a file that is public and was "
+    "put together without looking at the input"
+)
 
 
 def is_same_file(public: Path, private: Path) -> bool:
@@ -56,3 +64,23 @@ class Marks:
     def _mark(self, text: str) -> bytes:
         spelled = text.strip().encode("utf-8", "surrogatepass")
         return blake2b(spelled, key=self._salt, digest_size=16).digest()
+
+
+def refuse_private_text(public: Mapping[str, Source], private: Source) -> None:
+    """Refuse the private input, or text of it, among files by the settings that name them."""
+    if private.path is None:
+        return
+    for name, source in public.items():
+        if source.path is None:
+            continue
+        same = is_same_file(source.path, private.path)
+        if same or is_same_content(source.path, private.path):
+            raise InvalidArgument(f"{name}: this is the private input itself; {PUBLIC_ONLY}")
+        marks = Marks.of(one.text for one in source.documents())
+        for document in private.settled().documents():
+            place = marks.place(document.text)
+            if place is not None:
+                raise InvalidArgument(
+                    f"{name}: its document {place:,} is also a document of the private input; "
+                    f"{PUBLIC_ONLY}"
+                )

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, InvalidArgument
-from sfumato.files.apart import Marks, is_same_file
+from sfumato.files.apart import LONG_ENOUGH, Marks, is_same_file
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 

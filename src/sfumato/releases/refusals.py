@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.errors import InvalidArgument, OutputExists, StorageFailed
 from sfumato.core.files import refuse_existing
-from sfumato.files.apart import Marks, is_same_content, is_same_file
+from sfumato.files.apart import refuse_private_text
 from sfumato.files.output import is_stream
 from sfumato.mechanisms.mechanism import ReadsPublicText
 from sfumato.mechanisms.selective import Selective
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from sfumato.files.source import Source
     from sfumato.mechanisms.levels import Levels
     from sfumato.releases.job import Job
-
-PUBLIC_ONLY = (
-    "what is written anew is made of that text, and shows it: name a file that is public and was "
-    "put together without looking at the input"
-)
 
 
 def refuse_job(job: Job) -> None:
@@ -61,20 +56,7 @@ def refuse_private_support(source: Source, selective: Selective | Levels) -> Non
     mechanism: object = selective.mechanism if isinstance(selective, Selective) else None
     if source.path is None or source.is_stream or not isinstance(mechanism, ReadsPublicText):
         return
-    for name, public in mechanism.public_sources().items():
-        if public.path is None:
-            continue
-        is_copy = is_same_file(public.path, source.path)
-        if is_copy or is_same_content(public.path, source.path):
-            raise InvalidArgument(f"{name}: this is the private input itself; {PUBLIC_ONLY}")
-        marks = Marks.of(one.text for one in public.documents())
-        for document in source.settled().documents():
-            place = marks.place(document.text)
-            if place is not None:
-                raise InvalidArgument(
-                    f"{name}: its document {place:,} is also a document of the private input; "
-                    f"{PUBLIC_ONLY}"
-                )
+    refuse_private_text(mechanism.public_sources(), source)
 
 
 def _refuse_live(job: Job) -> None:

@@ -22,6 +22,8 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import announce
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, FolderToFill
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.mechanisms.rewriting.pool import Pool, load_pool
 
 _ROUNDS = 20  # tries to find a neighbor that is not there yet, for each text asked for
@@ -59,6 +61,10 @@ class PoolGenerator:
         if self.encoder:
             announce("reading the public pool; unless they are kept, its vectors take a while")
         return load_pool(self.pool, column=self.pool_field, encoder=self.encoder, cache=self.cache)
+
+    def public_sources(self) -> dict[str, Source]:
+        """The public text that all outputs are made of."""
+        return {"pool": Source.of(self.pool, Layout(field=self.pool_field))}
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -69,9 +69,11 @@ def synthesize(
     """
     from sfumato.core.checks import at_least
     from sfumato.core.errors import InvalidArgument
+    from sfumato.files.apart import refuse_private_text
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
+    from sfumato.mechanisms.mechanism import ReadsPublicText
     from sfumato.synthesis.evolution import Breeding
     from sfumato.synthesis.generator import build_generator, check_generator, knows_labels
     from sfumato.synthesis.job import Synthesis, run_synthesis
@@ -117,7 +119,10 @@ def synthesize(
         label_field=label_field,
         dialect=Dialect(header=header),
     )
-    documents = list(Source.of(source, layout, file_format=format).documents())
+    private = Source.of(source, layout, file_format=format)
+    if isinstance(made, ReadsPublicText) and not private.is_stream:
+        refuse_private_text(made.public_sources(), private)
+    documents = list(private.documents())
     return run_synthesis(
         asked,
         documents,

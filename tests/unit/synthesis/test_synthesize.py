@@ -107,6 +107,19 @@ def test_a_seed_makes_the_same_corpus_which_is_not_for_release(folder: Path) -> 
     assert "NOT FOR RELEASE" in repr(again)
 
 
+def test_the_private_input_is_no_pool(folder: Path) -> None:
+    (folder / "copy.jsonl").write_bytes((folder / "private.jsonl").read_bytes())
+    for pool in ("private.jsonl", "copy.jsonl"):
+        with pytest.raises(InvalidArgument, match="pool: this is the private input itself"):
+            make(settings={"pool": pool})
+    secret = {"text": CANARY, "label": "good", "author": "a"}
+    write(folder / "some.jsonl", [secret, *records(40)])
+    write(folder / "private.jsonl", [*records(800), secret])
+    with pytest.raises(InvalidArgument, match="its document 1 is also a document of the private"):
+        make(settings={"pool": "some.jsonl"})
+    assert not (folder / "made.jsonl").exists()
+
+
 def test_an_old_corpus_never_stands_beside_a_new_guarantee(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
