@@ -70,7 +70,7 @@ def test_without_the_guard_the_input_comes_out(
 ) -> None:
     monkeypatch.setattr(apart.Marks, "place", lambda *_: None)
     for name in ("is_same_file", "is_same_content"):
-        monkeypatch.setattr(f"sfumato.releases.refusals.{name}", lambda *_: False)
+        monkeypatch.setattr(f"sfumato.files.apart.{name}", lambda *_: False)
     written = rewrite(private, private).read_text().splitlines()
     assert set(written) <= set(PRIVATE.splitlines())
 

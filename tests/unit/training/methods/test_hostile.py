@@ -193,7 +193,7 @@ def promised(name: str, unit: str, policy: Policy | None = None) -> Guarantee:
     plan = Plan(
         units=9, stages=privacy().plan(9).stages, delta=1e-2, unit=unit, clipping=privacy().clipping
     )
-    return request(method(name), policy).promised(plan.guarantee())
+    return request(method(name), policy).promised(plan.guarantee(), tiny().tokenizer)
 
 
 def test_a_selective_promise_leaves_out_no_gap_of_the_promise_below() -> None:
@@ -201,7 +201,7 @@ def test_a_selective_promise_leaves_out_no_gap_of_the_promise_below() -> None:
     assert any("one person" in gap for gap in promised("selective", "example").uncovered)
     records = stretch_records(documents(), Digits(), tiny().tokenizer)
     below = InterleavedPlan.of(records, privacy(), Interleaved()).guarantee()
-    stated = request(method("interleaved")).promised(below)
+    stated = request(method("interleaved")).promised(below, tiny().tokenizer)
     assert any("one person" in gap for gap in stated.uncovered)
 
 
