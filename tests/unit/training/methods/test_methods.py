@@ -201,7 +201,7 @@ def test_redaction_promises_nothing_and_hides_all_that_was_found(tmp_path: Path)
 def test_misses_are_stated_where_they_were_measured() -> None:
     plan = Plan.for_epsilon(epsilon=8, delta=1e-2, units=3, batch_size=1, epochs=4)
     measured = PolicyPromise(digits(), misses=Misses(3, 40))
-    tokenizer = documents().tokenizer
+    tokenizer = tiny().tokenizer
     asked = request("selective", protection=measured)
     said = asked.promised(plan.guarantee(), tokenizer).sentence()
     assert "measured on labeled text: 3 of 40 spans missed" in said
