@@ -201,6 +201,7 @@ def test_a_mean_that_counts_padding_is_caught(
     assert furthest(made("bert", tmp_path, MEAN, "head")) > 1e-2
 
 
+@pytest.mark.usefixtures("compared_rows")
 def test_a_mean_over_records_is_caught_and_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

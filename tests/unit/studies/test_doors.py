@@ -199,9 +199,9 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 # until it is in this list, or its type says that it is a path.
 TEXTS = {
     "attacker", "before", "consistent", "country", "decimal", "entries", "form", "keep", "label",
-    "labels", "language", "law", "method", "noise", "observer", "pattern", "prior", "readout",
-    "recall", "regions", "scale", "selectable", "sensitive", "shift", "signals", "state", "types",
-    "unknown", "variant",
+    "labels", "language", "law", "method", "noise", "observer", "pattern", "pool_field", "prior",
+    "prompt", "readout", "recall", "regions", "scale", "selectable", "sensitive", "shift",
+    "signals", "state", "types", "unknown", "variant", "vocabulary_field",
 }  # fmt: skip
 
 

@@ -66,6 +66,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "calibrate": sfumato.calibrate,
     "compare": sfumato.compare,
     "deniability": sfumato.deniability,
+    "evaluate-synthetic": sfumato.evaluate_synthetic,
     "explain": sfumato.explain,
     "ngrams": sfumato.ngrams,
     "privatize": sfumato.privatize,
@@ -73,6 +74,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "restore": sfumato.restore,
     "scan": sfumato.scan,
     "suggest": sfumato.suggest,
+    "synthesize": sfumato.synthesize,
     "train": sfumato.train,
     "verify": sfumato.verify,
     "data customersim": sfumato.make_dialogues,
@@ -89,7 +91,9 @@ RENAMED: dict[str, dict[str, str]] = {
     "attack": {"name": "attack", "no_header": "header"},
     "privatize": {"no_header": "header"},
     "ngrams": {"no_header": "header"},
+    "evaluate-synthetic": {"no_header": "header"},
     "scan": {"no_header": "header"},
+    "synthesize": {"no_header": "header"},
     "tokenizer train": {"output": "folder", "no_header": "header"},
     "train": {"output": "folder", "no_header": "header"},
 }
@@ -305,6 +309,16 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "tokenizer": (
         lambda path: sfumato.train_tokenizer(path, f"{path}.out", field=PAIR, epsilon=1),
         "tokenizer train IN -o IN.out --epsilon 1",
+    ),
+    "synthesize": (
+        lambda path: sfumato.synthesize(
+            path, f"{path}.jsonl", field=PAIR, epsilon=1, settings={"pool": path}
+        ),
+        "synthesize IN -o IN.jsonl --epsilon 1 --set pool=IN",
+    ),
+    "evaluate-synthetic": (
+        lambda path: sfumato.evaluate_synthetic(path, originals=path, held_out=path, field=PAIR),
+        "evaluate-synthetic IN --originals IN --held-out IN",
     ),
     "ngrams": (
         lambda path: sfumato.ngrams(path, f"{path}.out", field=PAIR, epsilon=1),
