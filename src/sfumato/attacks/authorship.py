@@ -34,6 +34,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.text_target import refuse_other_originals
 from sfumato.core.arrays import Integers
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
@@ -141,11 +142,8 @@ class Authorship:
         self, target: Sequence[Document], data: Sequence[Document] | None
     ) -> tuple[Writings, int]:
         """The documents of authors with enough documents, and how many others there were."""
-        if data is not None and len(data) != len(target):
-            raise BadInput(
-                f"the originals are {len(data):,} documents and the privatized text has "
-                f"{len(target):,}: they must be the same documents in the same order"
-            )
+        if data is not None:
+            refuse_other_originals(data, target)
         authors = [_author(document, number) for number, document in enumerate(target, start=1)]
         counts = Counter(authors)
         kept = [place for place, author in enumerate(authors) if counts[author] >= self.folds]

@@ -57,7 +57,12 @@ import numpy as np
 from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
 from sfumato.attacks.stretches.places import fold
-from sfumato.attacks.text_target import not_privatized, read_side_file, side_path
+from sfumato.attacks.text_target import (
+    lacks_originals,
+    read_side_file,
+    refuse_other_originals,
+    side_path,
+)
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
@@ -126,13 +131,7 @@ class Reidentification:
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a rewritten file and its originals; None if nothing is."""
-        lacking = not_privatized(inputs.target)
-        if lacking is None and inputs.originals is None:
-            return (
-                f"the text that {inputs.target} was made from is needed, to see which guesses are "
-                "right: `originals=IN` (the file that was privatized)"
-            )
-        return lacking
+        return lacks_originals(inputs)
 
     def opened(self, inputs: Inputs) -> tuple[Rewritten, list[Document]]:
         """The rewritten documents with what is known of them, and the originals."""
@@ -162,11 +161,7 @@ class Reidentification:
     ) -> Scores:
         """Match rewritten documents with originals; only the evaluation knows what belongs."""
         with time_block() as watch:
-            if len(data) != len(target.documents):
-                raise BadInput(
-                    f"the originals are {len(data):,} documents and the privatized text has "
-                    f"{len(target.documents):,}: they must be the same documents in the same order"
-                )
+            refuse_other_originals(data, target.documents)
             chosen = choose_documents(len(data), self.documents, randomness.stream(0))
             after = [target.documents[number].text for number in chosen]
             before = [data[number].text for number in chosen]

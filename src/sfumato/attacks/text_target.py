@@ -8,11 +8,12 @@ person who evaluates an attack passes it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.attacks.attack import Inputs
 from sfumato.catalog import entries
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, SfumatoError
 from sfumato.core.files import reading
@@ -84,6 +85,26 @@ class Known:
 def side_path(path: Path) -> Path:
     """The path of the side file of a privatized file."""
     return path.with_name(path.name + ".guarantee.json")
+
+
+def lacks_originals(inputs: Inputs) -> str | None:
+    """What is missing of a privatized file and its originals; None if nothing is."""
+    lacking = not_privatized(inputs.target)
+    if lacking is None and inputs.originals is None:
+        return (
+            f"the text that {inputs.target} was made from is needed, to see which guesses are "
+            "right: `originals=IN` (the file that was privatized)"
+        )
+    return lacking
+
+
+def refuse_other_originals(originals: Sized, privatized: Sized) -> None:
+    """Refuse originals of which there are more or fewer than privatized documents."""
+    if len(originals) != len(privatized):
+        raise BadInput(
+            f"the originals are {len(originals):,} documents and the privatized text has "
+            f"{len(privatized):,}: they must be the same documents in the same order"
+        )
 
 
 def not_privatized(path: Path) -> str | None:

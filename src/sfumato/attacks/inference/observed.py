@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.text_target import TextTarget
+from sfumato.attacks.text_target import TextTarget, refuse_other_originals
 from sfumato.core.arrays import Points
 from sfumato.core.errors import BadInput
 from sfumato.mechanisms.levels import Levels
@@ -56,11 +56,7 @@ def pair_words(
     originals: Sequence[Document], privatized: Sequence[Document], is_word: IsWord
 ) -> list[WordPair]:
     """Align documents word by word; a document that cannot be aligned is named by its number."""
-    if len(originals) != len(privatized):
-        raise BadInput(
-            f"the originals are {len(originals):,} documents and the privatized text has "
-            f"{len(privatized):,}: they must be the same documents in the same order"
-        )
+    refuse_other_originals(originals, privatized)
     pairs = []
     for number, (before, after) in enumerate(zip(originals, privatized, strict=True), start=1):
         if before.id is not None and after.id is not None and before.id != after.id:

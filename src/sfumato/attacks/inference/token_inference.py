@@ -40,7 +40,7 @@ from sfumato.attacks.inference.attackers import (
 from sfumato.attacks.inference.bayes import Bayes
 from sfumato.attacks.inference.observed import Observed, Truth, observe
 from sfumato.attacks.inference.priors import PRIORS, Prior, prior_of, selectable
-from sfumato.attacks.text_target import Known, TextTarget, not_privatized, open_text
+from sfumato.attacks.text_target import Known, TextTarget, lacks_originals, open_text
 from sfumato.charts.chapter import Chapter, Drawing, Listing
 from sfumato.charts.chart import Chart
 from sfumato.charts.deniability import HIDING
@@ -125,13 +125,7 @@ class TokenInference:
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a privatized file and its originals; None if nothing is."""
-        lacking = not_privatized(inputs.target)
-        if lacking is None and inputs.originals is None:
-            return (
-                f"the text that {inputs.target} was made from is needed, to see which guesses are "
-                "right: `originals=IN` (the file that was privatized)"
-            )
-        return lacking
+        return lacks_originals(inputs)
 
     def opened(self, inputs: Inputs) -> tuple[TextTarget, list[Document]]:
         """The privatized documents with their release, and the originals."""

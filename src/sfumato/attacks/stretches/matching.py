@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.attack import Done
 from sfumato.attacks.stretches.places import fold
 from sfumato.attacks.stretches.released import AttackOnReleased, Released
+from sfumato.attacks.text_target import refuse_other_originals
 from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput
@@ -87,11 +88,7 @@ class Matching(AttackOnReleased):
     ) -> Scores:
         """Match released documents with originals; only the evaluation knows what belongs."""
         with time_block() as watch:
-            if len(data) != len(target.documents):
-                raise BadInput(
-                    f"the originals are {len(data):,} documents and the privatized text has "
-                    f"{len(target.documents):,}: they must be the same documents in the same order"
-                )
+            refuse_other_originals(data, target.documents)
             chosen = choose_documents(len(data), self.documents, randomness.stream(0))
             released = [set(fold(target.documents[number].text)) for number in chosen]
             private = [_private(data[number], target) for number in chosen]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sfumato.attacks.text_target import refuse_other_originals
 from sfumato.core.errors import BadInput
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
@@ -67,11 +68,7 @@ def cut_documents(
     originals: Sequence[Document], released: Sequence[Document], policy: Policy
 ) -> list[Cut]:
     """Cut every document where the policy finds something in its original."""
-    if len(originals) != len(released):
-        raise BadInput(
-            f"the originals are {len(originals):,} documents and the privatized text has "
-            f"{len(released):,}: they must be the same documents in the same order"
-        )
+    refuse_other_originals(originals, released)
     cuts = []
     for number, (before, after) in enumerate(zip(originals, released, strict=True), start=1):
         found = tuple(stretches(policy.find(before), Words.of(before.text)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.attacks.attack import Inputs, Needs
-from sfumato.attacks.text_target import not_privatized, read_policy, read_side_file, side_path
+from sfumato.attacks.text_target import lacks_originals, read_policy, read_side_file, side_path
 from sfumato.core.errors import InvalidArgument
 from sfumato.policies.combine import Union
 from sfumato.policies.policy import Policy
@@ -37,13 +37,7 @@ class AttackOnReleased:
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a privatized file and its originals; None if nothing is."""
-        lacking = not_privatized(inputs.target)
-        if lacking is None and inputs.originals is None:
-            return (
-                f"the text that {inputs.target} was made from is needed, to see which guesses are "
-                "right: `originals=IN` (the file that was privatized)"
-            )
-        return lacking
+        return lacks_originals(inputs)
 
     def opened(self, inputs: Inputs) -> tuple[Released, list[Document]]:
         """The privatized documents with the policy, and the originals."""
