@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -39,7 +40,6 @@ from torch import Tensor
 from sfumato.accounting.events import SampledGaussian
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
-from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.release import (
     NamedTensors,
@@ -48,24 +48,53 @@ from sfumato.training.clipping.release import (
     refuse_undefined,
 )
 from sfumato.training.clipping.rounding import bound_formed, together
-from sfumato.training.clipping.slots import Records
+from sfumato.training.clipping.slots import Products, Records
 from sfumato.training.clipping.vmf import DirectionSum, mean_cosine
 
 # A gradient that is shorter, or whose bound is larger than its length by this factor, has no
 # direction.
 SHORTEST = 1e-6
 CLEAR = 1.05
+# Numbers that are turned to double precision at a time.
+AT_A_TIME = 1 << 16
 # Streams of a contribution's randomness.
 _DRAWS, _VECTOR = range(2)
 
 
 @dataclass(frozen=True, eq=False)
-class _Directions:
-    """The records of a physical batch: lengths of their gradients, bounds, inner products."""
+class _GaussianVector:
+    """The one Gaussian vector of a contribution, by parameter; zeros where there is no noise."""
 
-    lengths: Tensor
+    numbers: Mapping[str, Tensor]
+
+    @classmethod
+    def drawn(cls, parameters: Mapping[str, Tensor], noise: StepNoise) -> _GaussianVector:
+        """In the shapes of some tensors."""
+        made = {name: torch.zeros(one.shape).to(one) for name, one in parameters.items()}
+        if noise.multiplier:
+            add_noise(made.values(), 1.0, noise.randomness.stream(_VECTOR))
+        return cls(made)
+
+    def square(self) -> float:
+        """The square of its length."""
+        return float(_inner(self.numbers, self.numbers))
+
+    def along(self, gradient: Mapping[str, Tensor]) -> Tensor:
+        """Its inner product with a gradient."""
+        return _inner(gradient, self.numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Directions:
+    """The records of a physical batch: bounds of their gradients, and inner products."""
+
     bounds: Tensor
-    gram: Tensor
+    products: Products
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """The lengths of their gradients."""
+        return self.products.among.diagonal().sqrt()
 
     @property
     def exist(self) -> Tensor:
@@ -76,7 +105,7 @@ class _Directions:
     def unit_gram(self) -> Floats:
         """The inner products of the directions; zeros for records without one."""
         scale = torch.where(self.exist, 1 / self.lengths.clamp(min=SHORTEST), 0.0)
-        found: Floats = (scale[:, None] * self.gram * scale).numpy()
+        found: Floats = (scale[:, None] * self.products.among * scale).numpy()
         return found
 
     def shortened(self) -> Tensor:
@@ -138,15 +167,12 @@ class DirectionalRelease:
         self._places.agree(noise.multiplier)
         bounds = recording.measure(records).bounds()
         refuse_undefined(bounds)
-        gram = recording.gram(records)
-        seen = _Directions(gram.diagonal().sqrt(), bounds.to(gram.device), gram)
         shapes = {name: slot.parameter for name, slot in recording.slots.items()}
+        vector = _GaussianVector.drawn(shapes, noise)
+        found = recording.products(records, vector.numbers)
+        seen = _Directions(bounds.to(found.among.device), found)
         return self._drawn(
-            seen,
-            shapes,
-            noise,
-            products=lambda direction: recording.inner_products(direction, records).cpu(),
-            weigh=lambda weights: recording.weighted_sums(weights, records),
+            seen, vector, noise, lambda weights: recording.weighted_sums(weights, records)
         )
 
     def contribute_whole(self, gradient: Mapping[str, Tensor], noise: StepNoise) -> NamedTensors:
@@ -154,15 +180,13 @@ class DirectionalRelease:
         self._places.agree(noise.multiplier)
         bounds = together([bound_formed(one[None]) for one in gradient.values()]).bounds()
         refuse_undefined(bounds)
-        square = _inner(gradient, gradient).reshape(1, 1)
+        vector = _GaussianVector.drawn(gradient, noise)
+        found = Products(_inner(gradient, gradient).reshape(1, 1), vector.along(gradient)[None])
         return self._drawn(
-            _Directions(square[0].sqrt(), bounds.cpu(), square),
-            gradient,
+            _Directions(bounds.cpu(), found),
+            vector,
             noise,
-            products=lambda direction: _inner(gradient, direction)[None],
-            weigh=lambda weights: (
-                (name, one.mul_(float(weights[0]))) for name, one in gradient.items()
-            ),
+            lambda weights: ((name, one.mul_(float(weights[0]))) for name, one in gradient.items()),
         )
 
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
@@ -179,16 +203,10 @@ class DirectionalRelease:
             return
         if empty:
             none = torch.zeros(empty, dtype=torch.float64)
-            nothing = _Directions(none, none, torch.diag(none))
+            nothing = _Directions(none, Products(torch.diag(none), none))
             named = {str(number): one for number, one in enumerate(sums)}
-            draws = self._drawn(
-                nothing,
-                named,
-                noise,
-                products=lambda _: none,
-                weigh=lambda _: iter(()),
-            )
-            for name, one in draws:
+            vector = _GaussianVector.drawn(named, noise)
+            for name, one in self._drawn(nothing, vector, noise, lambda _: ()):
                 named[name].add_(one)
         self._places.filled = 0
         cosine = mean_cosine(self.dimension, self.kappa(noise.multiplier))
@@ -213,10 +231,8 @@ class DirectionalRelease:
     def _drawn(
         self,
         seen: _Directions,
-        parameters: Mapping[str, Tensor],
+        vector: _GaussianVector,
         noise: StepNoise,
-        *,
-        products: Callable[[Mapping[str, Tensor]], Tensor],
         weigh: Callable[[Tensor], NamedTensors],
     ) -> Iterator[tuple[str, Tensor]]:
         """The sum of the draws: a Gaussian vector, and the gradients with the weights it gives."""
@@ -227,14 +243,13 @@ class DirectionalRelease:
         kappas = self.kappa(noise.multiplier) * seen.shortened().numpy()
         stream = noise.randomness.stream(_DRAWS)
         drawn = DirectionSum.drawn(self.dimension, seen.unit_gram(), kappas, stream)
-        vector = draw_vector(parameters, noise.randomness.stream(_VECTOR))
-        square = float(_inner(vector, vector))
-        along = seen.per_length(products(vector))
-        coefficients, scale = drawn.coefficients(along.numpy(), square)
+        along = seen.per_length(seen.products.along)
+        coefficients, scale = drawn.coefficients(along.numpy(), vector.square())
         weights = seen.per_length(torch.from_numpy(coefficients))
+        left = dict(vector.numbers)
         for name, one in weigh(weights):
-            yield name, vector.pop(name).mul_(scale).add_(one)
-        for name, rest in vector.items():
+            yield name, left.pop(name).mul_(scale).add_(one)
+        for name, rest in left.items():
             yield name, rest.mul_(scale)
 
 
@@ -295,17 +310,13 @@ def unsampled(noise_multiplier: float, rate: float) -> SampledGaussian:
     return SampledGaussian(noise_multiplier=noise_multiplier)
 
 
-def draw_vector(parameters: Mapping[str, Tensor], randomness: Randomness) -> dict[str, Tensor]:
-    """Independent standard normal numbers in the shapes of some tensors."""
-    made = {name: torch.zeros(one.shape).to(one) for name, one in parameters.items()}
-    add_noise(made.values(), 1.0, randomness)
-    return made
-
-
 def _inner(ones: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Tensor:
     """The inner product of two gradients, in double precision."""
+    pairs = ((one.detach().flatten(), others[name].flatten()) for name, one in ones.items())
+    # Some numbers at a time: copies of all of them in double precision take long to write.
     parts = [
-        torch.dot(one.detach().flatten().double(), others[name].flatten().double()).cpu()
-        for name, one in ones.items()
+        torch.dot(one.double(), other.double()).cpu()
+        for pair in pairs
+        for one, other in zip(*(torch.split(whole, AT_A_TIME) for whole in pair), strict=True)
     ]
     return torch.stack(parts).sum()

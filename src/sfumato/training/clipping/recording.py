@@ -54,7 +54,7 @@ from sfumato.training.clipping.rounding import (
     together,
 )
 from sfumato.training.clipping.row_checks import CheckSchedule, RowSplit, check_call
-from sfumato.training.clipping.slots import Records
+from sfumato.training.clipping.slots import Products, Records
 
 BufferVersions = Mapping[str, tuple[int, int]]
 
@@ -207,17 +207,7 @@ class Recording:
         ``direction`` has a tensor in the shape of each parameter, by name. No gradient is formed;
         the cost is about that of a forward pass.
         """
-        if missing := self.slots.keys() - direction.keys():
-            raise InvalidArgument(
-                f"the direction lacks {', '.join(sorted(missing))}; give a tensor for every "
-                "trainable parameter, by its name"
-            )
-        for name, slot in self.slots.items():
-            if direction[name].shape != slot.parameter.shape:
-                raise InvalidArgument(
-                    f"the direction of {name} must have the shape of the parameter, "
-                    f"{tuple(slot.parameter.shape)}"
-                )
+        self._check_direction(direction)
         used = [(direction[name], slot) for name, slot in self.slots.items() if slot.used]
         parts = [slot.inner_products(one.to(slot.parameter), records) for one, slot in used]
         return torch.stack(parts).sum(0)
@@ -227,11 +217,12 @@ class Recording:
 
         Gradients are formed in pieces, so this takes the time of forming them and little memory.
         """
-        total = torch.zeros(records.count, records.count, dtype=torch.float64)
-        for slot in self.slots.values():
-            if slot.used:
-                total += slot.gram(records).to(total.device)
-        return total
+        return self._products(records, None).among
+
+    def products(self, records: Records, direction: Mapping[str, Tensor]) -> Products:
+        """The inner products of the gradients with each other and with a direction, at once."""
+        self._check_direction(direction)
+        return self._products(records, direction)
 
     def gradients(self, records: Records) -> dict[str, Tensor]:
         """The gradients themselves, by parameter: (records, …), then the shape of the parameter.
@@ -250,6 +241,30 @@ class Recording:
                 total = slot.weighted_sum(_round(weights, slot.parameter.dtype), records)
                 slot.clear()
                 yield name, total
+
+    def _products(self, records: Records, direction: Mapping[str, Tensor] | None) -> Products:
+        among = torch.zeros(records.count, records.count, dtype=torch.float64)
+        along = among.new_zeros(records.count)
+        for name, slot in self.slots.items():
+            if slot.used:
+                one = None if direction is None else direction[name].to(slot.parameter)
+                found = slot.products(records, one)
+                among += found.among.to(among.device)
+                along += found.along.to(along.device)
+        return Products(among, along)
+
+    def _check_direction(self, direction: Mapping[str, Tensor]) -> None:
+        if missing := self.slots.keys() - direction.keys():
+            raise InvalidArgument(
+                f"the direction lacks {', '.join(sorted(missing))}; give a tensor for every "
+                "trainable parameter, by its name"
+            )
+        for name, slot in self.slots.items():
+            if direction[name].shape != slot.parameter.shape:
+                raise InvalidArgument(
+                    f"the direction of {name} must have the shape of the parameter, "
+                    f"{tuple(slot.parameter.shape)}"
+                )
 
     def clear(self) -> None:
         """Discard the batch."""

@@ -25,8 +25,9 @@ from torch import Tensor
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.rounding import MeasuredNorms, bound_formed, weigh
 
-# The largest number of numbers that are formed at a time to compute inner products of records.
-PIECE = 1 << 22
+# The largest number of numbers that are formed at a time to compute inner products of records: few
+# enough to stay in a processor's cache, also in double precision.
+PIECE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,22 @@ class Records:
             yield from (groups[record] for record in chosen)
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some lines of the records' gradients, (records, numbers), and which lines they are."""
+
+    gradients: Tensor
+    lines: slice | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Inner products of gradients with each other and with a direction, in double precision."""
+
+    among: Tensor
+    along: Tensor
+
+
 class Slot(ABC):
     """The gradients of one parameter, by row, in whatever form is cheapest."""
 
@@ -125,16 +142,20 @@ class Slot(ABC):
         """The gradient of each record, formed: (records, …), then the shape of the parameter."""
 
     @abstractmethod
-    def pieces(self, records: Records) -> Iterator[Tensor]:
-        """The same in pieces of bounded size, (records, numbers) each, leaving out common zeros."""
+    def pieces(self, records: Records) -> Iterator[Piece]:
+        """The same in pieces of bounded size, leaving out lines that are zero for all records."""
 
-    def gram(self, records: Records) -> Tensor:
-        """The inner products of the records' gradients with each other, in double precision."""
-        total = self.parameter.new_zeros(records.count, records.count, dtype=torch.float64)
+    def products(self, records: Records, direction: Tensor | None = None) -> Products:
+        """The inner products of the records' gradients with each other, and with a direction."""
+        count = records.count
+        among = self.parameter.new_zeros(count, count, dtype=torch.float64)
+        along = among.new_zeros(count)
         for piece in self.pieces(records):
-            numbers = piece.double()
-            total.addmm_(numbers, numbers.t())
-        return total
+            numbers = piece.gradients.double()
+            add_squares(among, numbers)
+            if direction is not None:
+                along += numbers @ direction[piece.lines].flatten().double()
+        return Products(among, along)
 
     @abstractmethod
     def extents(self) -> Tensor:
@@ -143,6 +164,16 @@ class Slot(ABC):
     @abstractmethod
     def clear(self) -> None:
         """Discard the batch."""
+
+
+def add_squares(total: Tensor, numbers: Tensor) -> None:
+    """Add the inner products of all pairs of rows, in place."""
+    if total.device.type == "cpu":
+        rows = numbers.numpy()
+        # numpy knows this product to be symmetric and computes half of it; torch computes all.
+        total += torch.from_numpy(rows @ rows.T)
+    else:
+        total.addmm_(numbers, numbers.t())
 
 
 def piece_width(rows: int, each: int) -> int:
@@ -185,9 +216,9 @@ class VectorSlot(Slot):
         """The gradient of each record."""
         return self._of_records(records)
 
-    def pieces(self, records: Records) -> Iterator[Tensor]:
+    def pieces(self, records: Records) -> Iterator[Piece]:
         """All of it: the parameter is small."""
-        yield self._of_records(records).flatten(1)
+        yield Piece(self._of_records(records).flatten(1), slice(None))
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""

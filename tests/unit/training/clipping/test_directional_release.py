@@ -16,7 +16,7 @@ from sfumato.training.clipping import directional
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.directional import DirectionalRelease, PerRecordRelease
 from sfumato.training.clipping.release import GaussianRelease, GradientRelease
-from sfumato.training.clipping.slots import Records
+from sfumato.training.clipping.slots import Products, Records
 from sfumato.training.clipping.vmf import mean_cosine
 from sfumato.training.steps import PrivateStep
 
@@ -229,7 +229,8 @@ def test_a_direction_in_doubt_counts_as_none() -> None:
     """Where a bound is far above the length, the draw is uniform: its mean is zero."""
     lengths = torch.tensor([1.0, 1.0, 1e-9], dtype=torch.float64)
     bounds = torch.tensor([1.01, 1.5, 1.01e-9], dtype=torch.float64)
-    seen = directional._Directions(lengths, bounds, torch.eye(3, dtype=torch.float64))
+    products = Products(torch.diag(lengths.square()), torch.zeros_like(lengths))
+    seen = directional._Directions(bounds, products)
     assert seen.exist.tolist() == [True, False, False]
     assert seen.shortened().tolist() == [pytest.approx(1 / 1.01), 0.0, 0.0]
     assert seen.unit_gram().diagonal().tolist() == [1.0, 0.0, 0.0]

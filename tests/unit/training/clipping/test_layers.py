@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -18,6 +18,7 @@ from naive_gradients import TOLERANCE, worst_difference
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping import slots
 from sfumato.training.clipping.layers import linear, tied
+from sfumato.training.clipping.layers.embedding import TableSlot
 from sfumato.training.clipping.layers.linear import keep_gradient
 from sfumato.training.clipping.layers.tied import TiedSlot
 from sfumato.training.clipping.rounding import bound_formed
@@ -228,11 +229,36 @@ def test_a_gram_matrix_without_the_cross_terms_of_tied_tables_is_found_out(
     monkeypatch.setattr(slots, "PIECE", 16)  # several pieces of every table
     assert max(compared(model, tokens, None)) <= 1e-9
 
-    def apart(slot: TiedSlot, records: slots.Records) -> Tensor:
-        return slot.matrix.gram(records) + slot.table.gram(records)
+    def apart(
+        slot: TiedSlot, records: slots.Records, direction: Tensor | None = None
+    ) -> slots.Products:
+        one, other = (part.products(records, direction) for part in (slot.matrix, slot.table))
+        return slots.Products(one.among + other.among, one.along + other.along)
 
-    monkeypatch.setattr(TiedSlot, "gram", apart)
+    monkeypatch.setattr(TiedSlot, "products", apart)
     assert compared(model, tokens, None)[-1] > 1e-3
+
+
+@pytest.mark.parametrize("slot", [linear.MatrixSlot, TableSlot, TiedSlot])
+def test_pieces_that_name_the_wrong_lines_are_found_out(
+    slot: type[slots.Slot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The inner products with a direction would be those with other lines of it."""
+    torch.manual_seed(3)
+    apart = nn.Sequential(nn.Embedding(VOCABULARY, 5), nn.Linear(5, 7))
+    model = (Tied(5) if slot is TiedSlot else apart).double()
+    tokens = torch.tensor([[1, 2, 1], [2, 2, 0], [4, 1, 2]])
+    monkeypatch.setattr(slots, "PIECE", 16)
+    assert max(compared(model, tokens, None)) <= 1e-9
+    right = slot.pieces
+
+    def shifted(one: slots.Slot, records: slots.Records) -> Iterator[slots.Piece]:
+        for piece in right(one, records):
+            every = torch.arange(len(one.parameter))
+            yield slots.Piece(piece.gradients, (every[piece.lines] + 1) % len(every))
+
+    monkeypatch.setattr(slot, "pieces", shifted)
+    assert max(compared(model, tokens, None)) > 1e-3
 
 
 @settings(max_examples=40)

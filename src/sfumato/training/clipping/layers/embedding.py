@@ -26,7 +26,7 @@ from torch.nn import functional
 from sfumato.core.errors import UnsupportedLayer
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role, through
 from sfumato.training.clipping.rounding import MeasuredNorms, add_up, bound_formed, pieces
-from sfumato.training.clipping.slots import Records, Slot, piece_width
+from sfumato.training.clipping.slots import Piece, Records, Slot, piece_width
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class TableSlot(Slot):
         tables[lines.records, lines.lines] = lines.gradients
         return tables
 
-    def pieces(self, records: Records) -> Iterator[Tensor]:
+    def pieces(self, records: Records) -> Iterator[Piece]:
         """Some of the lines that any record looked up at a time."""
         lines = self.of_records(records)
         numbers, place = torch.unique(lines.lines, return_inverse=True)
@@ -107,7 +107,7 @@ class TableSlot(Slot):
             some = (place >= first) & (place < last)
             piece = lines.gradients.new_zeros(records.count, last - first, width)
             piece[lines.records[some], place[some] - first] = lines.gradients[some]
-            yield piece.flatten(1)
+            yield Piece(piece.flatten(1), numbers[first:last])
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""

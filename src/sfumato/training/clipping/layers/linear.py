@@ -48,7 +48,7 @@ from sfumato.training.clipping.rounding import (
     one_after_another,
     weigh,
 )
-from sfumato.training.clipping.slots import Records, Slot, piece_width
+from sfumato.training.clipping.slots import Piece, Records, Slot, piece_width
 
 # Writing a number once and reading it twice takes as long as so many multiplications in a product;
 # more if there are so many numbers that new memory is needed each time. Measured on x86-64 with
@@ -189,9 +189,10 @@ class MatrixSlot(Slot):
         joined = ((as_one(left[rows]), as_one(right[rows])) for rows in records.groups())
         return torch.cat([torch.bmm(one.transpose(1, 2), other) for one, other in joined])
 
-    def pieces(self, records: Records) -> Iterator[Tensor]:
+    def pieces(self, records: Records) -> Iterator[Piece]:
         """Some lines of the gradients at a time."""
-        yield from (piece.flatten(1) for _, piece in self.lines(records))
+        for first, some in self.lines(records):
+            yield Piece(some.flatten(1), slice(first, first + some.shape[1]))
 
     def lines(self, records: Records) -> Iterator[tuple[int, Tensor]]:
         """Some lines of the gradients at a time, with the number of the first one."""

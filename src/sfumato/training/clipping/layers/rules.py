@@ -267,9 +267,11 @@ def compare_with_loop(
     recording = Recording(model)
     try:
         records = recording.backward(losses(model, everything), owner)
-        before, first = recording.inner_products(direction, records), recording.gram(records)
+        before = recording.inner_products(direction, records)
+        first = recording.products(records, direction)
         norms = recording.measure(records).norms()
-        after, second = recording.inner_products(direction, records), recording.gram(records)
+        after = recording.inner_products(direction, records)
+        second = recording.products(records, direction)
         gradients = {name: one.clone() for name, one in recording.gradients(records).items()}
         sums = dict(recording.weighted_sums(scales, records))
     finally:
@@ -285,9 +287,10 @@ def compare_with_loop(
         [sum(float((one[name] * direction[name]).sum()) for name in one) for one in naive],
         dtype=torch.float64,
     )
-    apart = max(float((products - found).abs().max()) for found in (before, after))
+    along = (before, after, first.along, second.along)
+    apart = max(float((products - found).abs().max()) for found in along)
     each = torch.stack([torch.cat([one[name].flatten() for name in one]) for one in naive]).double()
-    among = max(float((each @ each.t() - found).abs().max()) for found in (first, second))
+    among = max(float((each @ each.t() - found.among).abs().max()) for found in (first, second))
     formed = [
         norm({name: gradients[name][place] - one[name] for name in one})
         for place, one in enumerate(naive)

@@ -38,7 +38,7 @@ from sfumato.training.clipping.rounding import (
     lengths,
     one_after_another,
 )
-from sfumato.training.clipping.slots import Records, Slot
+from sfumato.training.clipping.slots import Piece, Records, Slot
 
 
 class TiedSlot(Slot):
@@ -105,7 +105,7 @@ class TiedSlot(Slot):
         every = [slot.gradients(records) for slot in (self.matrix, self.table) if slot.used]
         return every[0] if len(every) == 1 else every[0] + every[1]
 
-    def pieces(self, records: Records) -> Iterator[Tensor]:
+    def pieces(self, records: Records) -> Iterator[Piece]:
         """Some lines of E + H at a time: their inner products have all cross terms."""
         if not self.table.used or not self.matrix.used:
             yield from (self.matrix if self.matrix.used else self.table).pieces(records)
@@ -117,7 +117,7 @@ class TiedSlot(Slot):
             piece[looked_up.records[some], looked_up.lines[some] - first] += looked_up.gradients[
                 some
             ]
-            yield piece.flatten(1)
+            yield Piece(piece.flatten(1), slice(first, first + lines.shape[1]))
 
     def extents(self) -> Tensor:
         """A number for each row: zero only if its gradient is zero, NaN if it is undefined."""
