@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
+    from sfumato.accounting.budget.shared import Budget as Budget
     from sfumato.core.errors import SfumatoError as SfumatoError
     from sfumato.core.randomness import Randomness as Randomness
     from sfumato.guarantees.bound import EmpiricalBound as EmpiricalBound
@@ -74,6 +75,7 @@ else:
     __getattr__, __dir__ = export(
         __name__,
         {
+            "sfumato.accounting.budget.shared": "Budget",
             "sfumato.core.errors": "SfumatoError",
             "sfumato.core.randomness": "Randomness",
             "sfumato.guarantees.bound": "EmpiricalBound",
@@ -123,6 +125,7 @@ else:
     )
 
 __all__ = [
+    "Budget",
     "Document",
     "EmpiricalBound",
     "Guarantee",

@@ -22,6 +22,7 @@ import typer
 from sfumato.cli import (
     attack,
     audit,
+    budget,
     calibrate,
     compare,
     components,
@@ -103,6 +104,7 @@ app.command("list")(components.list_components)
 app.command("show")(components.show)
 app.command("verify", cls=Configured)(verify.verify)
 app.command("init")(init.init)
+app.add_typer(budget.app, name="budget")
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
 app.add_typer(study.app, name="study")

@@ -11,7 +11,7 @@
     │   ├── MalformedVectors                 a vector file that cannot be read
     │   ├── UndefinedGradient                a record whose gradient is not a finite vector
     │   ├── TookTooLong                      a rule that takes too long on a document
-    │   ├── CannotUnseal                     a vault under another key, or a damaged one
+    │   ├── CannotUnseal                     a vault or budget under another key, or a damaged one
     │   ├── UndecodableText                  bytes that are not in the stated encoding
     │   └── UnknownWords                     words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)              reading or writing did not work
@@ -88,7 +88,7 @@ class TookTooLong(BadInput):
 
 
 class CannotUnseal(BadInput):
-    """A vault that does not open: the key is another one, or it is damaged."""
+    """A vault or a budget that does not open: the key is another one, or it is damaged."""
 
 
 class UndecodableText(BadInput):

@@ -1,0 +1,40 @@
+"""A budget that lasts: accounts with limits, in a database that several processes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.lazy import export
+
+if TYPE_CHECKING:
+    from sfumato.accounting.budget.accounts import Account as Account
+    from sfumato.accounting.budget.accounts import AccountName as AccountName
+    from sfumato.accounting.budget.accounts import Limit as Limit
+    from sfumato.accounting.budget.accounts import Measure as Measure
+    from sfumato.accounting.budget.amounts import Amount as Amount
+    from sfumato.accounting.budget.charges import Charge as Charge
+    from sfumato.accounting.budget.charges import Charged as Charged
+    from sfumato.accounting.budget.charges import Claim as Claim
+    from sfumato.accounting.budget.shared import Budget as Budget
+else:
+    __getattr__, __dir__ = export(
+        __name__,
+        {
+            "sfumato.accounting.budget.accounts": "Account AccountName Limit Measure",
+            "sfumato.accounting.budget.amounts": "Amount",
+            "sfumato.accounting.budget.charges": "Charge Charged Claim",
+            "sfumato.accounting.budget.shared": "Budget",
+        },
+    )
+
+__all__ = [
+    "Account",
+    "AccountName",
+    "Amount",
+    "Budget",
+    "Charge",
+    "Charged",
+    "Claim",
+    "Limit",
+    "Measure",
+]

@@ -1,0 +1,211 @@
+"""Accounts: of whom they speak, in which measure, and up to which limit.
+
+Guarantee
+    At the limit, which is fixed when the account is opened, the statement of ``Limit.sentence``
+    holds for all that was charged together, although each release may have been chosen after
+    seeing what came before.
+
+Why it holds
+    A charge that would pass the limit is refused, so the limit is a *filter*:
+
+    - ``level``: likelihood ratios multiply along every path, so the levels add up. Here the sum so
+      far is a statement too.
+    - ``approximate``: levels and deltas add up (Rogers, Roth, Ullman and Vadhan 2016).
+    - ``rho``: zero-concentrated levels add up (Whitehouse, Ramdas, Rogers and Wu 2023).
+    - ``renyi``: divergences of ONE order, fixed at the opening, add up (Feldman and Zrnic 2021).
+
+Care
+    For all but ``level`` the sum so far is not a guarantee: whoever stops when luck is on his side
+    exceeds it. (With noise of multiplier 4, a delta of 10⁻³ and up to 1,000 releases, stopping when
+    the loss is 0.5 above the level so far reaches ten times that delta.) Say what holds at the
+    limit, and what has been used as one would say it of money.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sfumato.accounting.budget.amounts import LARGEST, Amount
+from sfumato.accounting.orders import best_epsilon
+from sfumato.core.checks import between, one_of, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.wording import at_most
+
+LONGEST_NAME = 1000
+
+
+class Kind(StrEnum):
+    """Of whom an account speaks."""
+
+    TEXT = "text"
+    AUTHOR = "author"
+    CORPUS = "corpus"
+
+
+WHOM = {
+    Kind.TEXT: "one text",
+    Kind.AUTHOR: "all that one author sent through here",
+    Kind.CORPUS: "one unit of a corpus",
+}
+
+
+DISTANCE = " (d is 1 where a level speaks of no distance)"
+
+
+class Measure(StrEnum):
+    """What is added up."""
+
+    LEVEL = "level"
+    APPROXIMATE = "approximate"
+    RHO = "rho"
+    RENYI = "renyi"
+
+
+@dataclass(frozen=True)
+class AccountName:
+    """A kind and the caller's own id, such as ``author:u-17``."""
+
+    kind: Kind
+    id: str
+
+    @classmethod
+    def read(cls, written: str) -> AccountName:
+        """From ``KIND:ID``.
+
+        >>> AccountName.read("author:u-17").kind.value
+        'author'
+        """
+        kind, colon, name = written.partition(":")
+        if not colon or not name or len(name) > LONGEST_NAME:
+            # The id may name a person, so it is not repeated.
+            raise InvalidArgument(
+                "an account is named KIND:ID, such as corpus:tickets or author:u-17, with at most "
+                f"{LONGEST_NAME:,} characters"
+            )
+        return cls(Kind(one_of("kind", kind, list(Kind))), name)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A measure and the most of it that may be charged; ``order`` is that of ``renyi``."""
+
+    measure: Measure
+    most: Amount
+    order: float | None = None
+
+    @classmethod
+    def of(
+        cls, measure: str, level: float, *, delta: float = 0.0, order: float | None = None
+    ) -> Limit:
+        """From numbers as people give them, rounded down."""
+        kind = Measure(one_of("measure", measure, list(Measure)))
+        if level != math.inf:
+            positive("limit", level)
+        elif kind is not Measure.LEVEL:
+            raise InvalidArgument("only an account of the measure 'level' may have no limit")
+        if (between("delta", delta, 0.0, 1.0) > 0) != (kind is Measure.APPROXIMATE):
+            raise InvalidArgument(
+                "an account of the measure 'approximate' has a limit for delta between 0 and 1, "
+                "such as `delta=1e-5`, and no other one has"
+            )
+        if (order is not None) != (kind is Measure.RENYI):
+            raise InvalidArgument(
+                "an account of the measure 'renyi' has one order, such as `order=4`, and no other "
+                "one has"
+            )
+        if order is not None and positive("order", order) <= 1:
+            raise InvalidArgument(f"order={order:g} must be greater than 1")
+        most = Amount.allowed(level, delta)
+        if most.units == 0 or (delta and most.delta == 0):
+            raise InvalidArgument("this limit is too small to charge anything to it")
+        return cls(kind, most, order)
+
+    def epsilon(self, delta: float) -> float:
+        """The level of differential privacy at the limit, at some delta of at least its own."""
+        most = self.most
+        if self.measure is Measure.LEVEL:
+            return most.level
+        if self.measure is Measure.APPROXIMATE:
+            return most.level if delta >= most.probability else math.inf
+        if self.measure is Measure.RHO:
+            return best_epsilon(lambda orders: most.level * orders, delta)
+        order = float(self.order or math.inf)
+        if not delta:
+            return math.inf
+        found = most.level + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+        return max(0.0, found) * (1 + 1e-12)
+
+    def sentence(self, kind: Kind, delta: float = 1e-5) -> str:
+        """What holds at the limit, in plain words."""
+        whom = WHOM[kind]
+        if self.most.units == LARGEST:
+            return (
+                f"This account speaks of {whom} and has no limit: what has been charged is all "
+                "that can be said."
+            )
+        level = at_most(self.epsilon(delta))
+        if self.measure is Measure.LEVEL:
+            each = {
+                Kind.TEXT: "two texts are at most e^(ε·d) times as easy to tell apart, d being the "
+                "sum of how far their words are from each other",
+                Kind.AUTHOR: "two authors whose words differ by no more than d each are at most "
+                "e^(ε·d) times as easy to tell apart",
+                Kind.CORPUS: "two corpora that differ by one unit are at most e^ε times as easy to "
+                "tell apart",
+            }[kind]
+            return (
+                f"This account speaks of {whom}. All releases charged to it together: with ε ≤ "
+                f"{level}, {each}{'' if kind is Kind.CORPUS else DISTANCE}."
+            )
+        chance = self.most.probability if self.measure is Measure.APPROXIMATE else delta
+        return (
+            f"This account speaks of {whom}. All releases charged to it together: two corpora "
+            "that differ by one unit are at most e^ε times as easy to tell apart, with ε ≤ "
+            f"{level}, but for a chance of δ = {chance:.3g}. This holds at the limit; what is "
+            "used so far is no statement of its own."
+        )
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account as it stands; ``held`` is the part of ``spent`` that work in progress holds."""
+
+    kind: Kind
+    limit: Limit
+    spent: Amount
+    held: Amount
+    charges: int
+    speaks_of: str
+    opened: str
+    closed: str | None = None
+
+    @property
+    def left(self) -> Amount:
+        """What may still be charged."""
+        return self.limit.most.without(self.spent)
+
+    def sentence(self, delta: float = 1e-5) -> str:
+        """What holds for all that this account allows."""
+        return self.limit.sentence(self.kind, delta)
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON; levels as numbers, no limit as null."""
+        most = self.limit.most
+        unlimited = most.units == LARGEST
+        return {
+            "kind": self.kind.value,
+            "measure": self.limit.measure.value,
+            "order": self.limit.order,
+            "limit": None if unlimited else most.level,
+            "spent": self.spent.level,
+            "held": self.held.level,
+            "left": None if unlimited else self.left.level,
+            "limit_delta": most.probability,
+            "spent_delta": self.spent.probability,
+            "charges": self.charges,
+            "opened": self.opened,
+            "closed": self.closed,
+            "sentence": self.sentence(),
+        }

@@ -1,0 +1,110 @@
+"""The tables of a budget, and how they grow from version to version.
+
+Accounts have names that only the holder of the key can compute. Neither database lets anyone who
+goes through it delete an account or a charge, raise a limit, change what an account speaks of, or
+make a charge smaller, except when held work is settled; outcomes may be forgotten.
+
+Care
+    Whoever owns the database can do all of that, and a backup that is restored forgets what was
+    charged since.
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+
+_ACCOUNT = """
+CREATE TABLE account (
+  id {id} PRIMARY KEY,
+  name {bytes} NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  measure TEXT NOT NULL,
+  alpha {real},
+  speaks_of TEXT NOT NULL,
+  most {whole} NOT NULL,
+  spent {whole} NOT NULL DEFAULT 0,
+  most_delta {whole} NOT NULL,
+  spent_delta {whole} NOT NULL DEFAULT 0,
+  opened TEXT NOT NULL,
+  closed TEXT,
+  CHECK (spent BETWEEN 0 AND most),
+  CHECK (spent_delta BETWEEN 0 AND most_delta)
+) {strict}
+"""
+_CHARGE = """
+CREATE TABLE charge (
+  account {whole} NOT NULL REFERENCES account,
+  key TEXT NOT NULL,
+  request {bytes} NOT NULL,
+  amount {whole} NOT NULL CHECK (amount >= 0),
+  delta {whole} NOT NULL CHECK (delta >= 0),
+  state TEXT NOT NULL CHECK (state IN ('held', 'spent')),
+  guarantee TEXT NOT NULL,
+  outcome TEXT,
+  at TEXT NOT NULL,
+  PRIMARY KEY (account, key)
+) {strict}
+"""
+_META = "CREATE TABLE meta (schema {whole} NOT NULL, key_check {bytes} NOT NULL) {strict}"
+
+_SAME = "NEW.{0} IS NOT DISTINCT FROM OLD.{0}"
+_FIXED_OF_ACCOUNT = ("id", "name", "kind", "measure", "alpha", "most", "most_delta", "opened")
+_FIXED_OF_CHARGE = ("account", "key", "request", "guarantee", "at")
+
+_ACCOUNT_MAY_CHANGE = " AND ".join(
+    [
+        *map(_SAME.format, _FIXED_OF_ACCOUNT),
+        "(OLD.speaks_of = '' OR NEW.speaks_of = OLD.speaks_of)",
+        "(OLD.closed IS NULL OR (NEW.closed = OLD.closed AND NEW.spent <= OLD.spent))",
+    ]
+)
+_CHARGE_MAY_CHANGE = " AND ".join(
+    [
+        *map(_SAME.format, _FIXED_OF_CHARGE),
+        "((OLD.state = 'held' AND NEW.state = 'spent' AND NEW.amount <= OLD.amount"
+        " AND NEW.delta <= OLD.delta) OR (NEW.state = OLD.state AND NEW.amount = OLD.amount"
+        " AND NEW.delta = OLD.delta AND NEW.outcome IS NULL))",
+    ]
+)
+_RULES = {"account": _ACCOUNT_MAY_CHANGE, "charge": _CHARGE_MAY_CHANGE}
+REFUSAL = "what is in a budget stays as it is"
+
+
+def for_sqlite() -> list[str]:
+    """The statements that make the tables of a new budget in SQLite."""
+    types = {
+        "id": "INTEGER", "whole": "INTEGER", "bytes": "BLOB", "real": "REAL", "strict": "STRICT",
+    }  # fmt: skip
+    made = [table.format(**types) for table in (_ACCOUNT, _CHARGE, _META)]
+    for table, rule in _RULES.items():
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
+        # Before version 3.39, SQLite spells this comparison in another way.
+        changed = rule.replace("IS NOT DISTINCT FROM", "IS")
+        made += [
+            f"CREATE TRIGGER {table}_deleted BEFORE DELETE ON {table} {refuse}",
+            f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} "
+            f"WHEN NOT ({changed}) {refuse}",
+        ]
+    return made
+
+
+def for_postgres() -> list[str]:
+    """The same for PostgreSQL."""
+    types = {
+        "id": "BIGINT GENERATED ALWAYS AS IDENTITY", "whole": "BIGINT", "bytes": "BYTEA",
+        "real": "DOUBLE PRECISION", "strict": "",
+    }  # fmt: skip
+    made = [table.format(**types) for table in (_ACCOUNT, _CHARGE, _META)]
+    made.append(
+        "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{REFUSAL}'; END $$"
+    )
+    for table, rule in _RULES.items():
+        refuse = "EXECUTE FUNCTION refuse_change()"
+        made += [
+            f"CREATE TRIGGER {table}_deleted BEFORE DELETE ON {table} FOR EACH ROW {refuse}",
+            f"CREATE TRIGGER {table}_emptied BEFORE TRUNCATE ON {table} {refuse}",
+            f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} FOR EACH ROW "
+            f"WHEN (NOT ({rule})) {refuse}",
+        ]
+    return made

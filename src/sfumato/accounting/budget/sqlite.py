@@ -1,0 +1,125 @@
+"""A budget in a file: SQLite, with a journal that survives a crash.
+
+``BEGIN IMMEDIATE`` takes the file's only lock before anything is read, so that what was read is
+still true when it is written; a transaction that begins with reading would fail as busy, or, where
+each statement counts by itself, spend twice. Every commit is on the disk before it returns.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfumato.accounting.budget.schema import for_sqlite
+from sfumato.accounting.budget.store import Entry, Row, Store
+from sfumato.core.errors import StorageFailed
+from sfumato.core.files import OWNER_ONLY
+
+WAITING = 120.0  # seconds that a process waits for others to finish their charges
+
+_PAY = """
+UPDATE account SET spent = spent + :amount, spent_delta = spent_delta + :delta,
+  speaks_of = :speaks_of
+WHERE name = :name AND closed IS NULL AND speaks_of IN ('', :speaks_of)
+  AND spent + :amount <= most AND spent_delta + :delta <= most_delta
+RETURNING id
+"""
+_NOTE = """
+INSERT INTO charge
+SELECT id, :key, :request, :amount, :delta, :state, :guarantee, :outcome, :at
+FROM account WHERE name = :name
+"""
+
+
+class SqliteStore(Store):
+    """One connection for each process, and one writer at a time in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._open: tuple[int, sqlite3.Connection] | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqliteStore]:
+        """All statements inside count, or none."""
+        with self._lock, _failing():
+            connection = self._connection()
+            if connection.in_transaction:
+                yield self
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    def run(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
+        """One statement; its rows."""
+        with self._lock, _failing():
+            return self._connection().execute(statement, values or {}).fetchall()
+
+    def charge(self, entry: Entry) -> bool:
+        """Pay and note it, or neither."""
+        try:
+            with self.transaction():
+                if not self.run(_PAY, entry.values()):
+                    return False
+                self.run(_NOTE, entry.values())
+        except _KnownKey:
+            return False
+        return True
+
+    def has_tables(self) -> bool:
+        """Whether this is a budget already."""
+        return bool(self.run("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+
+    def tables(self) -> list[str]:
+        """The statements that make it one."""
+        return for_sqlite()
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._lock:
+            if self._open is not None and self._open[0] == os.getpid():
+                self._open[1].close()
+            self._open = None
+
+    def _connection(self) -> sqlite3.Connection:
+        # A connection must not be used by two processes: a child opens the file anew.
+        if self._open is None or self._open[0] != os.getpid():
+            # Outputs are stored here for a while: the file is for its owner alone.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+            connection = sqlite3.connect(
+                self.path, timeout=WAITING, isolation_level=None, check_same_thread=False
+            )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            self._open = os.getpid(), connection
+        return self._open[1]
+
+
+class _KnownKey(Exception):
+    """A charge under a key that has one."""
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Errors of SQLite as ours; they never hold values, but they may name a table."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        if "UNIQUE constraint failed: charge." in str(error):
+            raise _KnownKey from None
+        raise StorageFailed(f"the budget refused a change: {error}") from None
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, StorageFailed):
+            raise
+        raise StorageFailed(f"the budget's file cannot be used: {error}") from None
