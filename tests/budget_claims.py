@@ -26,7 +26,7 @@ def approximate(epsilon: float, delta: float) -> Claim:
     )
 
 
-def metric(epsilon: float, vectors: str = "d1", words: int = 1) -> Claim:
+def metric(epsilon: float, about: tuple[str, ...] = ("d1",), words: int = 1) -> Claim:
     return Claim(
         Guarantee(
             notion=Notion.METRIC_DP,
@@ -35,6 +35,6 @@ def metric(epsilon: float, vectors: str = "d1", words: int = 1) -> Claim:
             epsilon=epsilon,
             metric="euclidean",
         ),
-        vectors,
+        about,
         words,
     )

@@ -37,6 +37,24 @@ DeltaOption = Annotated[
 ]
 
 
+@app.command("key")
+def make_key(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; keep it elsewhere.")],
+) -> None:
+    """Make a key for a new budget; whoever loses it has lost the accounts.
+
+    Example: sfumato budget key budget.key
+    """
+    import secrets
+
+    from sfumato.core.errors import OutputExists
+    from sfumato.core.files import write_first
+
+    if not write_first(path, secrets.token_hex(32).encode() + b"\n", private=True):
+        raise OutputExists(f"{path} exists already; a key is never replaced")
+    stdout().print(f"wrote {path}: keep it elsewhere than the budget", markup=False)
+
+
 @app.command("open")
 def open_account(  # noqa: PLR0913  # a command's options are its parameters
     budget: PlaceArgument,
@@ -62,8 +80,9 @@ def open_account(  # noqa: PLR0913  # a command's options are its parameters
     Example: sfumato budget open budget.db --account corpus:tickets --measure approximate --limit 8
     --delta 1e-5 --key budget.key
     """
-    from sfumato.accounting.budget.accounts import Limit
+    from sfumato.accounting.budget.accounts import AccountName, Limit
 
+    AccountName.read(account)  # a mistyped name must not leave an empty budget behind
     most = Limit.of(measure, _number(limit), delta=delta, order=order)
     with _at(budget, key, new=True) as found:
         _report(found.open(account, most), as_json=json)

@@ -244,6 +244,28 @@ VaultKeyOption = Annotated[
         "SFUMATO_VAULT_KEY]",
     ),
 ]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="BUDGET",
+        help="Charge this budget before anything is drawn: a file, or postgresql://… "
+        "('sfumato budget open' makes one).",
+    ),
+]
+AccountOption = Annotated[
+    str | None,
+    typer.Option("--account", metavar="KIND:ID", help="The account that pays: text:ID, corpus:ID."),
+]
+BudgetKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--budget-key",
+        metavar="FILE",
+        help="The file with the key of the budget. [default: the environment variable "
+        "SFUMATO_BUDGET_KEY]",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 OutputOption = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")

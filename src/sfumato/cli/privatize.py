@@ -67,6 +67,9 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     seed: options.SeedOption = None,
     vault: options.NewVaultOption = None,
     vault_key: options.VaultKeyOption = None,
+    budget: options.BudgetOption = None,
+    account: options.AccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Replace what a policy selects; every other character stands as it was.
@@ -120,6 +123,9 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             seed=seed,
             vault=vault,
             vault_key=vault_key,
+            budget=budget,
+            account=account,
+            budget_key=budget_key,
         )
     except KeyboardInterrupt:
         _say_what_is_kept(output)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +32,7 @@ from sfumato.mechanisms.levels import Levels
 from sfumato.releases.columns import Columns, looking
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
+from sfumato.releases.payment import Payment
 from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.refusals import refuse_job, refuse_private_support
@@ -63,6 +64,7 @@ class Job:
     resume: bool = False
     overwrite: bool = False
     vault: Vault | None = None
+    payment: Payment | None = None
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
@@ -125,9 +127,17 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise StorageFailed(_reason(error, job)) from None
 
 
+def _paid(job: Job, privatizer: Privatizer, run: str | None = None) -> AbstractContextManager[None]:
+    """Whoever pays for a run pays before anything is drawn."""
+    if job.payment is None:
+        return nullcontext()
+    return job.payment.paid(privatizer, _settings(job, privatizer), run)
+
+
 def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally, input_ = Tally(), Input.of(job.source)
     with (
+        _paid(job, privatizer),
         open_stream(job.target) as output,
         input_.opened() as (chunks, place),
         closing(_privatize(job, privatizer, enumerate(chunks), place)) as finished,
@@ -148,6 +158,7 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally, input_, shared = Tally(), Input.of(job.source), Shared.of(privatizer)
     _warm_up(shared)
     with (
+        _paid(job, privatizer),
         suppress(KeyboardInterrupt),  # that is how it ends: whoever writes may never stop
         open_stream(job.target) as output,
         input_.opened() as (chunks, _),
@@ -186,7 +197,8 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         try:
             if job.vault is not None:
                 sealed = SealedParts.begun(job.vault, parts.folder, overwrite=job.overwrite)
-            tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
+            with _paid(job, privatizer, parts.code):
+                tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
         except (BadInput, InputChanged):
             # The input has to be mended, and then these parts belong to another input; or it was
             # changed in between, and nobody knows which of the two they belong to.

@@ -131,6 +131,11 @@ class Parts:
         kept = read_object(self.folder / "run.json", "the record of a run")
         return kept.get("complete") is True
 
+    @property
+    def code(self) -> str:
+        """A code that was drawn when the run began, and that a resumed run has in common."""
+        return str(read_object(self.folder / "run.json", "the record of a run")["salt"])
+
     def count(self) -> int:
         """How many parts are finished."""
         return len(list(self.folder.glob("*.part")))

@@ -19,6 +19,7 @@ from sfumato.mechanisms.mechanism import (
 )
 from sfumato.policies.policy import Policy
 from sfumato.releases.job import Job, run_job
+from sfumato.releases.payment import Payment
 from sfumato.releases.preview import preview_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
@@ -64,6 +65,9 @@ def privatize(
     seed: int | None = None,
     vault: str | Path | None = None,
     vault_key: str | Path | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> Release:
     """Replace what a policy selects in a file; every other character stands as it was.
 
@@ -99,11 +103,19 @@ def privatize(
     Without a ``vault`` nothing can be undone. With one, the pseudonyms of ``mechanism="pseudonym"``
     can: it is a file with all that they stand for, encrypted with the secret in the file
     ``vault_key`` or in the environment variable SFUMATO_VAULT_KEY. ``sfumato.restore`` reads it.
+
+    With a ``budget`` (a file, or ``postgresql://…``) the run is charged to an ``account`` of it,
+    ``text:ID`` or ``corpus:ID``, before anything is drawn, and refused if too little is left. Its
+    key is in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
     if output is None and not dry_run:
         raise InvalidArgument("say where to write: `output=OUT`; or look first: `dry_run=True`")
     if vault is None and vault_key is not None:
         raise InvalidArgument("`vault_key=...` is the key of a vault: name one by `vault=FILE`")
+    if (budget is None) != (account is None) or (budget is None and budget_key is not None):
+        raise InvalidArgument(
+            "a budget is charged by account: `budget=FILE` and `account='KIND:ID'`"
+        )
     selected = policy or (() if level else default_policy(mechanism))
     chosen, own = choose_selection(selected, epsilon, level, exclude, settings)
     privatizer = Privatizer(
@@ -140,6 +152,9 @@ def privatize(
         resume=resume,
         overwrite=overwrite,
         vault=None if vault is None else Vault.of(vault, vault_key),
+        payment=None
+        if budget is None or account is None
+        else Payment(str(budget), account, None if budget_key is None else Path(budget_key)),
     )
     _check_formats(job.source.format.name, target, format)
     if dry_run:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.accounting.budget.charges import Charged as Charged
     from sfumato.accounting.budget.charges import Claim as Claim
     from sfumato.accounting.budget.shared import Budget as Budget
+    from sfumato.accounting.budget.shared import Request as Request
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -23,7 +24,7 @@ else:
             "sfumato.accounting.budget.accounts": "Account AccountName Limit Measure",
             "sfumato.accounting.budget.amounts": "Amount",
             "sfumato.accounting.budget.charges": "Charge Charged Claim",
-            "sfumato.accounting.budget.shared": "Budget",
+            "sfumato.accounting.budget.shared": "Budget Request",
         },
     )
 
@@ -37,4 +38,5 @@ __all__ = [
     "Claim",
     "Limit",
     "Measure",
+    "Request",
 ]

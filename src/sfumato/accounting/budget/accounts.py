@@ -84,7 +84,7 @@ class AccountName:
                 "an account is named KIND:ID, such as corpus:tickets or author:u-17, with at most "
                 f"{LONGEST_NAME:,} characters"
             )
-        return cls(Kind(one_of("kind", kind, list(Kind))), name)
+        return cls(Kind(one_of("kind", kind, [one.value for one in Kind])), name)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Limit:
         cls, measure: str, level: float, *, delta: float = 0.0, order: float | None = None
     ) -> Limit:
         """From numbers as people give them, rounded down."""
-        kind = Measure(one_of("measure", measure, list(Measure)))
+        kind = Measure(one_of("measure", measure, [one.value for one in Measure]))
         if level != math.inf:
             positive("limit", level)
         elif kind is not Measure.LEVEL:

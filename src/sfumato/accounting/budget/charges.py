@@ -2,6 +2,7 @@
 
 A charge is refused unless it speaks of the same thing as all others of its account: the same
 notion, unit, neighbors, scope, public vectors and policy. Sums of other things prove nothing.
+Vectors and policies are told apart by codes under the budget's key, for a policy may be private.
 """
 
 from __future__ import annotations
@@ -14,22 +15,30 @@ from sfumato.accounting.budget.accounts import Account, Kind, Measure
 from sfumato.accounting.budget.amounts import Amount
 from sfumato.core.checks import at_least
 from sfumato.core.errors import IncomparableGuarantees
+from sfumato.core.keys import Key
 from sfumato.guarantees.guarantee import Guarantee, Notion
 
-_ON_VECTORS = (
+_ABOUT = "vectors or policy"
+# These say nothing without the vectors, the scale or the policy that they speak of.
+_ABOUT_SOMETHING = (
     Notion.METRIC_DP,
     Notion.SELECTIVE_METRIC_DP,
     Notion.UTILITY_OPTIMIZED_METRIC_LDP,
     Notion.LDP_WITHIN_GROUPS,
+    Notion.SELECTIVE_DP,
+    Notion.BY_TYPE,
 )
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a release proves, and over which public vectors (their digest) where it has some."""
+    """What a release proves, and ``about`` which vectors, scales and policies, spelled out.
+
+    ``words`` is the number of words that were replaced, for which an author pays.
+    """
 
     guarantee: Guarantee
-    vectors: str = ""
+    about: tuple[str, ...] = ()
     words: int = 1
 
     def cost(self, kind: Kind, measure: Measure) -> Amount:
@@ -52,34 +61,31 @@ class Claim:
         one = Amount.charged(proven.epsilon, proven.delta)
         return one.times(at_least("words", self.words, 0)) if kind is Kind.AUTHOR else one
 
-    def speaks_of(self) -> str:
+    def speaks_of(self, key: Key) -> str:
         """What all charges of an account have in common, in one spelling."""
-        return json.dumps(_subject(self.guarantee, self.vectors), sort_keys=True)
-
-    def refuse_another(self, account: Account) -> None:
-        """Refuse an account whose charges speak of something else."""
-        if account.speaks_of in ("", self.speaks_of()):
-            return
-        before, now = json.loads(account.speaks_of), json.loads(self.speaks_of())
-        differs = sorted(name for name in now if before.get(name) != now[name])
-        raise IncomparableGuarantees(
-            f"this release speaks of another {' and another '.join(differs)} than all that the "
-            "account was charged with, so their sum would prove nothing; charge an account of its "
-            "own"
-        )
+        proven = self.guarantee
+        if proven.notion in _ABOUT_SOMETHING and not (self.about or proven.policy):
+            raise IncomparableGuarantees(
+                "this level adds up only with levels over the same vectors and for the same "
+                "policy, and which ones these were is not known"
+            )
+        about = key.code("about", *self.about) if self.about else ""
+        return json.dumps(_subject(proven) | {_ABOUT: about}, sort_keys=True)
 
 
-def _subject(proven: Guarantee, vectors: str) -> dict[str, object]:
-    if proven.notion in _ON_VECTORS and not vectors:
-        raise IncomparableGuarantees(
-            "a level over public vectors adds up only with levels over the same ones; give their "
-            "digest"
-        )
-    selective = proven.notion in (Notion.SELECTIVE_DP, Notion.SELECTIVE_METRIC_DP)
-    if selective and not proven.policy:
-        raise IncomparableGuarantees(
-            "selective levels add up only for the same policy, and which one it was is not known"
-        )
+def refuse_another(before: str, now: str) -> None:
+    """Refuse a charge that speaks of something else than those before."""
+    if before in ("", now):
+        return
+    earlier, later = json.loads(before), json.loads(now)
+    differs = sorted(name for name in later if earlier.get(name) != later[name])
+    raise IncomparableGuarantees(
+        f"this release speaks of another {' and another '.join(differs)} than all that the "
+        "account was charged with, so their sum would prove nothing; charge an account of its own"
+    )
+
+
+def _subject(proven: Guarantee) -> dict[str, object]:
     subject: dict[str, object] = {
         "notion": proven.notion.value,
         "unit": proven.unit,
@@ -87,14 +93,11 @@ def _subject(proven: Guarantee, vectors: str) -> dict[str, object]:
         "neighbors": proven.neighbors,
         "metric": proven.metric,
         "scope": proven.scope,
-        "vectors": vectors,
         "policy": proven.policy,
     }
     if proven.parts:
         # Levels of a part may differ from release to release; what it speaks of may not.
-        subject["parts"] = [
-            [list(part.types), _subject(part.guarantee, vectors)] for part in proven.parts
-        ]
+        subject["parts"] = [[list(part.types), _subject(part.guarantee)] for part in proven.parts]
     return subject
 
 

@@ -35,7 +35,7 @@ from types import TracebackType
 
 from sfumato.accounting.budget.accounts import Account, AccountName, Limit, Measure
 from sfumato.accounting.budget.amounts import Amount
-from sfumato.accounting.budget.charges import Charge, Charged, Claim
+from sfumato.accounting.budget.charges import Charge, Charged, Claim, refuse_another
 from sfumato.accounting.budget.store import Entry, Store, Stored
 from sfumato.core.errors import BadInput, BudgetExceeded, InvalidArgument, StorageFailed
 from sfumato.core.files import from_home
@@ -180,7 +180,7 @@ class Budget(AbstractContextManager["Budget"]):
             amount=claim.cost(account.kind, account.limit.measure),
             held=held,
             guarantee=json.dumps(_spoken(claim)),
-            speaks_of=claim.speaks_of(),
+            speaks_of=claim.speaks_of(self._key),
             outcome=outcome,
             at=_now(),
         )
@@ -192,7 +192,7 @@ class Budget(AbstractContextManager["Budget"]):
         account = self.show(name)
         if account.closed is not None:
             raise BudgetExceeded("the account is closed; nothing more can be charged to it")
-        claim.refuse_another(account)
+        refuse_another(account.speaks_of, entry.speaks_of)
         raise BudgetExceeded(_missing(account, entry.amount))
 
     def _again(self, name: str, known: Stored, asked: bytes) -> Charged:

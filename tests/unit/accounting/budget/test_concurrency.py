@@ -137,7 +137,7 @@ def test_nothing_is_released_that_is_not_charged(
 
         def work(key: str = key, out: int = writing) -> int:
             with Budget.at(place, key_file) as mine:
-                steps = {
+                steps: dict[str, Callable[[], object]] = {
                     "charge": lambda: mine.charge(NAME, pure(1.0), Request(key), outcome="soft"),
                     "send": lambda: os.write(out, key.encode() + b"\n"),
                 }
