@@ -98,7 +98,7 @@ def synthesize(
     from sfumato.files.source import Source
     from sfumato.mechanisms.mechanism import ReadsPublicText
     from sfumato.synthesis.evolution import Breeding
-    from sfumato.synthesis.generator import build_generator, check_generator, knows_labels
+    from sfumato.synthesis.generator import as_generator, build_generator, knows_labels
     from sfumato.synthesis.job import Synthesis
     from sfumato.synthesis.prediction.job import PredictionRequest
     from sfumato.synthesis.prediction.settings import Prediction
@@ -131,7 +131,7 @@ def synthesize(
         made = (
             build_generator(generator, settings, encoder=str(encoder))
             if isinstance(generator, str)
-            else check_generator(generator)
+            else as_generator(generator)
         )
         texts = _TEXTS if texts is None else texts
         if candidates is None:

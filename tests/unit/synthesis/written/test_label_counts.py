@@ -11,7 +11,6 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import LACKS_ONE, Guarantee, Notion
 from sfumato.mechanisms import geometric
-from sfumato.synthesis.written import label_counts
 from sfumato.synthesis.written.label_counts import given_weights, noised_weights, together
 from sfumato.text.document import Document
 
@@ -49,7 +48,6 @@ def test_twin_counts_without_noise_are_the_same_under_every_seed(
 ) -> None:
     monkeypatch.setattr(geometric.ExactDraws, "geometric", lambda *_: 0)
     assert counts(10, seed=1) == counts(10, seed=2) == [30.0, 10.0]
-    assert label_counts.ExactDraws is geometric.ExactDraws
 
 
 def proven(**other: object) -> Guarantee:

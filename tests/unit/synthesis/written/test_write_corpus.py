@@ -43,7 +43,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "settings": TINY,
     }  # fmt: skip
     source = corpus(place / "private.jsonl")
-    labeled = {"label_field": "label", "classes": ("bad", "good"), "control_codes": True}
+    labeled: dict[str, Any] = {
+        "label_field": "label",
+        "classes": ("bad", "good"),
+        "control_codes": True,
+    }
     sfumato.train(source, place / "run", **told, **labeled)
     sfumato.train(source, place / "plain", **told | {"epsilon": None, "method": "plain"})
     return place
