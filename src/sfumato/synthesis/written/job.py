@@ -54,7 +54,7 @@ GIVEN = "given"
 # So many times as many texts are drawn as are wanted, before a label is left with fewer.
 _PATIENCE = 20
 _COUNTS, _TEXTS = 0, 1
-_SCOPE = "the synthetic corpus, and {model} that wrote it"
+_SCOPE = "the synthetic corpus, and {model}"
 CLASSIFIER_GAP = "what the classifier that filters was trained on, which must be public"
 SHARES_GAP = "the shares of labels, which were given and must be public"
 
