@@ -11,7 +11,7 @@ from sfumato.synthesis.prediction.law import AverageLaw
 from statistical.budget import fits_share, rejects
 
 CHECK, CASE = "synthesis: tokens", "drawn from the law"
-DRAWS = 4000
+DRAWS = 3000
 LAW = AverageLaw(tokens=np.arange(5), clip=4.0, prompts=3, temperature=1.5)
 SAID = np.array([[0.0, -1.0, -9.0, -2.0, -3.0], [-1.0, 0.0, -1.0, -7.0, -3.0]])
 

@@ -105,8 +105,8 @@ class Ensemble:
         if needed > self.writer.context:
             raise InvalidArgument(
                 f"a prompt with its records and {self.tokens} tokens may have {needed:,} tokens, "
-                f"and the model reads {self.writer.context:,}; take fewer `record_tokens`, "
-                "`shots` or `tokens`"
+                f"and the model reads {self.writer.context:,}; take fewer "
+                "record_tokens, shots or tokens"
             )
 
     def write(

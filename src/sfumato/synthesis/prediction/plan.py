@@ -108,8 +108,8 @@ class PredictionPlan:
         if self.shots > 1 and self.classes and self.labels != PUBLIC:
             raise InvalidArgument(
                 f"shots={self.shots}: records of one prompt must have one label, and unless labels "
-                "are public nobody may look at them to put records together; take `shots=1`, or "
-                "`labels='public'`"
+                "are public nobody may look at them to put records together; take "
+                "`settings={'shots': 1}`, or `labels='public'`"
             )
         object.__setattr__(self, "delta", resolve_delta(self.delta, self.units))
         self._choose()
@@ -130,15 +130,15 @@ class PredictionPlan:
             raise InvalidArgument(
                 f"prompts={self.prompts:,} at the temperature {self.temperature:g} cost ε = "
                 f"{self.proven.epsilon:.4g}, more than epsilon={self.epsilon:g}; leave one of both "
-                "out, and it is chosen, or take fewer `tokens` or a smaller `clip`"
+                "out, and it is chosen, or take fewer tokens or a smaller clip"
             )
         if self.most_texts < max(1, self.asked or 1):
             wanted = "a text is" if (self.asked or 1) == 1 else f"{self.asked:,} texts are"
             raise InvalidArgument(
                 f"{wanted} asked for; each is made of {self.speakers:,} prompts with {self.shots} "
                 f"of the {self.units:,} {self.unit}s, which are enough for {self.most_texts:,}. "
-                "Take fewer `texts`, fewer `tokens`, a smaller `clip`, a "
-                "higher `temperature`, or a larger epsilon"
+                "Take fewer texts or tokens, a smaller clip, a higher temperature, or a larger "
+                "epsilon"
             )
 
     @property

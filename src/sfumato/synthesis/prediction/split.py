@@ -93,7 +93,7 @@ def _by_public_label(plan: PredictionPlan, order: Points, labels: Points) -> lis
     if not found:
         raise InvalidArgument(
             f"no label has the {size:,} {plan.unit}s that a text needs; take a higher "
-            "`temperature`, a smaller `clip` or fewer `tokens`"
+            "temperature, a smaller clip or fewer tokens"
         )
     return found
 
