@@ -1,4 +1,4 @@
-"""A synthetic corpus from SST-2 by private evolution over sentences of IMDb reviews.
+"""A synthetic corpus from SST-2 by private evolution, over sentences of IMDb reviews or a model's.
 
 Needs ``data/sst2`` and ``data/imdb-15k`` in the folder SFUMATO_RESOURCES, and in MINILM the folder
 of a sentence encoder (all-MiniLM-L6-v2 in the figures of the documentation; without it vectors are
@@ -7,6 +7,13 @@ the pool is 12,000 sentences of 4 to 25 words from other reviews, and what was l
 the 872 sentences of the test part. Distances and membership are compared with the next 2,000
 records of the training part: it holds phrases, the test part whole sentences, and a difference in
 kind would be taken for leakage. Seeds make figures reproducible; nothing of it is for release.
+
+With the folder of a causal language model in WRITER, that writes the candidates in the place of the
+pool (SmolLM2-135M-Instruct in the figures of the documentation), after a public prompt for each
+label.
+
+Records are the same for every seed, so their vectors are computed for the first one and kept in
+memory: ``seconds`` of the others are without them.
 """
 
 from __future__ import annotations
@@ -15,17 +22,30 @@ import gzip
 import json
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from benchmarks.timing import Row
+from sfumato.core.arrays import Floats
+from sfumato.models.encoder import SentenceEncoder
 from sfumato.text.sentences import split_sentences
 from sfumato.verbs.evaluate_synthetic import evaluate_synthetic
 from sfumato.verbs.synthesize import synthesize
 
 RECORDS, OTHERS, POOL = 8000, 2000, 12_000
-TEXTS = 500
+TEXTS, WRITTEN = 500, 64
+# The public prompts of a model that writes, by label, and that for variations.
+PROMPTS = """\
+0 = 'Here is a sentence from a very negative film review: "'
+1 = 'Here is a sentence from a very positive film review: "'
+"""
+VARIATION = 'A sentence from a film review: "{text}"\nThe same in other words: "'
+TOKENS = 20
 SEEDS = (1, 2, 3)
 SHORTEST, LONGEST = 4, 25
 LEARNED = ("accuracy", "accuracy, control", "accuracy, originals")
@@ -57,9 +77,11 @@ def run(quick: bool) -> list[Row]:
         (folder / "test.tsv").write_bytes(test)
         pool = folder / "pool.txt"
         pool.write_text("\n".join(read_pool(resources / "imdb-15k" / "train.jsonl.gz")))
-        for seed in SEEDS[:1] if quick else SEEDS:
-            rows.append(measure(folder, pool, encoder, seed))
-            print(rows[-1], flush=True)
+        (folder / "prompts.toml").write_text(PROMPTS)
+        with keeping_vectors():
+            for seed in SEEDS[:1] if quick else SEEDS:
+                rows.append(measure(folder, pool, encoder, seed))
+                print(rows[-1], flush=True)
     return rows
 
 
@@ -67,16 +89,26 @@ def measure(folder: Path, pool: Path, encoder: str, seed: int) -> Row:
     """One corpus and its control, and what they are worth."""
     private = folder / "private.tsv"
     output, control = folder / f"made-{seed}.jsonl", folder / f"control-{seed}.jsonl"
+    writer = os.environ.get("WRITER", "")
+    chosen: dict[str, object] = {"pool": str(pool), "cache": str(folder / "cache")}
+    if writer:
+        chosen = {
+            "model": writer,
+            "prompts": str(folder / "prompts.toml"),
+            "variation": VARIATION,
+            "tokens": TOKENS,
+        }
     wall, start = time.perf_counter(), time.process_time()
     made = synthesize(
         private,
         output,
+        generator="model" if writer else "pool",
         epsilon=1,
         delta=1e-5,
-        texts=TEXTS,
+        texts=WRITTEN if writer else TEXTS,
         classes=("0", "1"),
         encoder=encoder,
-        settings={"pool": str(pool), "cache": str(folder / "cache")},
+        settings=chosen,
         control=control,
         field="sentence",
         label_field="label",
@@ -97,6 +129,7 @@ def measure(folder: Path, pool: Path, encoder: str, seed: int) -> Row:
         for held in ("test.tsv", "others.tsv")
     )
     return {
+        "generator": Path(writer).name if writer else "pool",
         "seed": seed,
         "epsilon": made.guarantee.epsilon,
         "replacement": round(made.summary["replacement"]["epsilon"], 2),
@@ -106,6 +139,33 @@ def measure(folder: Path, pool: Path, encoder: str, seed: int) -> Row:
         "seconds": round(seconds),
         "waited": round(waited),
     }
+
+
+@contextmanager
+def keeping_vectors() -> Iterator[None]:
+    """Within this block no text is encoded twice in the same way."""
+    ways = {name: getattr(SentenceEncoder, name) for name in ("encode_alone", "encode_together")}
+    for name, encode in ways.items():
+        setattr(SentenceEncoder, name, _kept(encode))
+    try:
+        yield
+    finally:
+        for name, encode in ways.items():
+            setattr(SentenceEncoder, name, encode)
+
+
+def _kept(
+    encode: Callable[[SentenceEncoder, Sequence[str]], Floats],
+) -> Callable[[SentenceEncoder, Sequence[str]], Floats]:
+    known: dict[str, Floats] = {}
+
+    def kept(encoder: SentenceEncoder, texts: Sequence[str]) -> Floats:
+        new = [one for one in dict.fromkeys(texts) if one not in known]
+        if new:
+            known.update(zip(new, encode(encoder, new), strict=True))
+        return np.stack([known[one] for one in texts])
+
+    return kept
 
 
 def read_pool(path: Path) -> list[str]:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.train import train as train
     from sfumato.verbs.verify import verify as verify
     from sfumato.verbs.verify import verify_exhibits as verify_exhibits
+    from sfumato.verbs.write_corpus import write_corpus as write_corpus
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -121,6 +122,7 @@ else:
             "sfumato.verbs.tokenizer": "train_tokenizer",
             "sfumato.verbs.train": "train",
             "sfumato.verbs.verify": "verify verify_exhibits",
+            "sfumato.verbs.write_corpus": "write_corpus",
         },
     )
 
@@ -180,4 +182,5 @@ __all__ = [
     "train_tokenizer",
     "verify",
     "verify_exhibits",
+    "write_corpus",
 ]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -22,7 +22,13 @@ from sfumato.policies.identity import Identity
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores
 from sfumato.studies.measures.measure import MeasureReading, Specimen, configure_measure
-from sfumato.testing import check_attack, check_measure, check_mechanism, check_policy
+from sfumato.testing import (
+    check_attack,
+    check_generator,
+    check_measure,
+    check_mechanism,
+    check_policy,
+)
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans, Stretch
 from sfumato.vectors.space import Space
@@ -426,3 +432,101 @@ def test_a_measure_of_ones_own_passes_and_so_do_ours() -> None:
 def test_twins_of_a_measure_are_rejected(twin: _Letters, said: str) -> None:
     with pytest.raises((AssertionError, InvalidArgument), match=said):
         check_measure(twin)
+
+
+# --- generators ----------------------------------------------------------------------------------
+
+
+class Trains:
+    """A generator that does what it must."""
+
+    def invent(self, label: str, count: int, randomness: Randomness) -> list[str]:
+        return [f"{label} train {n}" for n in randomness.integers(99, count).tolist()]
+
+    def vary(
+        self, texts: Sequence[str], label: str, count: int, randomness: Randomness
+    ) -> list[str]:
+        del label, randomness
+        return [f"{one} again" for one in texts][:count]
+
+
+class OwnChance(Trains):
+    def invent(self, label: str, count: int, randomness: Randomness) -> list[str]:
+        del randomness
+        return super().invent(label, count, Randomness.secure())
+
+
+class OwnVariations(Trains):
+    def vary(self, texts: Sequence[str], *_: Any) -> list[str]:
+        return [f"{one} {Randomness.secure().integers(10**9, 1)[0]}" for one in texts]
+
+
+class Remembers(Trains):
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def invent(self, label: str, count: int, randomness: Randomness) -> list[str]:
+        return [*super().invent(label, count, randomness), *self.shown]
+
+    def vary(self, texts: Sequence[str], *given: Any) -> list[str]:
+        self.shown = list(texts)
+        return super().vary(texts, *given)
+
+
+class Empties(Trains):
+    def vary(self, texts: Sequence[str], *given: Any) -> list[str]:
+        found = super().vary(texts, *given)
+        cast("list[str]", texts).clear()
+        return found
+
+
+class SameText(Trains):
+    def invent(self, *_: Any) -> list[str]:
+        return ["the same"] * 5
+
+
+class NoList(Trains):
+    def vary(self, *_: Any) -> Any:
+        return None
+
+
+class Labeled(Trains):
+    knows_labels = False
+
+
+class TellsPath(Trains):
+    def public_facts(self) -> dict[str, Any]:
+        return {"file": "/home/ada/secret.txt"}
+
+
+class TellsObject(Trains):
+    def public_facts(self) -> dict[str, Any]:
+        return {"file": object()}
+
+
+def test_generators_that_do_what_they_must_are_accepted(tmp_path: Path) -> None:
+    check_generator(Trains())
+    pool = tmp_path / "pool.txt"
+    pool.write_text("the train was late\nthe bus was late\na good film\nthe music was bad\n")
+    check_generator("pool", settings={"pool": str(pool)})
+    with pytest.raises(InvalidArgument, match="object is no generator"):
+        check_generator(object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("twin", "said"),
+    [
+        (OwnChance(), "must invent the same with the same randomness"),
+        (OwnVariations(), "must vary alike"),
+        (Remembers(), "it keeps texts"),
+        (Empties(), "leave the texts that it varies as they were"),
+        (SameText(), "two different texts at least"),
+        (NoList(), "NoList.vary must give a list of texts"),
+        (Labeled(), "knows no labels"),
+        (TellsPath(), "names a path of this machine"),
+        (TellsObject(), "what JSON can spell"),
+    ],
+)
+def test_twins_of_generators_are_rejected(twin: Trains, said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        check_generator(twin)

@@ -5,10 +5,13 @@ scores may depend on the private input in any way, as long as they lie in a wind
 every input: cut similarities times a weight, or cut logits divided by a temperature. Inputs are any
 two, and n draws may each depend on the outcomes before them.
 
+Or (``outcomes=None``) the scores have any size, and between two neighbors each of them differs by R
+at most: averages over many records, of which one is missing.
+
 Guarantee
     ``exact_level`` is the smallest epsilon for one draw, over all scores in the window:
-    e(R, V) = R + ln[(1 + (V−1)·e^R)/(e^R + V−1)], at most 2R. ``least_level`` is a level for n
-    draws: the least of three proofs, and it says which.
+    e(R, V) = R + ln[(1 + (V−1)·e^R)/(e^R + V−1)], at most 2R; and 2R where scores have any size.
+    ``least_level`` is a level for n draws: the least of three proofs, and it says which.
 
 Why it holds
     Let ℓ(y) be the log-ratio ln P(y)/P'(y) = s(y) − s'(y) + ln(Z'/Z) of two inputs.
@@ -16,6 +19,8 @@ Why it holds
     - *One draw.* The ratio at y grows with s(y), falls with every other s, and the other way round
       for s'. So it is largest at the corner s(y) = R, s = 0 elsewhere, s'(y) = 0, s' = R elsewhere,
       which is e(R, V), and every level below it is wrong for some scores.
+      Where scores have any size, s − s' <= R at y and >= −R elsewhere give a ratio of e^{2R} at
+      most, which an outcome approaches that is unlikely for both inputs. e(R, V) would be wrong.
     - *Pure.* Levels of draws add up: n·e.
     - *Range.* s − s' lies in [−R, R], and Z'/Z is the same for all y: the values of ℓ lie within a
       range of w = 2R (R for each of the two inputs), whatever V is.
@@ -82,13 +87,15 @@ class ProvenLevel:
     accountant: str
 
 
-def exact_level(score_range: float, outcomes: int) -> float:
+def exact_level(score_range: float, outcomes: int | None) -> float:
     """The level of one draw, which some scores in the window reach; rounded up.
 
-    >>> round(exact_level(4.0, 49_152), 4), exact_level(0.0, 10)
-    (7.9989, 0.0)
+    >>> round(exact_level(4.0, 49_152), 4), exact_level(0.0, 10), exact_level(4.0, None) >= 8
+    (7.9989, 0.0, True)
     """
     event = BoundedRange(range=score_range, outcomes=outcomes)
+    if event.outcomes is None:
+        return 2 * event.range * _UP + _WEIGHTS if event.range else 0.0
     grown = math.expm1(event.range)
     # The quotient in e(R, V) is 1 + (V−2)(e^R − 1)/(e^R + V−1), which loses no digit.
     above = (event.outcomes - 2) * grown / (grown + event.outcomes)

@@ -5,7 +5,8 @@ each bounded in norm by C, plus Gaussian noise of standard deviation ``noise_mul
 sum is over a secret Poisson sample of the units, or over all of them. Two neighbors differ in one
 unit, which is present in one and contributes nothing in the other, so the sum changes by at most C.
 
-``BoundedRange`` is what rewriting releases: draws among public outcomes by scores from a window.
+``BoundedRange`` is what rewriting releases: draws among public outcomes by scores from a window, or
+by scores of any size that a neighbor moves by little.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ class BoundedRange:
 
     For every input the scores s lie in a window of width ``range``, and each draw may depend on the
     outcomes of those before it. Neighbors are any two inputs (``accounting/bounded_range.py``).
+    With ``outcomes=None`` scores may lie anywhere, and ``range`` is how far a neighbor moves each
+    of them, up or down, at most.
     """
 
     range: float
-    outcomes: int
+    outcomes: int | None
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -64,7 +67,8 @@ class BoundedRange:
                 "misses outcomes of probability below 1e-16, so beyond that an outcome could rule "
                 "an input out; take a narrower window, a smaller weight or a higher temperature"
             )
-        at_least("outcomes", self.outcomes, 2, MOST_OUTCOMES)
+        if self.outcomes is not None:
+            at_least("outcomes", self.outcomes, 2, MOST_OUTCOMES)
         at_least("count", self.count, 1)
 
 

@@ -44,6 +44,7 @@ from sfumato.cli import (
     tokenizer,
     train,
     verify,
+    write,
 )
 from sfumato.cli.configured import Configured
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
@@ -84,6 +85,7 @@ app = typer.Typer(
 app.command("privatize", cls=Configured)(privatize.privatize)
 app.command("restore", cls=Configured)(restore.restore)
 app.command("synthesize", cls=Configured)(synthesize.synthesize)
+app.command("write", cls=Configured)(write.write)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)

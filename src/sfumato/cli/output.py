@@ -112,6 +112,7 @@ _COMMANDS = {
     "plant_classifier_canaries": "data classifier-canaries",
     "toss_coins": "data coins",
     "train_tokenizer": "tokenizer train",
+    "write_corpus": "write",
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.

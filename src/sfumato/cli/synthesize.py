@@ -21,8 +21,17 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
         Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write: OUT.jsonl.")
     ],
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="The level of all rounds together.")
+        float, typer.Option("--epsilon", "-e", help="The level of all of it together.")
     ],
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="evolution|prediction",
+            help="Let records vote for texts, or let prompts with a record each agree on every "
+            "token.",
+        ),
+    ] = "evolution",
     delta: Annotated[str, typer.Option("--delta", help="A number below 1/n, or auto.")] = "auto",
     generator: Annotated[
         str,
@@ -32,7 +41,11 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
     ] = "pool",
     settings: Annotated[
         list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator (pool=FILE)."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the generator (pool=FILE), or of prediction (model=FOLDER).",
+        ),
     ] = [],  # noqa: B006
     encoder: Annotated[
         str,
@@ -42,7 +55,13 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
             help="A public sentence encoder. [default: the embedded word vectors]",
         ),
     ] = "",
-    texts: Annotated[int, typer.Option("--texts", help="How many texts come out.")] = 500,
+    texts: Annotated[
+        int | None,
+        typer.Option(
+            "--texts",
+            help="How many texts come out. [default: 500; by prediction, as there are records for]",
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option("--rounds", help="How often records vote.")] = 2,
     votes: Annotated[
         int, typer.Option("--votes", help="Votes of a record or author in each round.")
@@ -90,7 +109,7 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option(
             "--control",
             metavar="FILE",
-            help="Also write a corpus chosen by noise alone, to see what the votes are worth.",
+            help="Also write a corpus that no record has touched, to see what records are worth.",
         ),
     ] = None,
     field: options.FieldOption = options.TEXT,
@@ -102,11 +121,14 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Make a synthetic corpus that private records have chosen by noisy votes.
+    """Make a synthetic corpus with a guarantee for every private record.
 
-    A generator, which never sees a private record, makes candidates; each record votes for those
-    that are nearest to it; the counts get noise, and what has most votes is kept and varied. Beside
-    OUT stands OUT.guarantee.json. Labels are public: --label-field and --classes name them.
+    By evolution, a generator, which never sees a private record, makes candidates; each record
+    votes for those that are nearest to it; the counts get noise, and what has most votes is kept
+    and varied. By prediction, a language model reads many prompts with a record each, and every
+    token is drawn by what they say on average. Beside OUT stands OUT.guarantee.json. Labels are
+    public: --label-field and --classes name them. To train a model and let it write instead, see
+    'sfumato write'.
 
     Example: sfumato synthesize notes.jsonl -o made.jsonl --set pool=public.txt --epsilon 1
     """
@@ -115,6 +137,7 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
     made = make(
         source,
         output,
+        method=method,
         generator=generator,
         epsilon=epsilon,
         delta=_delta(delta),

@@ -109,6 +109,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         ),
     ] = None,
     class_weights: training_options.ClassWeightsOption = None,
+    control_codes: training_options.ControlCodesOption = False,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
     optimizer: Annotated[
         str,
@@ -224,6 +225,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 tokenizer_size=tokenizer_size,
                 classes=[one.strip() for one in classes.split(",")] if classes is not None else [],
                 class_weights=training_options.weights_from(class_weights),
+                control_codes=control_codes,
                 learning_rate=learning_rate,
                 optimizer=optimizer,
                 schedule=schedule,

@@ -204,6 +204,13 @@ PoolingOption = Annotated[
         "[default: what the encoder's folder says, else what is usual for the network]",
     ),
 ]
+ControlCodesOption = Annotated[
+    bool,
+    typer.Option(
+        "--control-codes",
+        help="Train a language model that writes for each of --classes; see 'sfumato write'.",
+    ),
+]
 ClassWeightsOption = Annotated[
     str | None,
     typer.Option(

@@ -97,16 +97,16 @@ def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
     model.network.eval()
     said: list[Tensor] = []
     with torch.no_grad():
-        scores, state = _read(model.network, prompts, None)
+        scores, state = read_on(model.network, prompts, None)
         while True:
             # A model may have more outputs than there are tokens; the others have no meaning.
             said.append(scores[:, : model.tokenizer.size].argmax(1))
             if len(said) == count:
                 return torch.stack(said, 1)
-            scores, state = _read(model.network, said[-1][:, None], state)
+            scores, state = read_on(model.network, said[-1][:, None], state)
 
 
-def _read(network: Any, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+def read_on(network: Any, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
     """Scores after the last token, and the state to continue from."""
     if hasattr(network, "step"):
         logits, after = network.step(tokens, state)

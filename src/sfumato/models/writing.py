@@ -49,9 +49,10 @@ class Writer:
         """Whether an encoder reads the text, and a decoder writes another one."""
         return bool(self.network.config.is_encoder_decoder)
 
-    def begin(self, rows: Sequence[Sequence[int]]) -> Writing:
-        """Read some rows of tokens, none of them empty."""
-        return _Apart(self, rows) if self.reads_apart else _Onwards(self, rows)
+    def begin(self, rows: Sequence[Sequence[int]], *, width: int = 0) -> Writing:
+        """Read some rows of tokens, none of them empty, each padded to ``width`` at least."""
+        filled = max(width, *map(len, rows))
+        return _Apart(self, rows, filled) if self.reads_apart else _Onwards(self, rows, filled)
 
 
 def load_writer(folder: Path) -> Writer:
@@ -81,10 +82,9 @@ class Writing:
 class _Onwards(Writing):
     """A causal model goes on after the text."""
 
-    def __init__(self, writer: Writer, rows: Sequence[Sequence[int]]) -> None:
+    def __init__(self, writer: Writer, rows: Sequence[Sequence[int]], width: int) -> None:
         import torch
 
-        width = max(map(len, rows))
         padding = writer.tokenizer.padding
         ids = torch.tensor([[padding] * (width - len(row)) + list(row) for row in rows])
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
@@ -120,10 +120,9 @@ class _Onwards(Writing):
 class _Apart(Writing):
     """An encoder reads the text once, a decoder writes."""
 
-    def __init__(self, writer: Writer, rows: Sequence[Sequence[int]]) -> None:
+    def __init__(self, writer: Writer, rows: Sequence[Sequence[int]], width: int) -> None:
         import torch
 
-        width = max(map(len, rows))
         padding = writer.tokenizer.padding
         ids = torch.tensor([[*row, *[padding] * (width - len(row))] for row in rows])
         self._network = writer.network

@@ -1,4 +1,4 @@
-"""The page of a synthetic corpus: what is proven, how it was chosen, what it does not show.
+"""The page of a synthetic corpus: what is proven, how it was made, what it does not show.
 
 It is made from the corpus and its side file, both of which may be released, so nothing on it is
 private. What was measured on the originals is not here: that is for whoever holds them.
@@ -37,22 +37,42 @@ from sfumato.reports.sections.limits import (
     three_sentences,
 )
 from sfumato.reports.settings import lines_of
-from sfumato.synthesis.corpus import PRIVATE_EVOLUTION
+from sfumato.synthesis.corpus import (
+    MECHANISMS,
+    PRIVATE_EVOLUTION,
+    PRIVATE_PREDICTION,
+    PRIVATE_TRAINING,
+)
 
 _NOT_ATTACKED = (
     "no attack is part of this page. A membership attack, distances and accuracy need the "
     "originals, and are for whoever holds them"
 )
-_HOW = (
-    "A generator that saw no record made candidates. Each record voted for those nearest to it, "
-    "the counts got noise, and the texts here were chosen by what came of that."
-)
+# How each way makes a text, and the settings that say how it was done here.
+_HOW = {
+    PRIVATE_EVOLUTION: (
+        "A generator that saw no record made candidates. Each record voted for those nearest to "
+        "it, the counts got noise, and the texts here were chosen by what came of that.",
+        ("generator", "rounds", "votes", "candidates", "noise", "noise_share", "labels"),
+    ),
+    PRIVATE_PREDICTION: (
+        "A language model read many prompts, each with a private record. What they said of the "
+        "next token was cut to a window and averaged, and the token was drawn at a temperature; a "
+        "record was read for one text only.",
+        ("model", "prompts", "shots", "tokens", "clip", "temperature", "output_tokens", "labels"),
+    ),
+    PRIVATE_TRAINING: (
+        "A model was trained on the records with a guarantee, and wrote these texts afterwards. "
+        "Whatever is done with such a model costs nothing more.",
+        ("method", "model", "labels", "shares", "temperature", "top", "tokens"),
+    ),
+}
 
 
 def is_synthetic(path: Path) -> bool:
     """Whether a file with a side file was synthesized, not privatized."""
     settings = side_file_of(path)["settings"]
-    return bool(settings.get("mechanism") == PRIVATE_EVOLUTION)
+    return settings.get("mechanism") in MECHANISMS
 
 
 def synthetic_page(path: Path, showing: Showing) -> Page:
@@ -82,8 +102,8 @@ def synthetic_page(path: Path, showing: Showing) -> Page:
             Question(
                 name="useful",
                 title="What is in it?",
-                answer="How it was chosen, and some of its texts.",
-                sections=[_votes(settings), _texts(path, showing.samples)],
+                answer="How it was made, and some of its texts.",
+                sections=[_how(settings), _texts(path, showing.samples)],
             ),
             *last_questions(
                 guarantee,
@@ -99,7 +119,8 @@ def _lead(content: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     counts = content.get("counts")
     documents = as_number(counts.get("documents")) if isinstance(counts, dict) else None
     said = "Synthetic texts" if documents is None else f"{number(int(documents))} synthetic texts"
-    return f"{said} by the generator {settings.get('generator')}, chosen by noisy votes."
+    how = content.get("how")
+    return f"{said}, {how}." if isinstance(how, str) else f"{said} by {settings['mechanism']}."
 
 
 def _replaced(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
@@ -108,11 +129,11 @@ def _replaced(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
     return [] if level is None else [("ε if a unit is replaced", f"≤ {epsilon_of(level)}")]
 
 
-def _votes(settings: Mapping[str, Any]) -> Section:
-    names = ("rounds", "votes", "candidates", "noise", "noise_share", "labels")
+def _how(settings: Mapping[str, Any]) -> Section:
+    said, names = _HOW[settings["mechanism"]]
     told = {name: settings[name] for name in names if name in settings}
-    parts: list[Block] = [paragraph(_HOW), properties("The votes", lines_of(told))]
-    return Section(name="votes", title="How it was chosen", parts=parts)
+    parts: list[Block] = [paragraph(said), properties("What it was made with", lines_of(told))]
+    return Section(name="made", title="How it was made", parts=parts)
 
 
 def _texts(path: Path, samples: int | None) -> Section:

@@ -1,4 +1,4 @@
-"""Synthetic corpora with a guarantee: candidates from public sources, chosen by noisy votes."""
+"""Synthetic corpora with a guarantee: chosen by noisy votes, or written by private prediction."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sfumato.synthesis.model import ModelGenerator as ModelGenerator
     from sfumato.synthesis.plan import VotingPlan as VotingPlan
     from sfumato.synthesis.pool import PoolGenerator as PoolGenerator
+    from sfumato.synthesis.prediction.plan import PredictionPlan as PredictionPlan
+    from sfumato.synthesis.prediction.settings import Prediction as Prediction
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -22,6 +24,8 @@ else:
             "sfumato.synthesis.model": "ModelGenerator",
             "sfumato.synthesis.plan": "VotingPlan",
             "sfumato.synthesis.pool": "PoolGenerator",
+            "sfumato.synthesis.prediction.plan": "PredictionPlan",
+            "sfumato.synthesis.prediction.settings": "Prediction",
         },
     )
 
@@ -29,6 +33,8 @@ __all__ = [
     "Generator",
     "ModelGenerator",
     "PoolGenerator",
+    "Prediction",
+    "PredictionPlan",
     "SyntheticCorpus",
     "VotingPlan",
     "build_generator",

@@ -29,9 +29,11 @@ from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
+from sfumato.synthesis.corpus import Synthesized
 from sfumato.synthesis.embedding import Embedding
 from sfumato.synthesis.generator import Generator, knows_labels, texts_from
 from sfumato.synthesis.plan import NOISED, PUBLIC, VotingPlan
+from sfumato.synthesis.shares import divide
 from sfumato.synthesis.voting import Candidates, Counts, Unit, add_noise, tally
 
 RANK, RESAMPLE = "rank", "resample"
@@ -62,14 +64,6 @@ class Breeding:
         between("kept", self.kept, 0.01, 1.0)
         one_of("choice", self.choice, CHOICES)
         between("threshold", self.threshold, 0.0, 1e9)
-
-
-@dataclass(frozen=True)
-class Synthesized:
-    """A synthetic text and the place of its label."""
-
-    text: str
-    label: int
 
 
 def first_candidates(
@@ -168,19 +162,11 @@ def shares(
     counts: Mapping[str, int],
 ) -> list[int]:
     """How many texts of each label: equally many, by noisy votes, or by counts that are public."""
-    weights = np.ones(len(labels))
     if plan.labels == NOISED:
-        weights = np.maximum(totals, 0.0)
-    elif plan.labels == PUBLIC:
-        weights = np.array([float(counts.get(label, 0)) for label in labels])
-    if not weights.any():
-        weights = np.ones(len(labels))
-    exact = texts * weights / weights.sum()
-    found = np.floor(exact).astype(int)
-    # What is left goes to the largest remainders, of equal ones to the first.
-    for place in np.argsort(found - exact, kind="stable")[: texts - found.sum()]:
-        found[place] += 1
-    return [int(one) for one in found]
+        return divide(texts, totals.tolist())
+    if plan.labels == PUBLIC:
+        return divide(texts, [float(counts.get(label, 0)) for label in labels])
+    return divide(texts, [1.0] * len(labels))
 
 
 def _chosen(

@@ -61,10 +61,10 @@ def build_generator(
             raise
         where = say_where(error) or type(error).__name__
         raise InvalidArgument(f"{who} could not be made: {where}") from error
-    return check_generator(made)
+    return as_generator(made)
 
 
-def check_generator(made: object) -> Generator:
+def as_generator(made: object) -> Generator:
     """Refuse what is no generator, and say what it lacks."""
     missing = [what for part, what in _NEEDED.items() if not callable(getattr(made, part, None))]
     if missing:

@@ -43,14 +43,14 @@ LABELS = (EQUAL, NOISED, PUBLIC)
 # More noise than this among the votes, and what comes out is mostly chosen by chance.
 MOST_NOISE = 0.75
 
-_NEIGHBORS = "two corpora of which one lacks one {unit} of the other, its place left empty"
-_SAME_LABELS = (
+NEIGHBORS = "two corpora of which one lacks one {unit} of the other, its place left empty"
+SAME_LABELS = (
     "two corpora of which one lacks the text of one {unit} of the other, its label left in place"
 )
 _SCOPE = "the synthetic corpus, and all noisy votes that it was chosen by"
 _UNITS_LEAK = "the plan of the votes, the number of {unit}s included"
 LABELS_UNCOVERED = "the labels: how many records have which is taken for public"
-_SEVERAL = "what several records of one person show together"
+SEVERAL = "what several records of one person show together"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +99,9 @@ class VotingPlan:
 
     def guarantee(self) -> Guarantee:
         """What is proven."""
-        neighbors = _SAME_LABELS if self.labels == PUBLIC else _NEIGHBORS
+        neighbors = SAME_LABELS if self.labels == PUBLIC else NEIGHBORS
         uncovered = [LABELS_UNCOVERED] if self.labels == PUBLIC else []
-        uncovered += [_SEVERAL] if self.unit == "record" else []
+        uncovered += [SEVERAL] if self.unit == "record" else []
         return Guarantee(
             notion=Notion.APPROXIMATE_DP,
             unit=self.unit,

@@ -69,6 +69,9 @@ class Request:
 
     ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
+    ``control_codes`` are the labels whose codes the documents begin with, if they do
+    (``control_codes.py``).
+
     ``corpus`` says how the corpus is read and when it was last changed; nothing about its text.
     """
 
@@ -79,6 +82,7 @@ class Request:
     course: Course = field(default_factory=Course)
     kind: str = "causal"
     classes: tuple[str, ...] = ()
+    control_codes: tuple[str, ...] = ()
     long: str = "split"
     lora_rank: int | None = None
     trainable: str | None = None
@@ -194,6 +198,7 @@ class Request:
             "model": self.model,
             "kind": self.kind,
             "classes": list(self.classes),
+            **({"control_codes": list(self.control_codes)} if self.control_codes else {}),
             "long": self.cut_long,
             "lora_rank": self.trained.rank(self.lora_rank),
             **({} if self.trained.part in (ALL, LORA) else {"trainable": str(self.trained)}),

@@ -14,16 +14,29 @@ if TYPE_CHECKING:
 
 # Candidates for each text that comes out: enough to choose from, and few enough to get votes.
 _PER_TEXT = 2
+_TEXTS = 500
+# What only private evolution takes, and its default.
+_OF_VOTES = (
+    ("generator", "pool"),
+    ("rounds", 2),
+    ("votes", 1),
+    ("candidates", None),
+    ("kept", 0.5),
+    ("choice", "rank"),
+    ("threshold", 0.0),
+    ("encoder", ""),
+)
 
 
 def synthesize(
     source: str | Path,
     output: str | Path,
     *,
+    method: str = "evolution",
     generator: str | Generator = "pool",
     epsilon: float,
     delta: float | str = "auto",
-    texts: int = 500,
+    texts: int | None = None,
     rounds: int = 2,
     votes: int = 1,
     candidates: int | None = None,
@@ -45,18 +58,26 @@ def synthesize(
     overwrite: bool = False,
     seed: int | None = None,
 ) -> SyntheticCorpus:
-    """Make a synthetic corpus that private records have chosen by noisy votes.
+    """Make a synthetic corpus with a guarantee for every private record, by one of two methods.
 
-    A ``generator``, which never sees a private record, makes candidates: a name of the catalog,
-    ``file.py:Class`` or an object; ``settings`` are its own. In each of ``rounds`` every ``unit``
-    (record or author) gives ``votes`` votes to the candidates of its label that are nearest to its
-    text by a public ``encoder`` (a folder; without one, by the embedded word vectors); the counts
-    get Gaussian noise, and the candidates with most votes stay and are varied. ``epsilon`` and
-    ``delta`` are those of all rounds together. ``candidates`` stand for election under each
-    label: unless said otherwise twice as many as ``texts``, divided among the labels if the
-    generator makes other texts for each; ``kept`` is the share of them that stays. By
-    ``choice="rank"`` those with most votes are taken, by "resample" they are drawn in proportion to
-    votes above ``threshold``, and may come twice.
+    *evolution* (AUG-PE): private records choose texts by noisy votes. A ``generator``, which never
+    sees a private record, makes candidates: a name of the catalog, ``file.py:Class`` or an object;
+    ``settings`` are its own. In each of ``rounds`` every ``unit`` (record or author) gives
+    ``votes`` votes to the candidates of its label that are nearest to its text by a public
+    ``encoder`` (a folder; without one, by the embedded word vectors); the counts get Gaussian
+    noise, and the candidates with most votes stay and are varied. ``epsilon`` and ``delta`` are
+    those of all rounds together. ``candidates`` stand for election under each label: unless said
+    otherwise twice as many as ``texts`` (500 by default), divided among the labels if the generator
+    makes other texts for each; ``kept`` is the share of them that stays. By ``choice="rank"`` those
+    with most votes are taken, by "resample" they are drawn in proportion to votes above
+    ``threshold``, and may come twice.
+
+    *prediction*: many prompts, one private record in each, agree on every token of a text, which is
+    drawn at a temperature from what they say on average. ``settings`` are those of
+    ``sfumato.synthesis.Prediction`` (``model``, a folder, at least), and there are as many
+    ``texts`` as there are records for. What is about votes does not belong to it. (A third way, to
+    train a model and let it write, is ``sfumato.train(..., control_codes=True)`` and then
+    ``sfumato.write_corpus``.)
 
     ``classes`` are the labels, which are public. ``labels`` says how many texts each gets: equally
     many, as the "noised" votes say, or as there are records ("public": then how many records have
@@ -64,54 +85,78 @@ def synthesize(
 
     The output has JSON lines with a text and a label; OUT.guarantee.json beside it says what is
     guaranteed. ``control`` is a second file, made in the same way with votes that are noise alone:
-    it holds nothing private, and tells what the votes are worth. With a ``seed`` the noise can be
+    it holds nothing private, and tells what the votes are worth; by prediction, one by prompts that
+    hold no record. With a ``seed`` the noise can be
     undone: the output is not for release.
     """
-    from sfumato.core.checks import at_least
+    from sfumato.core.checks import at_least, one_of
     from sfumato.core.errors import InvalidArgument
+    from sfumato.core.settings import configure
     from sfumato.files.apart import refuse_private_text
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.mechanisms.mechanism import ReadsPublicText
     from sfumato.synthesis.evolution import Breeding
-    from sfumato.synthesis.generator import build_generator, check_generator, knows_labels
-    from sfumato.synthesis.job import Synthesis, run_synthesis
+    from sfumato.synthesis.generator import as_generator, build_generator, knows_labels
+    from sfumato.synthesis.job import Synthesis
+    from sfumato.synthesis.prediction.job import PredictionRequest
+    from sfumato.synthesis.prediction.settings import Prediction
+    from sfumato.synthesis.request import METHODS, PREDICTION, SynthesisRequest
 
+    if method == "finetune":
+        raise InvalidArgument(
+            "to train a model and to let it write are two steps: "
+            "`sfumato.train(CORPUS, RUN, control_codes=True)`, then "
+            "`sfumato.write_corpus(RUN, OUT)`"
+        )
+    one_of("method", method, METHODS)
     names = tuple(str(one) for one in classes)
     _check_labels(label_field, names, unit, author_field)
-    if not isinstance(generator, str) and settings:
-        raise InvalidArgument("a generator that is an object has its settings already")
-    made = (
-        build_generator(generator, settings, encoder=str(encoder))
-        if isinstance(generator, str)
-        else check_generator(generator)
-    )
-    if candidates is None:
-        candidates = max(2, _PER_TEXT * at_least("texts", texts, 1))
-        if knows_labels(made) and names:
-            candidates = max(2, -(-candidates // len(names)))
-    breeding = Breeding(
-        texts=texts,
-        candidates=candidates,
-        kept=kept,
-        choice=choice,
-        threshold=threshold,
-    )
-    asked = Synthesis(
-        generator=made,
-        generator_name=_called(generator),
-        breeding=breeding,
-        epsilon=epsilon,
-        delta=delta,
-        rounds=rounds,
-        votes=votes,
-        unit=unit,
-        labels=labels,
-        classes=names,
-        encoder=str(encoder),
-    )
-    asked.plan(2)  # what is wrong is said before anything is read
+    asked: SynthesisRequest
+    if method == PREDICTION:
+        _refuse_votes(generator, rounds, votes, candidates, kept, choice, threshold, str(encoder))
+        asked = PredictionRequest(
+            chosen=configure(Prediction, settings or {}),
+            texts=texts,
+            epsilon=epsilon,
+            delta=delta,
+            unit=unit,
+            labels=labels,
+            classes=names,
+        )
+    else:
+        if not isinstance(generator, str) and settings:
+            raise InvalidArgument("a generator that is an object has its settings already")
+        made = (
+            build_generator(generator, settings, encoder=str(encoder))
+            if isinstance(generator, str)
+            else as_generator(generator)
+        )
+        texts = _TEXTS if texts is None else texts
+        if candidates is None:
+            candidates = max(2, _PER_TEXT * at_least("texts", texts, 1))
+            if knows_labels(made) and names:
+                candidates = max(2, -(-candidates // len(names)))
+        asked = Synthesis(
+            generator=made,
+            generator_name=_called(generator),
+            breeding=Breeding(
+                texts=texts,
+                candidates=candidates,
+                kept=kept,
+                choice=choice,
+                threshold=threshold,
+            ),
+            epsilon=epsilon,
+            delta=delta,
+            rounds=rounds,
+            votes=votes,
+            unit=unit,
+            labels=labels,
+            classes=names,
+            encoder=str(encoder),
+        )
     layout = Layout(
         field=field,
         encoding=encoding,
@@ -120,17 +165,28 @@ def synthesize(
         dialect=Dialect(header=header),
     )
     private = Source.of(source, layout, file_format=format)
-    if isinstance(made, ReadsPublicText) and not private.is_stream:
-        refuse_private_text(made.public_sources(), private)
+    reads = asked.reads
+    if isinstance(reads, ReadsPublicText) and not private.is_stream:
+        refuse_private_text(reads.public_sources(), private)
     documents = list(private.documents())
-    return run_synthesis(
-        asked,
+    return asked.run(
         documents,
         Path(output),
         randomness=draws_from(seed),
         control=None if control is None else Path(control),
         overwrite=overwrite,
     )
+
+
+def _refuse_votes(*given: object) -> None:
+    """Refuse what is about votes; what is as it would be by default was not said."""
+    from sfumato.core.errors import InvalidArgument
+
+    said = [name for (name, usual), one in zip(_OF_VOTES, given, strict=True) if one != usual]
+    if said:
+        raise InvalidArgument(
+            f"`{said[0]}=...` is about votes, and private prediction has none; leave it out"
+        )
 
 
 def _called(generator: object) -> str:

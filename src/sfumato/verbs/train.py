@@ -55,6 +55,7 @@ def train(
     tokenizer_size: int | None = None,
     classes: Sequence[str | int] = (),
     class_weights: Sequence[float] | str = (),
+    control_codes: bool = False,
     learning_rate: float = 1e-3,
     optimizer: str = "adam",
     schedule: str = "constant",
@@ -93,13 +94,16 @@ def train(
     weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
     ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
     for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. Without a ``header`` the columns of a table
-    are called 1, 2, …
+    loss is multiplied before its gradient is clipped. With ``control_codes`` the ``classes`` are
+    not told apart but written for: a language model is trained on documents that begin with the
+    code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
+    ``header`` the columns of a table are called 1, 2, …
     """
     extra("torch", needed_for="training", extra="train")
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
+    from sfumato.training.control_codes import check_codes, with_codes
     from sfumato.training.folder import RunFolder
     from sfumato.training.methods.promise import PolicyPromise
     from sfumato.training.request import Request
@@ -109,6 +113,10 @@ def train(
 
     names = tuple(str(one) for one in classes)
     _refuse_half_a_request(unit, author_field, names, label_field)
+    codes = names if control_codes else ()
+    if control_codes:
+        check_codes(codes)
+        names = ()
     of_model, of_method, of_policies = _split_settings(pairs("settings", settings), method)
     flat = {
         "public_epochs": public_epochs,
@@ -156,6 +164,9 @@ def train(
     # Whatever is wrong with the other files is said before hours of training, not after.
     checked = [] if valid is None else _valid_documents(str(valid), source, format, names)
     documents = _read_documents(source)
+    chosen_tokenizer = _choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
+    if codes:
+        documents, checked = with_codes(documents, codes), with_codes(checked, codes)
     request = Request(
         model=str(model),
         privacy=privacy,
@@ -164,11 +175,12 @@ def train(
         course=course,
         kind="classifier" if names else "causal",
         classes=names,
+        control_codes=codes,
         long=long,
         lora_rank=lora_rank,
         trainable=trainable,
         pooling=pooling,
-        tokenizer=_choose_tokenizer(tokenizer, tokenizer_corpus, source, documents),
+        tokenizer=chosen_tokenizer,
         vocabulary=vocabulary,
         settings=of_model,
         corpus=source.settings() | source.claims(),

@@ -68,6 +68,24 @@ def test_the_window_alone_would_be_no_level() -> None:
     assert largest_loss(1.0, 4) > 1.0
 
 
+@pytest.mark.parametrize("shift", [1e-3, 0.1, 1.0])
+def test_scores_of_any_size_cost_twice_what_they_move_by(shift: float) -> None:
+    event = BoundedRange(range=shift, outcomes=None)
+    assert exact_level(shift, None) == pytest.approx(2 * shift)
+    allowed, reached = divergences(event, ORDERS), 0.0
+    for height in (-25.0, -3.0, -0.5, 0.0, 0.5, 3.0):
+        base = np.array([height, 0.0, 0.0])
+        for signs in product((-1.0, 1.0), repeat=3):
+            first, second = chances(base + shift * np.array(signs)), chances(base)
+            loss = float(np.abs(np.log(first) - np.log(second)).max())
+            assert loss <= exact_level(shift, None) + 1e-12
+            reached = max(reached, loss)
+            for order, bound in zip(ORDERS, allowed, strict=True):
+                assert divergence(first, second, order) <= bound + 1e-9
+    # The twin: the level of a window is exceeded.
+    assert reached > max(exact_level(shift, 3), 1.99 * shift)
+
+
 @given(
     st.floats(0.001, 30.0),
     st.integers(2, 6),

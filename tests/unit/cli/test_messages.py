@@ -21,6 +21,7 @@ from sfumato.cli.main import EXIT_CODES, app, exit_code
 from sfumato.cli.output import in_options
 from sfumato.core import errors
 from sfumato.core.remedies import Reference, references, reword
+from sfumato.synthesis.prediction.settings import Prediction
 
 PACKAGE = Path(sfumato.__file__).parent
 CODES = {
@@ -156,7 +157,7 @@ def test_a_reference_to_nothing_is_found(text: str) -> None:
 
 
 def test_whatever_a_message_sets_is_a_setting_of_a_component() -> None:
-    known = set()
+    known = {one.name for one in dataclasses.fields(Prediction)}
     for kind in ("attacks", "mechanisms", "policies"):
         for name in entries(kind):
             component = find(kind, name).load()

@@ -13,11 +13,11 @@ from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.synthesis import evolution
+from sfumato.synthesis.corpus import Synthesized
 from sfumato.synthesis.embedding import Embedding
 from sfumato.synthesis.evolution import (
     Breeding,
     Evolution,
-    Synthesized,
     first_candidates,
     margins,
     shares,

@@ -77,6 +77,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "synthesize": sfumato.synthesize,
     "train": sfumato.train,
     "verify": sfumato.verify,
+    "write": sfumato.write_corpus,
     "data customersim": sfumato.make_dialogues,
     "data canaries": sfumato.plant_canaries,
     "data coins": sfumato.toss_coins,
@@ -96,6 +97,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "synthesize": {"no_header": "header"},
     "tokenizer train": {"output": "folder", "no_header": "header"},
     "train": {"output": "folder", "no_header": "header"},
+    "write": {"no_header": "header"},
 }
 # Commands that show what the package is, or that objects of the package do by methods.
 WITHOUT_VERB = {
@@ -352,8 +354,8 @@ def test_every_command_that_reads_a_field_refuses_two() -> None:
     taking = {name for name, one in commands() if any("--field" in at.opts for at in one.params)}
     tried = {words.partition(" IN")[0] for _, words in READERS.values()}
     tried = {one.split()[0] if one.split()[0] in taking else one for one in tried}
-    # A run is asked by a method of its own; see the tests of training.
-    assert taking == tried | {"privatize", "restore", "evaluate"}
+    # A run is asked by a method of its own; see the tests of training and of written corpora.
+    assert taking == tried | {"privatize", "restore", "evaluate", "write"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, gradients, histograms, rewriting, words
+from sfumato.audits.exhibits import encoders, gradients, histograms, rewriting, synthesis, words
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -14,6 +14,7 @@ from sfumato.core.randomness import Randomness
 
 EXHIBITS = (
     encoders.ADEPT,
+    synthesis.AUG_PE_LABELS,
     rewriting.BROADCAST_NOISE,
     rewriting.CLASSIC_GAUSSIAN,
     words.CUSTEXT_ACROSS_GROUPS,

@@ -34,7 +34,6 @@ Reference
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -57,6 +56,7 @@ from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.mechanism import PointMechanism, check_level
 from sfumato.mechanisms.rewriting.token_law import OnTokens, TokenLaw
 from sfumato.mechanisms.rows import log_normalized
+from sfumato.models.public_tokens import public_tokens
 from sfumato.models.writing import Writer, load_writer
 from sfumato.policies.identity import Identity
 
@@ -299,22 +299,8 @@ class Temperature:
 
     def _allowed(self) -> Points:
         """The public tokens that may be written, the end among them; no other special ones."""
-        tokenizer = self.writer.tokenizer
-        special = set(tokenizer.backend.all_special_ids)
-        # A model may have fewer outputs than there are tokens, or more, which mean nothing.
-        outputs = min(tokenizer.size, int(self.writer.network.config.vocab_size))
-        found = [one for one in range(outputs) if one not in special]
-        if self.vocabulary:
-            counts: Counter[int] = Counter()
-            for document in self._public_text().documents():
-                counts.update(map(int, tokenizer.encode(document.text)))
-            frequent = [token for token, _ in counts.most_common() if token not in special]
-            found = sorted(frequent[: self.vocabulary_size])
-        if tokenizer.end is not None and tokenizer.end < outputs:
-            found = sorted({*found, tokenizer.end})
-        if len(found) < 2:
-            raise BadInput("two tokens at least must be left to write with")
-        return np.array(found, dtype=np.intp)
+        public = self._public_text().documents() if self.vocabulary else None
+        return public_tokens(self.writer, public, self.vocabulary_size)
 
     def _public_text(self) -> Source:
         return Source.of(self.vocabulary, Layout(field=self.vocabulary_field))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pairs import all_rows
-from sfumato.audits.exhibits import encoders, words
+from sfumato.audits.exhibits import encoders, synthesis, words
 from sfumato.audits.exhibits.exhibit import frequent_words, laplace_coordinates
 from sfumato.audits.exhibits.table import EXHIBITS, find_exhibit
 from sfumato.audits.subject import VectorSubject
@@ -39,6 +39,7 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
     names = [exhibit.name for exhibit in EXHIBITS]
     assert names == [
         "adept",
+        "aug-pe-labels",
         "broadcast-noise",
         "classic-gaussian",
         "custext-across-groups",
@@ -215,3 +216,13 @@ def test_frequent_words_are_those_of_the_embedded_space() -> None:
     space = frequent_words(50)
     assert list(space.words) == list(default_space().words[:50])
     assert (space.vectors == default_space().vectors[:50]).all()
+
+
+def test_texts_by_true_label_counts_show_a_record_and_by_noisy_ones_do_not() -> None:
+    broken = synthesis.evolved_corpus(true_counts=True)
+    with_record, without = (drawn(broken, number, 50)[:, -2:] for number in (0, 1))
+    assert {tuple(one) for one in with_record.tolist()} == {(40.0, 21.0)}
+    assert {tuple(one) for one in without.tolist()} == {(41.0, 20.0)}
+    repaired = drawn(synthesis.evolved_corpus(true_counts=False), 0, 50)
+    assert len({tuple(one) for one in repaired[:, -2:].tolist()}) > 5
+    assert (repaired[:, -2:].sum(axis=1) == synthesis.TEXTS).all()

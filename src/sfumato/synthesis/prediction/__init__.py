@@ -1,0 +1,1 @@
+"""Private prediction: many prompts, one private record in each, agree on every token."""

@@ -1,0 +1,1 @@
+"""A corpus by a model that was trained privately: whatever it writes costs nothing more."""
