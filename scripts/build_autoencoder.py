@@ -100,9 +100,9 @@ def train(network: AutoencoderNetwork, rows: list[list[int]], steps: int) -> Non
         optimizer.step()
         schedule.step()
         losses.append(float(loss.detach()))
-        if (step + 1) % 500 == 0:
+        if (step + 1) % 100 == 0:
             spent = time.process_time() - start
-            print(f"step {step + 1}: loss {np.mean(losses[-500:]):.3f}, {spent:.0f} s", flush=True)
+            print(f"step {step + 1}: loss {np.mean(losses[-100:]):.3f}, {spent:.0f} s", flush=True)
 
 
 def pad(rows: list[list[int]]) -> Tensor:

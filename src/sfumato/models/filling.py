@@ -55,7 +55,8 @@ class Filler:
         masked = torch.tensor(range(len(tokens)) if places is None else places, dtype=torch.long)
         found = [np.empty((0, int(self.network.config.vocab_size)))]
         # Scores of every token at every place are large, so a few rows are read at once.
-        for some in (masked + len(before)).split(AT_ONCE):
+        for start in range(0, len(masked), AT_ONCE):
+            some = masked[start : start + AT_ONCE] + len(before)
             rows, each = row.repeat(len(some), 1), torch.arange(len(some))
             rows[each, some] = self.mask
             with torch.no_grad():

@@ -180,11 +180,17 @@ class ByTokens(ABC):
 
     def refuse_told(self, told: Mapping[str, Any]) -> None:
         """Refuse another model, or other tokens, than those that a side file tells of."""
+        self._refuse_model(told)
+        self._refuse_tokens(told)
+
+    def _refuse_model(self, told: Mapping[str, Any]) -> None:
         if self.scoring.digest != told.get("model_digest"):
             raise BadInput(
                 "this is not the model that the file was made with; name that one: "
                 "`settings={'model': FOLDER}`"
             )
+
+    def _refuse_tokens(self, told: Mapping[str, Any]) -> None:
         if self.tokens_digest != told.get("tokens_digest"):
             raise BadInput(
                 f"the file was written with {told.get('output_tokens')} tokens, and these are "

@@ -169,12 +169,13 @@ class Temperature(ByTokens):
 
     def refuse_told(self, told: Mapping[str, Any]) -> None:
         """Refuse another model, prompt or tokens than those that a side file tells of."""
+        self._refuse_model(told)
         if (self.prompt == PROMPT) != (told.get("prompt") == "default"):
             raise BadInput(
                 "the model read another prompt; name that one, `settings={'prompt': TEXT}`, or "
                 "leave it out if it was the default"
             )
-        super().refuse_told(told)
+        self._refuse_tokens(told)
 
     def identity(self) -> Identity:
         """All that decides how it draws; the model, its prompt and its tokens are public."""
