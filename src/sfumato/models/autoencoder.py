@@ -1,6 +1,6 @@
 """A public autoencoder in a folder: what one text is as a vector, and what a vector says.
 
-The folder holds ``autoencoder.json`` (sizes, and how far public vectors reach), ``words.txt`` (one
+The folder holds ``autoencoder.json`` (sizes, and how far public vectors reach), ``vocab.txt`` (one
 word to a line) and ``weights.safetensors``; no file of it is a program. ``scripts/
 build_autoencoder.py`` makes one from public text.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.core.arrays import Floats
     from sfumato.models.autoencoder_network import AutoencoderNetwork
 
-SHAPE, WORDS, WEIGHTS = "autoencoder.json", "words.txt", "weights.safetensors"
+SHAPE, WORDS, WEIGHTS = "autoencoder.json", "vocab.txt", "weights.safetensors"
 _WORD = re.compile(r"'?\w+|[^\w\s]")
 _MOST = 1 << 20
 

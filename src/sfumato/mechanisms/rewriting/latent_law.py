@@ -16,8 +16,8 @@ Why it holds
       coordinate: along the line through two clipped vectors their means are at most Δ/σ standard
       deviations apart, and across it nothing differs (``accounting/gaussian.py``).
 
-    The clipped length is taken a hair below C, so that rounding does not exceed it. A vector that
-    is not finite counts as 0.
+    Vectors are clipped a hair inside the set, so that rounding does not leave it. A vector that is
+    not finite counts as 0.
 
     Of the two noises the one with the smaller mean square is taken where δ > 0 allows for both: at
     large levels and in few dimensions that is ``gamma``, k(k + 1)·(Δ/ε)² against k·σ², and its
@@ -43,7 +43,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.accounting.gaussian import gaussian_noise, log_tail
+from sfumato.accounting.gaussian import gaussian_noise, log_between
 from sfumato.core.arrays import Floats, Points
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -119,13 +119,13 @@ class LatentLaw:
     def clip(self, vector: Floats) -> Floats:
         """The vector, moved into the set if it lies outside."""
         known = vector if np.isfinite(vector).all() else np.zeros(self.size)
+        inside = self.reach * (1 - _HAIR)
         if self.shape == BOX:
-            return np.clip(known, -self.reach, self.reach)
+            return np.clip(known, -inside, inside)
         # In two steps, so that squares of huge numbers do not overflow.
         largest = max(1.0, float(np.abs(known).max(initial=0.0)))
         scaled = known / largest
         length = float(np.linalg.norm(scaled))
-        inside = self.reach * (1 - _HAIR)
         return known if length * largest <= inside else scaled * (inside / length)
 
     def noise(self, count: int, randomness: Randomness) -> Floats:
@@ -218,7 +218,7 @@ class OnDiameter(FromRows):
     def _gaussian_row(self, center: float) -> Floats:
         """Logarithms of what each bin holds; the outermost are open."""
         edges = (np.concatenate([[-np.inf], self._inner, [np.inf]]) - center) / self.law.scale
-        return np.array([_log_between(*pair) for pair in pairwise(edges.tolist())])
+        return np.array([log_between(*pair) for pair in pairwise(edges.tolist())])
 
     def _gamma_row(self, center: float) -> Floats:
         """Logarithms of what each bin holds, up to what all have in common.
@@ -253,13 +253,3 @@ def log_marginal(places: Floats, size: int) -> Floats:
     logs = power * grid - np.hypot(away, np.exp(grid))
     found: Floats = np.logaddexp.reduce(logs, axis=-1) + math.log(step)
     return found
-
-
-def _log_between(low: float, high: float) -> float:
-    """ln(Φ(high) − Φ(low)), right in proportion far out in either tail."""
-    if high <= 0:
-        low, high = -high, -low
-    if low < 0:
-        return math.log1p(-math.exp(log_tail(high)) - math.exp(log_tail(-low)))
-    near, far = log_tail(low), log_tail(high)
-    return near + math.log1p(-math.exp(far - near))

@@ -192,11 +192,19 @@ def test_what_an_autoencoder_reads_is_cut_and_never_fails(folder: str) -> None:
         assert made.decode(vector, 5) is not None
 
 
+def test_another_word_is_another_model(folder: str, tmp_path: Path) -> None:
+    for one in Path(folder).iterdir():
+        (tmp_path / one.name).write_bytes(one.read_bytes())
+    assert load_autoencoder(tmp_path).digest == load_autoencoder(Path(folder)).digest
+    (tmp_path / "vocab.txt").write_text("\n".join((*WORDS[:-1], "!")))
+    assert load_autoencoder(tmp_path).digest != load_autoencoder(Path(folder)).digest
+
+
 def test_a_folder_that_is_damaged_is_refused(folder: str, tmp_path: Path) -> None:
     with pytest.raises(MissingModel, match=r"autoencoder\.json"):
         load_autoencoder(tmp_path)
     source = Path(folder)
-    for name in ("autoencoder.json", "words.txt", "weights.safetensors"):
+    for name in ("autoencoder.json", "vocab.txt", "weights.safetensors"):
         (tmp_path / name).write_bytes((source / name).read_bytes())
     told = json.loads((tmp_path / "autoencoder.json").read_text())
     for wrong, said in (
@@ -209,7 +217,7 @@ def test_a_folder_that_is_damaged_is_refused(folder: str, tmp_path: Path) -> Non
         with pytest.raises(BadInput, match=said):
             load_autoencoder(tmp_path)
     (tmp_path / "autoencoder.json").write_text(json.dumps(told))
-    (tmp_path / "words.txt").write_text("the\nthe\n")
+    (tmp_path / "vocab.txt").write_text("the\nthe\n")
     with pytest.raises(BadInput, match="each once"):
         load_autoencoder(tmp_path)
 
