@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from scipy import special, stats
 
 import sfumato
@@ -24,28 +23,20 @@ from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.rewriting.latent import MODEL_GAP, Latent
 from sfumato.mechanisms.rewriting.latent_law import LatentLaw, OnDiameter, log_marginal
-from sfumato.models.autoencoder import Shape, load_autoencoder, save_autoencoder
-from sfumato.models.autoencoder_network import AutoencoderNetwork
+from sfumato.models.autoencoder import load_autoencoder
 from sfumato.releases.privatizer import Privatizer
 from sfumato.testing import check_mechanism
 from statistical.budget import fits_law, level, lower_bounds, rejects, upper_bounds
+from unit.models.folders import SAID as WORDS
+from unit.models.folders import autoencoder
 
-WORDS = ("the", "film", "was", "good", "bad", "a", ".")
 TEXTS = ["", "The film was good.", "bad " * 50, "zebra!", "\x00 日本 🇩🇪"]
-SEED = 11
 WILD = (0.0, 1e-300, -3.0, 1e150, -1.7e308, np.nan, np.inf)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    torch.manual_seed(SEED)
-    network = AutoencoderNetwork(words=len(WORDS), embedding=6, hidden=8, size=4)
-    for parameter in network.parameters():
-        parameter.data *= 4
-    place = tmp_path_factory.mktemp("models") / "tiny"
-    shape = Shape(size=4, embedding=6, hidden=8, tokens=5, clip_norm=1.0, clip_width=0.8)
-    save_autoencoder(place, network, WORDS, shape)
-    return str(place)
+    return str(autoencoder(tmp_path_factory.mktemp("models") / "tiny"))
 
 
 def law(size: int = 4, **settings: Any) -> LatentLaw:
