@@ -65,8 +65,8 @@ def _mechanisms(
         found.append((Latent(model=latent, epsilon=1e9), some))
         for level in LEVELS:
             found.append((Latent(model=latent, epsilon=level), some))
-            one = Latent(model=latent, epsilon=level, delta=DELTA, noise="gaussian")
-            found.append((one, some))
+            normal = Latent(model=latent, epsilon=level, delta=DELTA, noise="gaussian")
+            found.append((normal, some))
     return found
 
 

@@ -109,7 +109,7 @@ def train(network: Any, rows: list[list[int]], tokenizer: Any, steps: int) -> No
         scores = scores_at(network, ids.masked_fill(hidden, tokenizer.mask_token_id), real, hidden)
         loss = cross_entropy(scores, ids[hidden])
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(moving, 1.0)
         optimizer.step()
         schedule.step()

@@ -88,7 +88,7 @@ def test_one_coordinate_of_the_noise_is_integrated_to_the_last_digits(size: int)
     assert np.allclose(found - found[2], known - known[2], rtol=1e-10, atol=1e-10)
 
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "pure": {},
     "pure, large": {"size": 64, "epsilon": 100.0},
     "box": {"clip_width": 0.3},

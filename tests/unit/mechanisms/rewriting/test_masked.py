@@ -197,7 +197,7 @@ def test_texts_come_as_the_law_says(folder: str) -> None:
 
     def chances(document: str) -> Floats:
         each = np.exp(law_of(mechanism, document))
-        return np.bincount([names.index(one) for one in spelled], each)
+        return np.bincount([names.index(one) for one in spelled], each).astype(np.float64)
 
     drawn = mechanism.rewrite(["good film"] * 800, Randomness.reproducible(5))
     numbers = np.array([names.index(one) for one in drawn])
