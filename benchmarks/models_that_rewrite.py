@@ -89,6 +89,26 @@ def measure(made: Masked | Latent, texts: list[str], encoder: Encoder) -> Row:
         "cosine": f"{kept.similarity.cosine.value:.2f}",
         "floor": f"{kept.similarity.floor.value:.2f}",
         "words kept": f"{kept.kept.value:.3f}",
+        "right": f"{right(made, texts):.3f}",
         "texts": len(texts),
         "texts/s": f"{len(texts) / seconds:.1f}",
     }
+
+
+def right(made: Masked | Latent, texts: list[str]) -> float:
+    """What the model knows of texts that it has not seen.
+
+    Of a masked model, how often its likeliest token is the one that was masked; of an autoencoder
+    with its noise, the share of places at which the same word stands.
+    """
+    same = places = 0
+    for number, text in enumerate(texts):
+        if isinstance(made, Masked):
+            old = made.filler.tokenizer.encode(text)[: made.tokens].tolist()
+            new = made.filler.score_places(old).argmax(axis=1).tolist()
+        else:
+            (written,) = made.rewrite([text], Randomness.reproducible(number))
+            old, new = (made.autoencoder.row(one)[:-1] for one in (text, written))
+        same += sum(one == other for one, other in zip(old, new, strict=False))
+        places += len(old)
+    return same / places
