@@ -35,6 +35,7 @@ NAMES = (
     "interleaved",
     "exposure",
     "rewriting",
+    "models_that_rewrite",
     "tokenizers",
     "synthesis",
 )

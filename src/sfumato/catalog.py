@@ -167,6 +167,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.laplace:Laplace",
             "multivariate Laplace noise on the word's vector, then the nearest word (MDP)",
         ),
+        "latent": (
+            "sfumato.mechanisms.rewriting.latent:Latent",
+            "an autoencoder writes the document anew from its vector with noise (ADePT, DP-BART)",
+        ),
         "levels": (
             "sfumato.mechanisms.levels:Levels",
             "a word mechanism at several levels, each with a policy; the strictest wins",
@@ -174,6 +178,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "mahalanobis": (
             "sfumato.mechanisms.mahalanobis:Mahalanobis",
             "Laplace noise in the shape of the vocabulary, then the nearest word",
+        ),
+        "masked": (
+            "sfumato.mechanisms.rewriting.masked:Masked",
+            "a masked language model draws every token anew, scores cut to a window (DP-MLM)",
         ),
         "number": (
             "sfumato.mechanisms.number:Number",

@@ -84,6 +84,20 @@ def log_tail(place: float) -> float:
     return -place * place / 2 - math.log(2 * math.pi) / 2 + math.log(_mills(place))
 
 
+def log_between(low: float, high: float) -> float:
+    """ln(Φ(high) − Φ(low)), right in proportion far out in either tail.
+
+    >>> round(log_between(-math.inf, 0.0), 6), round(log_between(40.0, math.inf), 3)
+    (-0.693147, -804.608)
+    """
+    if high <= 0:
+        low, high = -high, -low
+    if low < 0:
+        return math.log1p(-math.exp(log_tail(high)) - math.exp(log_tail(-low)))
+    near, far = log_tail(low), log_tail(high)
+    return near + math.log1p(-math.exp(far - near))
+
+
 def _mills(place: float) -> float:
     """(1 − Φ(x))/φ(x) for x >= 0."""
     if place < _FAR:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
+    from sfumato.mechanisms.rewriting.latent import Latent as Latent
+    from sfumato.mechanisms.rewriting.masked import Masked as Masked
     from sfumato.mechanisms.rewriting.sentences import Sentences as Sentences
     from sfumato.mechanisms.rewriting.temperature import Temperature as Temperature
     from sfumato.mechanisms.rows import ByDistance as ByDistance
@@ -65,6 +67,8 @@ else:
             "sfumato.mechanisms.projected": "Projected",
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
+            "sfumato.mechanisms.rewriting.latent": "Latent",
+            "sfumato.mechanisms.rewriting.masked": "Masked",
             "sfumato.mechanisms.rewriting.sentences": "Sentences",
             "sfumato.mechanisms.rewriting.temperature": "Temperature",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
@@ -91,9 +95,11 @@ __all__ = [
     "HyperbolicRows",
     "Keyed",
     "Laplace",
+    "Latent",
     "Level",
     "Levels",
     "Mahalanobis",
+    "Masked",
     "Mechanism",
     "Number",
     "OverVocabulary",

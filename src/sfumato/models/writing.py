@@ -49,6 +49,11 @@ class Writer:
         """Whether an encoder reads the text, and a decoder writes another one."""
         return bool(self.network.config.is_encoder_decoder)
 
+    @property
+    def outputs(self) -> int:
+        """How many tokens it has scores for; it may have fewer, or more, than its tokenizer."""
+        return min(self.tokenizer.size, int(self.network.config.vocab_size))
+
     def begin(self, rows: Sequence[Sequence[int]], *, width: int = 0) -> Writing:
         """Read some rows of tokens, none of them empty, each padded to ``width`` at least."""
         filled = max(width, *map(len, rows))

@@ -21,6 +21,8 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from sfumato.models.autoencoder import Shape, save_autoencoder
+from sfumato.models.autoencoder_network import AutoencoderNetwork
 from sfumato.models.bpe import default_tokenizer
 
 WORDS = [
@@ -37,6 +39,7 @@ WORDS = [
     "##ly",
     "a",
 ]
+SAID = ("the", "film", "was", "good", "bad", "a", ".")
 _BERT: dict[str, Any] = {
     "vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
     "intermediate_size": 32, "max_position_embeddings": 24,
@@ -78,6 +81,17 @@ def bert_classifier(names: list[str]) -> PreTrainedModel:
 
 def roberta() -> PreTrainedModel:
     return RobertaForSequenceClassification(RobertaConfig(**_BERT, pad_token_id=1))
+
+
+def autoencoder(folder: Path) -> Path:
+    """An untrained autoencoder whose texts differ from each other."""
+    torch.manual_seed(11)
+    network = AutoencoderNetwork(words=len(SAID), embedding=6, hidden=8, size=4)
+    for parameter in network.parameters():
+        parameter.data *= 4
+    shape = Shape(size=4, embedding=6, hidden=8, tokens=5, clip_norm=1.0, clip_width=0.8)
+    save_autoencoder(folder, network, SAID, shape)
+    return folder
 
 
 def with_our_tokenizer(model: PreTrainedModel, folder: Path) -> Path:

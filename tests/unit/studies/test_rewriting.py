@@ -12,6 +12,7 @@ from sfumato.results.row import LEAKAGE, NO_PRIVACY, UTILITY
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.runner import run_study
 from small_study import small_study
+from unit.models.folders import autoencoder
 
 STUDY = """
 title = "Rewritten"
@@ -46,6 +47,19 @@ def test_levels_are_attacked_and_measured(tmp_path: Path) -> None:
     assert {row.role for row in rows} >= {LEAKAGE, UTILITY}
     made = sfumato.report(tmp_path / "out", output=tmp_path / "report.html")
     assert "source words kept" in Path(made.path).read_text()
+
+
+@pytest.mark.usefixtures("small_vectors")
+def test_a_model_in_a_folder_beside_the_study_rewrites(tmp_path: Path) -> None:
+    autoencoder(tmp_path / "tiny")
+    latent = STUDY.replace('mechanism = "sentences"', 'mechanism = "latent"').replace(
+        '{ pool = "pool.txt", most = 4, fill = true }', '{ model = "tiny" }'
+    )
+    run_study(small_study(tmp_path, latent), tmp_path / "out", workers=0)
+    rows = StudyFolder(tmp_path / "out").rows()
+    found = {(row.method, row.level, row.metric): row.value for row in rows}
+    assert found["pool", 20.0, "source words kept"] is not None
+    assert found["pool", 20.0, "re-identified by words"] is not None
 
 
 def test_a_policy_that_selects_is_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.bounded_range import exact_level
-from sfumato.accounting.gaussian import gaussian_noise, log_tail
+from sfumato.accounting.gaussian import gaussian_noise, log_between
 from sfumato.audits.candidates import color_space
 from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words, laplace_coordinates
 from sfumato.audits.subject import VectorSubject
@@ -87,22 +87,12 @@ class NoisyNumber(FromRows):
         inputs = np.clip(np.append(middles, 0.5), 0.0, 1.0)[points]
         rows = [
             [
-                _log_between((low - one) / self.sigma, (high - one) / self.sigma)
+                log_between((low - one) / self.sigma, (high - one) / self.sigma)
                 for low, high in pairwise(edges)
             ]
             for one in inputs.tolist()
         ]
         return log_normalized(np.array(rows))
-
-
-def _log_between(low: float, high: float) -> float:
-    """ln(Φ(high) − Φ(low)), right in proportion far out in either tail."""
-    if high <= 0:
-        low, high = -high, -low
-    if low < 0:
-        return math.log1p(-math.exp(log_tail(high)) - math.exp(log_tail(-low)))
-    near, far = log_tail(low), log_tail(high)
-    return near + math.log1p(-math.exp(far - near))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,7 +275,7 @@ BROADCAST_NOISE = Exhibit(
     source="DP-BART as a third party implements it (in the DP-MLM repository)",
     claim="noise on the encoder's output makes a document ε-DP",
     reason="one noise vector is added to every position, so their differences are exact",
-    repair="noise of its own for every coordinate, for the diameter of the whole code",
+    repair="noise of its own for every coordinate, for the diameter of the whole code (latent)",
     broken=lambda: broadcast(together=True),
     repaired=lambda: broadcast(together=False),
 )
@@ -303,7 +293,7 @@ KEPT_STOP_WORDS = Exhibit(
     source="DP-MLM (Meisenbacher et al. 2024), the published code",
     claim="every word costs at most ε",
     reason="stop words and punctuation come back unchanged",
-    repair="draw for every word",
+    repair="draw for every word (masked)",
     broken=lambda: MaskedWords(kept=STOP_WORDS),
     repaired=lambda: MaskedWords(kept=0),
 )

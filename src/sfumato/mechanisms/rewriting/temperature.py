@@ -34,29 +34,23 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.accounting.bounded_range import ProvenLevel, least_level, widest_range
-from sfumato.accounting.events import LARGEST_RANGE, BoundedRange
 from sfumato.core.arrays import Floats, Points
-from sfumato.core.checks import at_least, between, positive
+from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.core.settings import FileToRead
-from sfumato.files.layout import Layout
-from sfumato.files.source import Source
-from sfumato.guarantees.guarantee import Guarantee, Notion
-from sfumato.mechanisms.mechanism import PointMechanism, check_level
-from sfumato.mechanisms.rewriting.token_law import OnTokens, TokenLaw
+from sfumato.guarantees.guarantee import Guarantee
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rewriting.by_tokens import ByTokens, readable
+from sfumato.mechanisms.rewriting.token_law import OnTokens, few_tokens
 from sfumato.mechanisms.rows import log_normalized
-from sfumato.models.public_tokens import public_tokens
 from sfumato.models.writing import Writer, load_writer
 from sfumato.policies.identity import Identity
 
@@ -65,10 +59,6 @@ BATCH_LEAK = (
     "the last digits of a document's scores, which depend on the documents that are read in a "
     "batch with it"
 )
-VOCABULARY_GAP = "which tokens the vocabulary has, which must be public"
-MOST_TOKENS = 10_000
-_TESTED = 24
-_HALVINGS = 60
 _NOT_COPIED = ("writer", "law")
 # Each takes what may be written from what was read, or moves scores out of their window.
 _REFUSED = {
@@ -81,7 +71,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Temperature:
+class Temperature(ByTokens):
     """Write each document anew with the language model in the folder ``model``.
 
     ``window`` is the width to which scores are cut, ``temperature`` what they are divided by, and
@@ -93,16 +83,7 @@ class Temperature:
     once.
     """
 
-    model: FileToRead = field(default="", repr=False)
-    epsilon: float | None = None
-    window: float | None = None
-    temperature: float = 0.5
-    tokens: int = 24
-    delta: float = 0.0
     prompt: str = field(default=PROMPT, repr=False)
-    vocabulary: FileToRead = field(default="", repr=False)
-    vocabulary_size: int | None = None
-    vocabulary_field: str = "text"
     batch: int = 1
     top_k: int | None = None
     top_p: float | None = None
@@ -112,29 +93,10 @@ class Temperature:
 
     def __post_init__(self) -> None:
         self._refuse_supports()
-        if not self.model:
-            raise InvalidArgument(
-                "a language model is needed that writes: name its folder, "
-                "`settings={'model': FOLDER}`"
-            )
-        if (self.epsilon is None) == (self.window is None):
-            raise InvalidArgument(
-                "give the level, `epsilon=...`, or the width of the window of scores, "
-                "`settings={'window': 8}`; not both"
-            )
-        positive("temperature", self.temperature)
-        at_least("tokens", self.tokens, 1, MOST_TOKENS)
+        super().__post_init__()
         at_least("batch", self.batch, 1)
-        if between("delta", self.delta, 0.0, 1.0) >= 1.0:
-            raise InvalidArgument(f"delta={self.delta:g} must be smaller than 1")
         if self.prompt.count("{}") != 1:
             raise InvalidArgument("prompt must hold {} once, where the document stands")
-        self._check_vocabulary()
-        if self.epsilon is not None:
-            check_level(self.epsilon)
-        elif self.window is not None:
-            width = positive("window", self.window)
-            BoundedRange(range=width / self.temperature, outcomes=2)  # or an error that says why
 
     def _refuse_supports(self) -> None:
         for name, reason in _REFUSED.items():
@@ -144,43 +106,19 @@ class Temperature:
                     "vocabulary, `settings={'vocabulary': FILE}`, does no such harm"
                 )
 
-    def _check_vocabulary(self) -> None:
-        if self.vocabulary_size is None:
-            return
-        at_least("vocabulary_size", self.vocabulary_size, 2)
-        if not self.vocabulary:
-            raise InvalidArgument("vocabulary_size is that of a public file: name `vocabulary`")
-
     @cached_property
     def writer(self) -> Writer:
         """The model, loaded at the first use."""
         return _writer(self.model)
 
-    @cached_property
-    def law(self) -> TokenLaw:
-        """What one token becomes; what does not fit the model is refused here, before any text."""
-        allowed = self._allowed()
-        self._refuse_unfit(allowed)
-        width = self.window
-        if width is None:
-            width = self._range(len(allowed)) * self.temperature * (1 - 1e-15)
-        return TokenLaw(tokens=allowed, window=float(width), temperature=self.temperature)
+    @property
+    def scoring(self) -> Writer:
+        """The model that writes."""
+        return self.writer
 
     def guarantee(self) -> Guarantee:
         """The level of one document."""
-        law = self.law
-        proven = self._proven(law.score_range, len(law.tokens))
-        stated = Guarantee(
-            notion=Notion.APPROXIMATE_DP if proven.delta else Notion.PURE_DP,
-            unit="document",
-            neighbors="any two documents",
-            epsilon=proven.epsilon,
-            delta=proven.delta,
-            scope=f"every document, written anew in at most {self.tokens:,} tokens of "
-            f"{len(law.tokens):,} public ones",
-        )
-        if self.vocabulary:
-            stated = stated.not_covering(VOCABULARY_GAP)
+        stated = super().guarantee()
         return stated.leaking(BATCH_LEAK) if self.batch > 1 else stated
 
     def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
@@ -216,37 +154,28 @@ class Temperature:
             state.step(following)
         return found
 
-    def public_sources(self) -> dict[str, Source]:
-        """The public text that decides which tokens may be written."""
-        return {"vocabulary": self._public_text()} if self.vocabulary else {}
-
     def points(self) -> tuple[PointMechanism, ...]:
-        """The law over a few public tokens, as a mechanism on points."""
-        every = self.law.tokens
-        spread = np.unique(np.linspace(0, len(every) - 1, min(_TESTED, len(every))).astype(np.intp))
-        few = TokenLaw(
-            tokens=every[spread],
-            window=self.law.window,
-            temperature=self.temperature,
-        )
+        """The law over a few public tokens, each a document, as a mechanism on points."""
+        few = few_tokens(self.law)
         rows = [self._row([int(one)]) for one in few.tokens] + [self._row([])]
-        return (OnTokens(law=few, writer=self.writer, rows=tuple(map(tuple, rows))),)
+        scores = np.vstack([self.writer.begin([row]).scores for row in rows])
+        names = tuple(repr(self.writer.tokenizer.decode([one])) for one in few.tokens.tolist())
+        return (OnTokens(law=few, model=self.writer.name, names=names, scores=scores),)
 
     def public_facts(self) -> dict[str, Any]:
-        """What may be told of the model and its tokens: they are public."""
-        return {
-            "model": self.writer.name,
-            "prompt": "default" if self.prompt == PROMPT else "another one",
-            "model_digest": self.writer.digest,
-            "output_tokens": len(self.law.tokens),
-            "tokens_digest": self.tokens_digest,
-            "window": self.law.window,
-        }
+        """What may be told of the model, its prompt and its tokens: they are public."""
+        prompt = "default" if self.prompt == PROMPT else "another one"
+        return {**super().public_facts(), "prompt": prompt}
 
-    @property
-    def tokens_digest(self) -> str:
-        """A hash of the tokens that may be written."""
-        return sha256(self.law.tokens.astype("<i8").tobytes()).hexdigest()
+    def refuse_told(self, told: Mapping[str, Any]) -> None:
+        """Refuse another model, prompt or tokens than those that a side file tells of."""
+        self._refuse_model(told)
+        if (self.prompt == PROMPT) != (told.get("prompt") == "default"):
+            raise BadInput(
+                "the model read another prompt; name that one, `settings={'prompt': TEXT}`, or "
+                "leave it out if it was the default"
+            )
+        self._refuse_tokens(told)
 
     def identity(self) -> Identity:
         """All that decides how it draws; the model, its prompt and its tokens are public."""
@@ -276,7 +205,7 @@ class Temperature:
                 break
             # Rows that have ended read on, for nobody.
             state.step([row[-1] if row else tokenizer.padding for row in said])
-        return [_readable(tokenizer.decode(one)) for one in said]
+        return [readable(tokenizer.decode(one)) for one in said]
 
     def _row(self, document: Sequence[int]) -> list[int]:
         """What the model reads: the prompt, with as much of the document as there is room for."""
@@ -297,13 +226,18 @@ class Temperature:
             )
         return [*before, *document[:room], *after] or [tokenizer.padding]
 
-    def _allowed(self) -> Points:
-        """The public tokens that may be written, the end among them; no other special ones."""
-        public = self._public_text().documents() if self.vocabulary else None
-        return public_tokens(self.writer, public, self.vocabulary_size)
+    def _needs(self) -> str:
+        return "a language model is needed that writes"
 
-    def _public_text(self) -> Source:
-        return Source.of(self.vocabulary, Layout(field=self.vocabulary_field))
+    def _also(self) -> int | None:
+        return self.writer.tokenizer.end
+
+    def _scope(self) -> str:
+        count = len(self.law.tokens)
+        return (
+            f"every document, written anew in at most {self.tokens:,} tokens of {count:,} public "
+            "ones"
+        )
 
     def _refuse_unfit(self, allowed: Points) -> None:
         """Refuse a model that cannot write so much, or gives no numbers for the prompt alone."""
@@ -318,34 +252,7 @@ class Temperature:
                 "alone; is it a whole model?"
             )
 
-    def _proven(self, score_range: float, outcomes: int) -> ProvenLevel:
-        event = BoundedRange(range=score_range, outcomes=outcomes, count=self.tokens)
-        return least_level([event], self.delta)
-
-    def _range(self, outcomes: int) -> float:
-        """R for the level that was asked for, rounded down."""
-        level = float(self.epsilon or 0.0)
-        if not self.delta:
-            return widest_range(level / self.tokens, outcomes)
-        low, high = 0.0, LARGEST_RANGE
-        if self._proven(high, outcomes).epsilon <= level:
-            raise InvalidArgument(
-                f"epsilon={level:g} is more than {self.tokens} tokens can cost here "
-                f"({self._proven(high, outcomes).epsilon:.4g}); give that or less"
-            )
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            fits = self._proven(middle, outcomes).epsilon <= level
-            low, high = (middle, high) if fits else (low, middle)
-        return low
-
 
 @lru_cache(maxsize=1)
 def _writer(folder: str) -> Writer:
     return load_writer(Path(folder))
-
-
-def _readable(text: str) -> str:
-    """One line that can be printed; what a model writes beside that is left out."""
-    spaced = "".join(one if one.isprintable() else " " for one in text)
-    return " ".join(spaced.split())

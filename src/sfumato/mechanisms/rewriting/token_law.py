@@ -24,7 +24,7 @@ Care
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,8 +35,9 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.rewriting.draw import Weighted
 from sfumato.mechanisms.rows import FromRows, log_normalized
-from sfumato.models.writing import Writer
 from sfumato.vectors.space import Space
+
+_TESTED = 24
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,25 +74,33 @@ class TokenLaw:
         return self.tokens[Weighted.of(np.exp(self.logs(scores))).draw(count, randomness)]
 
 
+def few_tokens(law: TokenLaw, *always: int) -> TokenLaw:
+    """The law over so few tokens that all pairs can be compared, spread over all of them."""
+    every = law.tokens
+    spread = np.linspace(0, len(every) - 1, min(_TESTED, len(every))).astype(np.intp)
+    return replace(law, tokens=np.unique([*every[spread].tolist(), *always]).astype(np.intp))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OnTokens(FromRows):
     """The law as a mechanism on points, so that its claim can be tested.
 
-    Each point is a document of one public token, the unknown one an empty document, and the output
-    is the first token that is written. ``rows`` are the tokens that the model reads for each.
+    Each point is a document made of one public token, the unknown one an empty document, and the
+    output is the first token that is drawn for it. ``scores`` are what the model says of every
+    token for each of these documents, and ``names`` are what the tokens are called.
     """
 
     law: TokenLaw
-    writer: Writer
-    rows: tuple[tuple[int, ...], ...]
+    model: str
+    names: tuple[str, ...]
+    scores: Floats
 
     @cached_property
     def space(self) -> Space:  # type: ignore[override]
         """The tokens as words; that they have places means nothing."""
-        names = [repr(self.writer.tokenizer.decode([one])) for one in self.law.tokens.tolist()]
-        named = [f"{number}: {name}" for number, name in enumerate(names)]
+        named = [f"{number}: {name}" for number, name in enumerate(self.names)]
         places = np.arange(len(named), dtype=np.float32)[:, None]
-        return Space(f"{len(named)} tokens of {self.writer.name}", named, places)
+        return Space(f"{len(named)} tokens of {self.model}", named, places)
 
     def guarantee(self) -> Guarantee:
         """What is proven about the first token."""
@@ -105,7 +114,7 @@ class OnTokens(FromRows):
 
     def log_rows(self, points: Points) -> Floats:
         """Log-probability of every token, one row per point."""
-        return log_normalized(self.law.logs(self._scores[points]))
+        return log_normalized(self.law.logs(self.scores[points]))
 
     def privatize(self, points: Points, randomness: Randomness) -> Points:
         """One independent draw for each point."""
@@ -113,10 +122,6 @@ class OnTokens(FromRows):
         places = {int(token): place for place, token in enumerate(self.law.tokens)}
         for point in np.unique(points):
             mine = points == point
-            drawn = self.law.draw(self._scores[point], randomness, int(mine.sum()))
+            drawn = self.law.draw(self.scores[point], randomness, int(mine.sum()))
             outputs[mine] = [places[int(one)] for one in drawn]
         return outputs
-
-    @cached_property
-    def _scores(self) -> Floats:
-        return np.vstack([self.writer.begin([row]).scores for row in self.rows])

@@ -86,7 +86,9 @@ class Prediction:
         return Ensemble(
             writer=self.writer,
             law=AverageLaw(
-                tokens=public_tokens(self.writer, public, self.vocabulary_size),
+                tokens=public_tokens(
+                    self.writer, self.writer.tokenizer.end, public, self.vocabulary_size
+                ),
                 clip=plan.clip,
                 prompts=plan.speakers,
                 temperature=plan.heat,
