@@ -35,6 +35,7 @@ NAMES = (
     "interleaved",
     "exposure",
     "rewriting",
+    "documents",
     "tokenizers",
     "synthesis",
 )

@@ -147,6 +147,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.binary:Binary",
             "flip bits of the word's binary code, then the nearest code (BRR)",
         ),
+        "candidates": (
+            "sfumato.mechanisms.rewriting.candidates:Candidates",
+            "one sentence of a public pool for a whole document, by one draw (DeepCandidate)",
+        ),
         "custom": (
             "sfumato.mechanisms.custom:Custom",
             "a word of the same public group of similar words (CusText)",

@@ -71,6 +71,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
 from sfumato.guarantees.guarantee import Notion
 from sfumato.guarantees.wording import at_most
+from sfumato.mechanisms.rewriting.candidates import Candidates
 from sfumato.mechanisms.rewriting.sentences import Sentences
 from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
 from sfumato.mechanisms.selective import MISSING_LEAK
@@ -100,6 +101,8 @@ class Rewritten:
     # Whether ε is for any two documents, without δ, and nothing shows beside it.
     bounds_documents: bool = False
     leaks: tuple[str, ...] = ()
+    # ε between any two documents, where a smaller one is stated for a sentence.
+    document_epsilon: float | None = None
 
     def __repr__(self) -> str:
         return f"Rewritten({len(self.documents)} documents)"
@@ -139,16 +142,18 @@ class Reidentification:
         settings, content = read_side_file(side_path(inputs.target))
         stated = content.get("guarantee") or {}
         level = read_number(stated["epsilon"]) if "epsilon" in stated else None
+        told = settings.get("mechanism_settings") or {}
+        beside = told.get("document_epsilon") if stated.get("unit") == "sentence" else None
         rewritten = Rewritten(
             documents=tuple(inputs.documents(inputs.target)),
             epsilon=level,
             unit=str(stated.get("unit", "document")),
             bounds_documents=_bounds_documents(stated),
             leaks=tuple(map(str, stated.get("leaks") or ())),
-            settings={
-                "mechanism": settings.get("mechanism"),
-                **(settings.get("mechanism_settings") or {}),
-            },
+            document_epsilon=beside
+            if isinstance(beside, float) and not _shown_by(stated)
+            else None,
+            settings={"mechanism": settings.get("mechanism"), **told},
         )
         return rewritten, inputs.documents(inputs.originals)
 
@@ -196,7 +201,8 @@ class Reidentification:
         ways: dict[str, Any] = {BY_MEANING: self._by_meaning, BY_WORDS: _by_words}
         if self.pool:
             mechanism = self._mechanism(target)
-            ways[BY_LAW] = lambda after, before: log_chances(mechanism, after, before)
+            chances = log_chances if isinstance(mechanism, Sentences) else candidate_chances
+            ways[BY_LAW] = lambda after, before: chances(mechanism, after, before)
         if self.model:
             writer = self._writer(target)
             ways[BY_LAW] = lambda after, before: np.stack(
@@ -240,10 +246,23 @@ class Reidentification:
             )
         return made
 
-    def _mechanism(self, target: Rewritten) -> Sentences:
+    def _mechanism(self, target: Rewritten) -> Sentences | Candidates:
         told = target.settings
+        made = (
+            self._candidates(told)
+            if told.get("mechanism") == "candidates"
+            else self._sentences(told)
+        )
+        if made.text_pool.digest != told.get("pool_digest"):
+            raise BadInput(
+                "these are not the pool and the encoder that the file was made with; name both: "
+                "`settings={'pool': FILE, 'encoder': FOLDER}`"
+            )
+        return made
+
+    def _sentences(self, told: Mapping[str, Any]) -> Sentences:
         _refuse_another(told, "sentences", "pool")
-        made = Sentences(
+        return Sentences(
             pool=self.pool,
             encoder=self.encoder,
             beta=float(told["beta"]),
@@ -253,12 +272,20 @@ class Reidentification:
             fill=told.get("fill") is True,
             pool_field=str(told.get("pool_field", "text")),
         )
-        if made.text_pool.digest != told.get("pool_digest"):
-            raise BadInput(
-                "these are not the pool and the encoder that the file was made with; name both: "
-                "`settings={'pool': FILE, 'encoder': FOLDER}`"
-            )
-        return made
+
+    def _candidates(self, told: Mapping[str, Any]) -> Candidates:
+        return Candidates(
+            pool=self.pool,
+            encoder=self.encoder,
+            beta=float(told["beta"]),
+            score=str(told["score"]),
+            most=int(told["most"]),
+            low=float(told["low"]),
+            high=float(told["high"]),
+            components=int(told["components"]),
+            projections=int(told["projections"]),
+            pool_field=str(told.get("pool_field", "text")),
+        )
 
 
 def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
@@ -287,6 +314,18 @@ def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str
                 fits[row, column] = logs[np.arange(len(logs)), numbers].sum()
     # What fits no original fits all alike.
     fits[np.isneginf(fits).all(axis=1)] = 0.0
+    return fits
+
+
+def candidate_chances(mechanism: Candidates, after: Sequence[str], before: Sequence[str]) -> Floats:
+    """The log-probability of each rewritten document (row) for each original (column)."""
+    places = {one: number for number, one in enumerate(mechanism.text_pool.sentences)}
+    drawn = [places.get(text) for text in after]
+    fits = np.zeros((len(after), len(before)))
+    for column, text in enumerate(before):
+        logs = mechanism.law.log_row(mechanism.vectors_of(text))
+        # What is in no pool fits all alike.
+        fits[:, column] = [0.0 if one is None else logs[one] for one in drawn]
     return fits
 
 
@@ -333,7 +372,11 @@ def _bounds_documents(stated: Mapping[str, Any]) -> bool:
     of_documents = stated.get("unit") == "document" and not stated.get("delta")
     pure = stated.get("notion") in (Notion.PURE_DP.value, Notion.INDEPENDENT.value)
     # Texts that are missing are no documents, and other fields are not looked at here.
-    return of_documents and pure and not _shown(stated.get("leaks") or ())
+    return of_documents and pure and not _shown_by(stated)
+
+
+def _shown_by(stated: Mapping[str, Any]) -> list[str]:
+    return _shown(stated.get("leaks") or ())
 
 
 def _shown(leaks: Sequence[str]) -> list[str]:
@@ -342,11 +385,14 @@ def _shown(leaks: Sequence[str]) -> list[str]:
 
 
 def _tell_bound(target: Rewritten, chosen: int) -> str:
-    if target.bounds_documents and target.epsilon is not None:
-        alone, together = most_right(target.epsilon, chosen)
+    level = target.epsilon if target.bounds_documents else target.document_epsilon
+    if level is not None:
+        alone, together = most_right(level, chosen)
+        more = f"For any two documents ε ≤ {at_most(level, 4)}. "
         return (
-            f"So a guess from one rewritten document is right in {at_most(alone, 3)} of all cases "
-            f"at most, and one from all of them together in {at_most(together, 3)}."
+            f"{'' if target.bounds_documents else more}So a guess from one rewritten document is "
+            f"right in {at_most(alone, 3)} of all cases at most, and one from all of them together "
+            f"in {at_most(together, 3)}."
         )
     if target.unit != "document":
         why = f"the level is for one {target.unit}, and a document costs the sum over all of its"

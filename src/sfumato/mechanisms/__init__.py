@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
+    from sfumato.mechanisms.rewriting.candidates import Candidates as Candidates
     from sfumato.mechanisms.rewriting.sentences import Sentences as Sentences
     from sfumato.mechanisms.rewriting.temperature import Temperature as Temperature
     from sfumato.mechanisms.rows import ByDistance as ByDistance
@@ -65,6 +66,7 @@ else:
             "sfumato.mechanisms.projected": "Projected",
             "sfumato.mechanisms.pseudonym": "Pseudonym",
             "sfumato.mechanisms.redact": "Redact",
+            "sfumato.mechanisms.rewriting.candidates": "Candidates",
             "sfumato.mechanisms.rewriting.sentences": "Sentences",
             "sfumato.mechanisms.rewriting.temperature": "Temperature",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
@@ -82,6 +84,7 @@ __all__ = [
     "Binary",
     "ByDistance",
     "ByType",
+    "Candidates",
     "Custom",
     "Date",
     "DocumentMechanism",
