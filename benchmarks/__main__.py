@@ -36,6 +36,7 @@ NAMES = (
     "exposure",
     "rewriting",
     "documents",
+    "large_pools",
     "tokenizers",
     "synthesis",
 )

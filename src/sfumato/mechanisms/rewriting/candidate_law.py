@@ -20,7 +20,7 @@ Why it holds
     level is just below the 2R of the exponential mechanism. By depth the score lies between 0 and
     m·R, and a change moves it by R at most.
 
-    The draw is right in proportion for every candidate (``draw.py``).
+    The draw is right in proportion for every candidate (``draw.py``, ``proposals.py``).
 
 Care
     Short documents weigh less than long ones: a missing sentence says nothing. To divide by the
@@ -44,6 +44,7 @@ from sfumato.mechanisms.rewriting.depth import depths, public_directions
 from sfumato.mechanisms.rewriting.draw import Weighted
 from sfumato.mechanisms.rewriting.law import AT_ONCE, POOL_GAP
 from sfumato.mechanisms.rewriting.pool import Pool
+from sfumato.mechanisms.rewriting.proposals import CutCosines
 from sfumato.mechanisms.rows import FromRows, log_normalized
 from sfumato.vectors.space import Space
 
@@ -137,6 +138,11 @@ class ByCosine(CandidateLaw):
                 found[start : start + AT_ONCE] += cut
         found *= self.beta
         return found
+
+    def draw(self, vectors: Floats, randomness: Randomness, count: int = 1) -> Points:
+        """The numbers of so many candidates, with exact scores of those alone that may be drawn."""
+        cosines = CutCosines(public=self.pool.vectors, beta=self.beta, low=self.low, high=self.high)
+        return cosines.propose(vectors[: self.most]).draw(count, randomness)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
