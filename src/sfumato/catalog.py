@@ -37,6 +37,10 @@ class Entry:
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     "attacks": {
+        "attribute-inference": (
+            "sfumato.attacks.attribute_inference:AttributeInference",
+            "a column of the originals, guessed from privatized or rewritten text",
+        ),
         "authorship": (
             "sfumato.attacks.authorship:Authorship",
             "who wrote a privatized text, by n-grams learned on originals or on privatized text",

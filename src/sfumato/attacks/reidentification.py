@@ -12,8 +12,10 @@ Figures
     from, the probability of the rewritten document for each original is known, and the original
     with the largest one is taken: the guess of maximum likelihood, document by document. The same
     with the ``model`` that wrote the documents (and its ``prompt`` and ``vocabulary``, if it had
-    any): there tokens are read off the text, so it is that guess up to spelling. That asks the
-    model about every document beside every original.
+    any): there tokens are read off the text, so it is that guess up to spelling.
+    ``re-identified by likelihood``: the same for a file of any mechanism, with a public language
+    model (``reader``) that reads the original and then expects the rewritten document more or less.
+    The last two ask a model about every document beside every original.
 
     Whoever looks at one rewritten document alone is not right more often. Whoever looks at all of
     them may be: each original belongs to one of them, so what is taken by one is not left for
@@ -54,7 +56,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.accounting.events import LARGEST_RANGE
 from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.rewriting_laws import candidate_chances, log_chances
 from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
 from sfumato.attacks.stretches.places import fold
 from sfumato.attacks.text_target import (
@@ -73,7 +77,7 @@ from sfumato.guarantees.guarantee import Notion
 from sfumato.guarantees.wording import at_most
 from sfumato.mechanisms.rewriting.candidates import Candidates
 from sfumato.mechanisms.rewriting.sentences import Sentences
-from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
+from sfumato.mechanisms.rewriting.temperature import MOST_TOKENS, PROMPT, Temperature
 from sfumato.mechanisms.selective import MISSING_LEAK
 from sfumato.metrics.rewriting import read_encoder, source_words_kept
 from sfumato.releases.sidefile import OTHER_FIELDS_LEAK, UNDECIDED_LEAK
@@ -82,11 +86,12 @@ from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.power import tells_from
 from sfumato.statistics.ranking import derangement
 from sfumato.text.document import Document
-from sfumato.text.sentences import split_sentences
 from sfumato.vectors.means import unit_rows
 
 BY_MEANING, BY_WORDS = "re-identified by meaning", "re-identified by words"
-BY_LAW = "re-identified by law"
+BY_LAW, BY_LIKELIHOOD = "re-identified by law", "re-identified by likelihood"
+# Rewritten documents that a model reads at once; memory follows this.
+READ_TOGETHER = 64
 FEWEST = 2
 
 
@@ -115,7 +120,9 @@ class Reidentification:
     At most ``documents`` documents are attacked, drawn at random, and matched among each other.
     ``encoder`` is the folder of a sentence encoder. ``pool`` is the public file that sentences were
     drawn from; ``model`` the folder of the language model that wrote, ``prompt`` what it read and
-    ``vocabulary`` the public file that its tokens are from.
+    ``vocabulary`` the public file that its tokens are from. ``reader`` is the folder of any
+    language model, which is asked how likely the first ``read_tokens`` tokens of a rewritten
+    document are after each original.
     """
 
     documents: int = 500
@@ -124,6 +131,8 @@ class Reidentification:
     model: FileToRead = ""
     prompt: str = PROMPT
     vocabulary: FileToRead = ""
+    reader: FileToRead = ""
+    read_tokens: int = 32
 
     name: ClassVar[str] = "reidentification"
     target: ClassVar[str] = "text"
@@ -131,6 +140,7 @@ class Reidentification:
 
     def __post_init__(self) -> None:
         at_least("documents", self.documents, FEWEST)
+        at_least("read_tokens", self.read_tokens, 1, MOST_TOKENS)
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a rewritten file and its originals; None if nothing is."""
@@ -205,15 +215,26 @@ class Reidentification:
             ways[BY_LAW] = lambda after, before: chances(mechanism, after, before)
         if self.model:
             writer = self._writer(target)
-            ways[BY_LAW] = lambda after, before: np.stack(
-                [writer.log_chances(one, after) for one in before], axis=1
-            )
+            ways[BY_LAW] = lambda after, before: _read_all(writer, after, before)
+        if self.reader:
+            reader = self._reader()
+            ways[BY_LIKELIHOOD] = lambda after, before: _read_all(reader, after, before)
         return ways
 
     def _by_meaning(self, after: Sequence[str], before: Sequence[str]) -> Floats:
         encoder = read_encoder(self.encoder)
         found: Floats = unit_rows(encoder(list(after))) @ unit_rows(encoder(list(before))).T
         return found
+
+    def _reader(self) -> Temperature:
+        """Any language model, its scores cut as little as can be: what it reads it expects."""
+        return Temperature(
+            model=self.reader,
+            prompt=self.prompt,
+            window=LARGEST_RANGE,
+            temperature=1.0,
+            tokens=self.read_tokens,
+        )
 
     def _writer(self, target: Rewritten) -> Temperature:
         told = target.settings
@@ -288,62 +309,20 @@ class Reidentification:
         )
 
 
+def _read_all(model: Temperature, after: Sequence[str], before: Sequence[str]) -> Floats:
+    """The log-probability of each rewritten document (row) after each original (column)."""
+    starts = range(0, len(after), READ_TOGETHER)
+    parts = [after[start : start + READ_TOGETHER] for start in starts]
+    columns = [np.concatenate([model.log_chances(one, part) for part in parts]) for one in before]
+    return np.stack(columns, axis=1)
+
+
 def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
     if told.get("mechanism") != wanted:
         raise InvalidArgument(
             f"a {setting} is what the mechanism {wanted!r} has, and this file was made by "
             f"{told.get('mechanism')!r}: leave out the setting {setting!r}"
         )
-
-
-def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str]) -> Floats:
-    """The log-probability of each rewritten document (row) for each original (column)."""
-    pool = mechanism.text_pool
-    places = {sentence: number for number, sentence in enumerate(pool.sentences)}
-    drawn = [drawn_sentences(text, places) for text in after]
-    fits = np.full((len(after), len(before)), -np.inf)
-    for column, text in enumerate(before):
-        sentences = split_sentences(text)[: mechanism.most]
-        vectors = pool.vectors_of(sentences)
-        if mechanism.fill and mechanism.most is not None:
-            room = np.zeros((mechanism.most - len(sentences), pool.vectors.shape[1]))
-            vectors = np.vstack([vectors, room])
-        logs = mechanism.law.log_rows(vectors) if len(vectors) else np.empty((0, len(pool)))
-        for row, numbers in enumerate(drawn):
-            if numbers is not None and len(numbers) == len(logs):
-                fits[row, column] = logs[np.arange(len(logs)), numbers].sum()
-    # What fits no original fits all alike.
-    fits[np.isneginf(fits).all(axis=1)] = 0.0
-    return fits
-
-
-def candidate_chances(mechanism: Candidates, after: Sequence[str], before: Sequence[str]) -> Floats:
-    """The log-probability of each rewritten document (row) for each original (column)."""
-    places = {one: number for number, one in enumerate(mechanism.text_pool.sentences)}
-    drawn = [places.get(text) for text in after]
-    fits = np.zeros((len(after), len(before)))
-    for column, text in enumerate(before):
-        logs = mechanism.law.log_row(mechanism.vectors_of(text))
-        # What is in no pool fits all alike.
-        fits[:, column] = [0.0 if one is None else logs[one] for one in drawn]
-    return fits
-
-
-def drawn_sentences(text: str, places: Mapping[str, int]) -> list[int] | None:
-    """The sentences of a pool that a text is made of, one way if there are several.
-
-    >>> drawn_sentences("Yes. No. Yes.", {"Yes.": 0, "No.": 1}), drawn_sentences("Maybe", {})
-    ([0, 1, 0], None)
-    """
-    words = text.split(" ") if text else []
-    reached: dict[int, list[int]] = {0: []}
-    for end in range(1, len(words) + 1):
-        for start in range(end):
-            number = places.get(" ".join(words[start:end])) if start in reached else None
-            if number is not None:
-                reached[end] = [*reached[start], number]
-                break
-    return reached.get(len(words))
 
 
 def _by_words(after: Sequence[str], before: Sequence[str]) -> Floats:

@@ -13,9 +13,9 @@ import pytest
 from sfumato.attacks.reidentification import (
     BY_LAW,
     Reidentification,
-    candidate_chances,
     most_right,
 )
+from sfumato.attacks.rewriting_laws import candidate_chances
 from sfumato.audits.verify import Effort, refute
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
