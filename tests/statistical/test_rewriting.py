@@ -61,10 +61,10 @@ def test_sentences_come_as_the_rows_say(tmp_path: Path) -> None:
 def test_candidates_come_as_the_rows_say(tmp_path: Path) -> None:
     pool = tmp_path / "pool.txt"
     pool.write_text("The red wine is good\nA white house\nRed grapes\nHe runs home\nThey sing\n")
-    mechanism = Candidates(pool=str(pool), beta=3.0, low=-0.5, high=0.9, most=2)
+    mechanism = Candidates(pool=str(pool), beta=5.0, low=-0.5, high=0.9, most=2)
     text = "A bottle of red wine. Grapes!"
     row = np.exp(mechanism.law.log_row(mechanism.vectors_of(text)))
-    drawn = mechanism.rewrite([text] * 1500, Randomness.reproducible(5))
+    drawn = mechanism.rewrite([text] * 600, Randomness.reproducible(5))
     numbers = np.array([mechanism.text_pool.sentences.index(one) for one in drawn])
     assert not rejects("rewriting: one candidate", "draws", p_values(numbers, row))
     # The twin: the law of its first sentence alone.

@@ -83,7 +83,7 @@ def guess_over_folds(
     """The share of right guesses; ``train`` and ``test`` are two forms of the same documents."""
     right = 0
     for fold in np.unique(folds):
-        inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        inside, outside = (np.flatnonzero(one).tolist() for one in (folds == fold, folds != fold))
         model = fit(make, [train[one] for one in outside], [labels[one] for one in outside], metric)
         guesses = model.predict([test[one] for one in inside])
         right += sum(guess == labels[one] for guess, one in zip(guesses, inside, strict=True))

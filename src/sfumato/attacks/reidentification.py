@@ -58,7 +58,7 @@ import numpy as np
 
 from sfumato.accounting.events import LARGEST_RANGE
 from sfumato.attacks.attack import Done, Inputs, Needs
-from sfumato.attacks.rewriting_laws import candidate_chances, log_chances
+from sfumato.attacks.rewriting_laws import chances_of
 from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
 from sfumato.attacks.stretches.places import fold
 from sfumato.attacks.text_target import (
@@ -211,8 +211,7 @@ class Reidentification:
         ways: dict[str, Any] = {BY_MEANING: self._by_meaning, BY_WORDS: _by_words}
         if self.pool:
             mechanism = self._mechanism(target)
-            chances = log_chances if isinstance(mechanism, Sentences) else candidate_chances
-            ways[BY_LAW] = lambda after, before: chances(mechanism, after, before)
+            ways[BY_LAW] = lambda after, before: chances_of(mechanism, after, before)
         if self.model:
             writer = self._writer(target)
             ways[BY_LAW] = lambda after, before: _read_all(writer, after, before)

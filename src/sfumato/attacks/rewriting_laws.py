@@ -16,6 +16,15 @@ from sfumato.mechanisms.rewriting.sentences import Sentences
 from sfumato.text.sentences import split_sentences
 
 
+def chances_of(
+    mechanism: Sentences | Candidates, after: Sequence[str], before: Sequence[str]
+) -> Floats:
+    """The log-probability of each rewritten document (row) for each original (column)."""
+    if isinstance(mechanism, Sentences):
+        return log_chances(mechanism, after, before)
+    return candidate_chances(mechanism, after, before)
+
+
 def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str]) -> Floats:
     """The log-probability of each rewritten document (row) for each original (column)."""
     pool = mechanism.text_pool

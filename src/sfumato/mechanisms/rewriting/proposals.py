@@ -71,11 +71,11 @@ class CutCosines:
         """The score of one public vector, for one sentence or several, in double precision."""
         own = self.public[number].astype(np.float64)
         cut = [min(max(float(own @ one), self.low), self.high) - self.low for one in vectors]
-        return self.beta * math.fsum(cut)
+        return float(self.beta * math.fsum(cut))
 
     def slack(self, count: int) -> float:
         """More than a quick sum over so many vectors is off by."""
-        return count * (self.public.shape[1] + 8) * _SINGLE
+        return float(count * (self.public.shape[1] + 8) * _SINGLE)
 
     def propose_each(self, vectors: Floats) -> Iterator[Proposals]:
         """What to draw from for each vector."""
@@ -119,7 +119,9 @@ class CutCosines:
         """What the scores on each step are below."""
         height = self._height(summed)
         count = round(max(1, summed) * (self.high - self.low) / height)
-        return self.beta * (np.arange(1, count + 1) * height * _WIDER + self.slack(summed))
+        ends = np.arange(1, count + 1, dtype=np.float64) * height * _WIDER
+        tops: Floats = self.beta * (ends + self.slack(summed))
+        return tops
 
     def _proposals(self, vectors: Floats, steps: NDArray[Any]) -> Proposals:
         return Proposals(steps, self._tops(len(vectors)), lambda one: self.exact(vectors, one))
@@ -136,7 +138,7 @@ class Proposals:
     def draw(self, count: int, randomness: Randomness) -> Points:
         """The numbers of so many sentences, independent draws."""
         sizes = np.bincount(self.steps, minlength=len(self.tops))
-        by_step = Weighted.of(sizes * np.exp(self.tops))
+        by_step = Weighted.of(sizes.astype(np.float64) * np.exp(self.tops))
         found = np.empty(count, dtype=np.intp)
         left = np.arange(count)
         known: dict[int, float] = {}

@@ -193,8 +193,8 @@ def test_verify_spares_the_law_and_refutes_its_twins(pool: str) -> None:
         assert refute(broken, effort=effort, randomness=noise.stream(number)).refuted
     made = Candidates(pool=pool, epsilon=2.0)
     assert len(made.points()) == 3
-    whole = Candidates(pool=pool, epsilon=9.0, whole=True)
-    assert [one.guarantee().unit for one in whole.points()] == ["document"]
+    documents = Candidates(pool=pool, epsilon=9.0, whole=True)
+    assert [one.guarantee().unit for one in documents.points()] == ["document"]
     assert not verify(made, draws=1000, seed=1, confidence=sure).refuted
 
 

@@ -90,7 +90,7 @@ def test_the_twin_without_slack_has_scores_above_their_tops(
         return sum(
             cosines.exact(vectors, one) > found.tops[found.steps[one]]
             for vectors, found in list(every(cosines, near))[:6]
-            for one in np.flatnonzero(found.steps)
+            for one in np.flatnonzero(found.steps).tolist()
         )
 
     assert above() == 0
