@@ -48,7 +48,11 @@ from sfumato.mechanisms.rewriting.proposals import CutCosines
 from sfumato.mechanisms.rows import FromRows, log_normalized
 from sfumato.vectors.space import Space
 
-ONE_SENTENCE = "two documents that differ in one sentence: another one, one more or one less"
+ONE_SENTENCE = "two documents of which one has another sentence in one place, or one sentence more"
+MORE_GAP = (
+    "documents that differ in more than one sentence, for which the level is larger (it is stated "
+    "as document_epsilon among the settings of the mechanism)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,7 +110,7 @@ class CandidateLaw(ABC):
             neighbors="any two documents" if whole else ONE_SENTENCE,
             epsilon=self.document_level if whole else self.level,
             scope=scope,
-            uncovered=(POOL_GAP,),
+            uncovered=(POOL_GAP,) if whole else (POOL_GAP, MORE_GAP),
         )
 
 

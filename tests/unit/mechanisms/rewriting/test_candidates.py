@@ -24,6 +24,7 @@ from sfumato.guarantees.guarantee import Notion
 from sfumato.guarantees.wording import at_most
 from sfumato.mechanisms.identity import mechanism_identity
 from sfumato.mechanisms.rewriting.candidate_law import (
+    MORE_GAP,
     ByCosine,
     ByDepth,
     CandidateLaw,
@@ -212,8 +213,10 @@ def test_the_weight_is_the_largest_for_the_level(
 def test_a_guarantee_names_its_unit_and_nothing_shows(pool: str) -> None:
     each = Candidates(pool=pool, epsilon=3.0).guarantee()
     assert (each.unit, each.notion, each.leaks) == ("sentence", Notion.PURE_DP, ())
-    assert "one more or one less" in each.neighbors
+    assert "one sentence more" in each.neighbors
+    assert MORE_GAP in each.uncovered
     whole = Candidates(pool=pool, epsilon=3.0, whole=True).guarantee()
+    assert MORE_GAP not in whole.uncovered
     assert (whole.unit, whole.neighbors, whole.leaks) == ("document", "any two documents", ())
     told = Candidates(pool=pool, epsilon=3.0).public_facts()
     assert 3.0 < told["document_epsilon"] <= 12 * 3.0
