@@ -36,6 +36,8 @@ NAMES = (
     "exposure",
     "rewriting",
     "models_that_rewrite",
+    "documents",
+    "large_pools",
     "tokenizers",
     "synthesis",
 )

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.rewriting import FEWEST_WORDS, SEED, read
+from benchmarks.rewriting import FEWEST_WORDS, SEEDS, read
 from benchmarks.timing import Row
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import DocumentMechanism
@@ -75,9 +75,9 @@ def measure(made: Masked | Latent, texts: list[str], encoder: Encoder) -> Row:
     assert isinstance(made, DocumentMechanism)
     guarantee = made.guarantee()
     start = time.process_time()
-    new = made.rewrite(texts, Randomness.reproducible(SEED))
+    new = made.rewrite(texts, Randomness.reproducible(SEEDS[0]))
     seconds = time.process_time() - start
-    kept = measure_remains(texts, new, encoder, Randomness.reproducible(SEED))
+    kept = measure_remains(texts, new, encoder, Randomness.reproducible(SEEDS[0]))
     assert kept.similarity is not None
     how = made.law.kind if isinstance(made, Latent) else f"{len(made.law.tokens):,} outcomes"
     return {

@@ -37,6 +37,10 @@ class Entry:
 
 _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
     "attacks": {
+        "attribute-inference": (
+            "sfumato.attacks.attribute_inference:AttributeInference",
+            "a column of the originals, guessed from privatized or rewritten text",
+        ),
         "authorship": (
             "sfumato.attacks.authorship:Authorship",
             "who wrote a privatized text, by n-grams learned on originals or on privatized text",
@@ -146,6 +150,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "binary": (
             "sfumato.mechanisms.binary:Binary",
             "flip bits of the word's binary code, then the nearest code (BRR)",
+        ),
+        "candidates": (
+            "sfumato.mechanisms.rewriting.candidates:Candidates",
+            "one sentence of a public pool for a whole document, by one draw (DeepCandidate)",
         ),
         "custom": (
             "sfumato.mechanisms.custom:Custom",

@@ -10,6 +10,7 @@ import pytest
 from sfumato.core.arrays import Floats, Points
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.rewriting import draw
+from sfumato.mechanisms.rewriting.candidates import Candidates
 from sfumato.mechanisms.rewriting.draw import Weighted
 from sfumato.mechanisms.rewriting.sentences import Sentences
 from statistical.budget import fits_share, rejects
@@ -55,3 +56,17 @@ def test_sentences_come_as_the_rows_say(tmp_path: Path) -> None:
     numbers = np.array([none.text_pool.sentences.index(one) for one in drawn])
     assert not rejects("rewriting: draws", "no weight", p_values(numbers, flat))
     assert rejects("rewriting: draws", "no weight", p_values(numbers, row))
+
+
+def test_candidates_come_as_the_rows_say(tmp_path: Path) -> None:
+    pool = tmp_path / "pool.txt"
+    pool.write_text("The red wine is good\nA white house\nRed grapes\nHe runs home\nThey sing\n")
+    mechanism = Candidates(pool=str(pool), beta=5.0, low=-0.5, high=0.9, most=2)
+    text = "A bottle of red wine. Grapes!"
+    row = np.exp(mechanism.law.log_row(mechanism.vectors_of(text)))
+    drawn = mechanism.rewrite([text] * 600, Randomness.reproducible(5))
+    numbers = np.array([mechanism.text_pool.sentences.index(one) for one in drawn])
+    assert not rejects("rewriting: one candidate", "draws", p_values(numbers, row))
+    # The twin: the law of its first sentence alone.
+    first = np.exp(mechanism.law.log_row(mechanism.vectors_of(text)[:1]))
+    assert rejects("rewriting: one candidate", "draws", p_values(numbers, first))

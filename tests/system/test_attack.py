@@ -52,6 +52,7 @@ EACH = {
     "matching": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "reidentification": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "authorship": ("soft.jsonl", "--originals", "posts.jsonl", "--author-field", "who"),
+    "attribute-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--label-field", "label"),
 }  # fmt: skip
 
 
@@ -197,6 +198,8 @@ LOSS = ("--members", "planted.jsonl", "--others", "others.jsonl", "--set", "sign
         (["token-inference", "soft.jsonl"], 3, "--originals IN"),
         (["authorship", "soft.jsonl"], 3, "--author-field NAME"),
         (["authorship", "run"], 3, "is not a file of documents"),
+        (["attribute-inference", "soft.jsonl"], 3, "--originals"),
+        (["attribute-inference", "soft.jsonl", "--originals", "posts.jsonl"], 3, "--label-field"),
         (["all", "run"], 3, "no attack could be run on run"),
         (["all", "run", "--set", "prefix=3"], 2, "'all' runs each with its own defaults"),
         (["exposer", "run"], 2, "did you mean 'exposure'"),

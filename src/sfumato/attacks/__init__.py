@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.attack import Attack as Attack
     from sfumato.attacks.attack import Inputs as Inputs
     from sfumato.attacks.attack import run_attack as run_attack
+    from sfumato.attacks.attribute_inference import AttributeInference as AttributeInference
     from sfumato.attacks.authorship import Authorship as Authorship
     from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
     from sfumato.attacks.exposure.attack import Exposure as Exposure
@@ -35,6 +36,7 @@ else:
         __name__,
         {
             "sfumato.attacks.attack": "Attack Inputs run_attack",
+            "sfumato.attacks.attribute_inference": "AttributeInference",
             "sfumato.attacks.authorship": "Authorship",
             "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
             "sfumato.attacks.exposure.attack": "Exposure",
@@ -57,6 +59,7 @@ else:
 
 __all__ = [
     "Attack",
+    "AttributeInference",
     "Authorship",
     "ClassifierExtraction",
     "ContextInference",

@@ -31,17 +31,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.guessed_labels import deal_folds, guess_over_folds, n_gram_model, shuffle
 from sfumato.attacks.text_target import refuse_other_originals
-from sfumato.core.arrays import Integers
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
 from sfumato.core.randomness import Randomness
-from sfumato.results.measured import SHARE, Measured
+from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores, time_block
-from sfumato.statistics.intervals import wilson
 from sfumato.text.document import Document
 
 
@@ -113,13 +110,13 @@ class Authorship:
                 before = writings.originals
                 trials.append(("static", before, writings.texts, writings.authors))
                 trials.append(("originals", before, before, writings.authors))
-            at_random = _shuffle(writings.authors, randomness.stream(0))
+            at_random = shuffle(writings.authors, randomness.stream(0))
             trials.append(("control", writings.texts, writings.texts, at_random))
             figures = []
             for number, (name, train, test, authors) in enumerate(trials, start=1):
                 # New folds for each trial, so that no trial is favored.
-                folds = _dealt(authors, self.folds, randomness.stream(1 + number))
-                figures.append(self._accuracy(name, train, test, authors, folds))
+                folds = deal_folds(authors, self.folds, randomness.stream(1 + number))
+                figures.append(guess_over_folds(name, train, test, authors, folds, self._model))
                 if done:
                     done(number, len(trials))
             majority = max(Counter(writings.authors).values()) / len(writings.authors)
@@ -159,74 +156,14 @@ class Authorship:
         )
         return writings, len(authors) - len(kept)
 
-    def _accuracy(
-        self,
-        metric: str,
-        train: list[str],
-        test: list[str],
-        authors: list[str],
-        folds: Integers,
-    ) -> Measured:
-        right = 0
-        for fold in range(self.folds):
-            inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            model = self._model()
-            try:
-                model.fit(
-                    [train[place] for place in outside], [authors[place] for place in outside]
-                )
-            except ValueError:
-                # The library's message may quote the texts; ours does not.
-                model = None
-            if model is None:
-                raise BadInput(f"no n-gram can be learned from the documents for {metric!r}")
-            guesses = model.predict([test[place] for place in inside])
-            right += sum(
-                guess == authors[place] for guess, place in zip(guesses, inside, strict=True)
-            )
-        return Measured(metric, right / len(test), *wilson(right, len(test)), len(test), SHARE)
-
     def _model(self) -> Any:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.pipeline import make_pipeline, make_union
-        from sklearn.svm import LinearSVC
-
-        parts = []
-        if self.characters:
-            lengths = (min(2, self.characters), self.characters)
-            parts.append(TfidfVectorizer(analyzer="char", ngram_range=lengths, sublinear_tf=True))
-        if self.words:
-            parts.append(
-                TfidfVectorizer(
-                    token_pattern=r"(?u)\b\w+\b",  # noqa: S106  # words of one letter count
-                    ngram_range=(1, self.words),
-                    sublinear_tf=True,
-                )
-            )
-        # The state decides only the order in which the solver takes documents.
-        return make_pipeline(make_union(*parts), LinearSVC(random_state=0))
+        return n_gram_model(self.characters, self.words)
 
 
 def _author(document: Document, number: int) -> str:
     if not document.author:
         raise BadInput(f"document {number} has no author")
     return document.author
-
-
-def _dealt(authors: Sequence[str], folds: int, randomness: Randomness) -> Integers:
-    """A fold for each document, with every author's documents spread over all folds."""
-    order = np.argsort(randomness.uniform(len(authors)), kind="stable")
-    found = np.empty(len(authors), dtype=np.int64)
-    dealt: Counter[str] = Counter()
-    for place in order.tolist():
-        found[place] = dealt[authors[place]] % folds
-        dealt[authors[place]] += 1
-    return found
-
-
-def _shuffle(authors: Sequence[str], randomness: Randomness) -> list[str]:
-    order = np.argsort(randomness.uniform(len(authors)), kind="stable")
-    return [authors[place] for place in order.tolist()]
 
 
 def _rename(figure: Measured, metric: str) -> Measured:

@@ -15,6 +15,9 @@ Figures
     any): there tokens are read off the text, so it is that guess up to spelling. That asks the
     model about every original, and one that writes from left to right about every document beside
     every original. Of texts that an autoencoder writes from a noisy vector the law is not known.
+    ``re-identified by likelihood``: the same for a file of any mechanism, with a public language
+    model (``reader``) that reads the original and then expects the rewritten document more or less;
+    it is asked about every document beside every original.
 
     Whoever looks at one rewritten document alone is not right more often. Whoever looks at all of
     them may be: each original belongs to one of them, so what is taken by one is not left for
@@ -55,7 +58,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.accounting.events import LARGEST_RANGE
 from sfumato.attacks.attack import Done, Inputs, Needs
+from sfumato.attacks.rewriting_laws import chances_of
 from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
 from sfumato.attacks.stretches.places import fold
 from sfumato.attacks.text_target import (
@@ -73,9 +78,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, settings_of
 from sfumato.guarantees.guarantee import Notion
 from sfumato.guarantees.wording import at_most
-from sfumato.mechanisms.rewriting.by_tokens import ByTokens
+from sfumato.mechanisms.rewriting.by_tokens import MOST_TOKENS, ByTokens
+from sfumato.mechanisms.rewriting.candidates import Candidates
 from sfumato.mechanisms.rewriting.sentences import Sentences
-from sfumato.mechanisms.rewriting.temperature import PROMPT
+from sfumato.mechanisms.rewriting.temperature import PROMPT, Temperature
 from sfumato.mechanisms.selective import MISSING_LEAK
 from sfumato.metrics.rewriting import read_encoder, source_words_kept
 from sfumato.releases.sidefile import OTHER_FIELDS_LEAK, UNDECIDED_LEAK
@@ -84,11 +90,12 @@ from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.power import tells_from
 from sfumato.statistics.ranking import derangement
 from sfumato.text.document import Document
-from sfumato.text.sentences import split_sentences
 from sfumato.vectors.means import unit_rows
 
 BY_MEANING, BY_WORDS = "re-identified by meaning", "re-identified by words"
-BY_LAW = "re-identified by law"
+BY_LAW, BY_LIKELIHOOD = "re-identified by law", "re-identified by likelihood"
+# Rewritten documents that a model reads at once; memory follows this.
+READ_TOGETHER = 64
 FEWEST = 2
 
 
@@ -103,6 +110,8 @@ class Rewritten:
     # Whether ε is for any two documents, without δ, and nothing shows beside it.
     bounds_documents: bool = False
     leaks: tuple[str, ...] = ()
+    # ε between any two documents, where a smaller one is stated for a sentence.
+    document_epsilon: float | None = None
 
     def __repr__(self) -> str:
         return f"Rewritten({len(self.documents)} documents)"
@@ -115,7 +124,9 @@ class Reidentification:
     At most ``documents`` documents are attacked, drawn at random, and matched among each other.
     ``encoder`` is the folder of a sentence encoder. ``pool`` is the public file that sentences were
     drawn from; ``model`` the folder of the language model that drew tokens, ``prompt`` what it read
-    and ``vocabulary`` the public file that its tokens are from.
+    and ``vocabulary`` the public file that its tokens are from. ``reader`` is the folder of any
+    language model, which is asked how likely the first ``read_tokens`` tokens of a rewritten
+    document are after each original.
     """
 
     documents: int = 500
@@ -124,6 +135,8 @@ class Reidentification:
     model: FileToRead = ""
     prompt: str = PROMPT
     vocabulary: FileToRead = ""
+    reader: FileToRead = ""
+    read_tokens: int = 32
 
     name: ClassVar[str] = "reidentification"
     target: ClassVar[str] = "text"
@@ -131,6 +144,7 @@ class Reidentification:
 
     def __post_init__(self) -> None:
         at_least("documents", self.documents, FEWEST)
+        at_least("read_tokens", self.read_tokens, 1, MOST_TOKENS)
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a rewritten file and its originals; None if nothing is."""
@@ -142,16 +156,18 @@ class Reidentification:
         settings, content = read_side_file(side_path(inputs.target))
         stated = content.get("guarantee") or {}
         level = read_number(stated["epsilon"]) if "epsilon" in stated else None
+        told = settings.get("mechanism_settings") or {}
+        beside = told.get("document_epsilon") if stated.get("unit") == "sentence" else None
         rewritten = Rewritten(
             documents=tuple(inputs.documents(inputs.target)),
             epsilon=level,
             unit=str(stated.get("unit", "document")),
             bounds_documents=_bounds_documents(stated),
             leaks=tuple(map(str, stated.get("leaks") or ())),
-            settings={
-                "mechanism": settings.get("mechanism"),
-                **(settings.get("mechanism_settings") or {}),
-            },
+            document_epsilon=beside
+            if isinstance(beside, float) and not _shown_by(stated)
+            else None,
+            settings={"mechanism": settings.get("mechanism"), **told},
         )
         return rewritten, inputs.documents(inputs.originals)
 
@@ -199,18 +215,29 @@ class Reidentification:
         ways: dict[str, Any] = {BY_MEANING: self._by_meaning, BY_WORDS: _by_words}
         if self.pool:
             mechanism = self._mechanism(target)
-            ways[BY_LAW] = lambda after, before: log_chances(mechanism, after, before)
+            ways[BY_LAW] = lambda after, before: chances_of(mechanism, after, before)
         if self.model:
             writer = self._writer(target)
-            ways[BY_LAW] = lambda after, before: np.stack(
-                [writer.log_chances(one, after) for one in before], axis=1
-            )
+            ways[BY_LAW] = lambda after, before: _read_all(writer, after, before)
+        if self.reader:
+            reader = self._reader()
+            ways[BY_LIKELIHOOD] = lambda after, before: _read_all(reader, after, before)
         return ways
 
     def _by_meaning(self, after: Sequence[str], before: Sequence[str]) -> Floats:
         encoder = read_encoder(self.encoder)
         found: Floats = unit_rows(encoder(list(after))) @ unit_rows(encoder(list(before))).T
         return found
+
+    def _reader(self) -> Temperature:
+        """Any language model, its scores cut as little as can be: what it reads it expects."""
+        return Temperature(
+            model=self.reader,
+            prompt=self.prompt,
+            window=LARGEST_RANGE,
+            temperature=1.0,
+            tokens=self.read_tokens,
+        )
 
     def _writer(self, target: Rewritten) -> ByTokens:
         told = target.settings
@@ -230,10 +257,23 @@ class Reidentification:
         made.refuse_told(told)
         return made
 
-    def _mechanism(self, target: Rewritten) -> Sentences:
+    def _mechanism(self, target: Rewritten) -> Sentences | Candidates:
         told = target.settings
+        made = (
+            self._candidates(told)
+            if told.get("mechanism") == "candidates"
+            else self._sentences(told)
+        )
+        if made.text_pool.digest != told.get("pool_digest"):
+            raise BadInput(
+                "these are not the pool and the encoder that the file was made with; name both: "
+                "`settings={'pool': FILE, 'encoder': FOLDER}`"
+            )
+        return made
+
+    def _sentences(self, told: Mapping[str, Any]) -> Sentences:
         _refuse_another(told, "sentences", "pool")
-        made = Sentences(
+        return Sentences(
             pool=self.pool,
             encoder=self.encoder,
             beta=float(told["beta"]),
@@ -243,12 +283,28 @@ class Reidentification:
             fill=told.get("fill") is True,
             pool_field=str(told.get("pool_field", "text")),
         )
-        if made.text_pool.digest != told.get("pool_digest"):
-            raise BadInput(
-                "these are not the pool and the encoder that the file was made with; name both: "
-                "`settings={'pool': FILE, 'encoder': FOLDER}`"
-            )
-        return made
+
+    def _candidates(self, told: Mapping[str, Any]) -> Candidates:
+        return Candidates(
+            pool=self.pool,
+            encoder=self.encoder,
+            beta=float(told["beta"]),
+            score=str(told["score"]),
+            most=int(told["most"]),
+            low=float(told["low"]),
+            high=float(told["high"]),
+            components=int(told["components"]),
+            projections=int(told["projections"]),
+            pool_field=str(told.get("pool_field", "text")),
+        )
+
+
+def _read_all(model: ByTokens, after: Sequence[str], before: Sequence[str]) -> Floats:
+    """The log-probability of each rewritten document (row) after each original (column)."""
+    starts = range(0, len(after), READ_TOGETHER)
+    parts = [after[start : start + READ_TOGETHER] for start in starts]
+    columns = [np.concatenate([model.log_chances(one, part) for part in parts]) for one in before]
+    return np.stack(columns, axis=1)
 
 
 def _drawing_tokens(told: Mapping[str, Any]) -> type[Any]:
@@ -269,44 +325,6 @@ def _refuse_another(told: Mapping[str, Any], wanted: str, setting: str) -> None:
             f"a {setting} is what the mechanism {wanted!r} has, and this file was made by "
             f"{told.get('mechanism')!r}: leave out the setting {setting!r}"
         )
-
-
-def log_chances(mechanism: Sentences, after: Sequence[str], before: Sequence[str]) -> Floats:
-    """The log-probability of each rewritten document (row) for each original (column)."""
-    pool = mechanism.text_pool
-    places = {sentence: number for number, sentence in enumerate(pool.sentences)}
-    drawn = [drawn_sentences(text, places) for text in after]
-    fits = np.full((len(after), len(before)), -np.inf)
-    for column, text in enumerate(before):
-        sentences = split_sentences(text)[: mechanism.most]
-        vectors = pool.vectors_of(sentences)
-        if mechanism.fill and mechanism.most is not None:
-            room = np.zeros((mechanism.most - len(sentences), pool.vectors.shape[1]))
-            vectors = np.vstack([vectors, room])
-        logs = mechanism.law.log_rows(vectors) if len(vectors) else np.empty((0, len(pool)))
-        for row, numbers in enumerate(drawn):
-            if numbers is not None and len(numbers) == len(logs):
-                fits[row, column] = logs[np.arange(len(logs)), numbers].sum()
-    # What fits no original fits all alike.
-    fits[np.isneginf(fits).all(axis=1)] = 0.0
-    return fits
-
-
-def drawn_sentences(text: str, places: Mapping[str, int]) -> list[int] | None:
-    """The sentences of a pool that a text is made of, one way if there are several.
-
-    >>> drawn_sentences("Yes. No. Yes.", {"Yes.": 0, "No.": 1}), drawn_sentences("Maybe", {})
-    ([0, 1, 0], None)
-    """
-    words = text.split(" ") if text else []
-    reached: dict[int, list[int]] = {0: []}
-    for end in range(1, len(words) + 1):
-        for start in range(end):
-            number = places.get(" ".join(words[start:end])) if start in reached else None
-            if number is not None:
-                reached[end] = [*reached[start], number]
-                break
-    return reached.get(len(words))
 
 
 def _by_words(after: Sequence[str], before: Sequence[str]) -> Floats:
@@ -335,7 +353,11 @@ def _bounds_documents(stated: Mapping[str, Any]) -> bool:
     of_documents = stated.get("unit") == "document" and not stated.get("delta")
     pure = stated.get("notion") in (Notion.PURE_DP.value, Notion.INDEPENDENT.value)
     # Texts that are missing are no documents, and other fields are not looked at here.
-    return of_documents and pure and not _shown(stated.get("leaks") or ())
+    return of_documents and pure and not _shown_by(stated)
+
+
+def _shown_by(stated: Mapping[str, Any]) -> list[str]:
+    return _shown(stated.get("leaks") or ())
 
 
 def _shown(leaks: Sequence[str]) -> list[str]:
@@ -344,11 +366,14 @@ def _shown(leaks: Sequence[str]) -> list[str]:
 
 
 def _tell_bound(target: Rewritten, chosen: int) -> str:
-    if target.bounds_documents and target.epsilon is not None:
-        alone, together = most_right(target.epsilon, chosen)
+    level = target.epsilon if target.bounds_documents else target.document_epsilon
+    if level is not None:
+        alone, together = most_right(level, chosen)
+        more = f"For any two documents ε ≤ {at_most(level, 4)}. "
         return (
-            f"So a guess from one rewritten document is right in {at_most(alone, 3)} of all cases "
-            f"at most, and one from all of them together in {at_most(together, 3)}."
+            f"{'' if target.bounds_documents else more}So a guess from one rewritten document is "
+            f"right in {at_most(alone, 3)} of all cases at most, and one from all of them together "
+            f"in {at_most(together, 3)}."
         )
     if target.unit != "document":
         why = f"the level is for one {target.unit}, and a document costs the sum over all of its"

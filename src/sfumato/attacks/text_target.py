@@ -135,8 +135,8 @@ def open_text(path: Path, documents: Sequence[Document], known: Known) -> TextTa
     if rewrites_documents(name):
         raise MissingInput(
             f"{path} was made by {name!r}, which rewrites whole documents: no word stands in the "
-            "place of another, and this attack guesses words. The attacks 'reidentification' and "
-            "'matching' are for such files"
+            "place of another, and this attack guesses words. The attacks 'reidentification', "
+            "'authorship' and 'attribute-inference' are for such files"
         )
     if replaces_stretches(name):
         how = (

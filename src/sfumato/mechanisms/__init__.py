@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.projected import Projected as Projected
     from sfumato.mechanisms.pseudonym import Pseudonym as Pseudonym
     from sfumato.mechanisms.redact import Redact as Redact
+    from sfumato.mechanisms.rewriting.candidates import Candidates as Candidates
     from sfumato.mechanisms.rewriting.latent import Latent as Latent
     from sfumato.mechanisms.rewriting.masked import Masked as Masked
     from sfumato.mechanisms.rewriting.sentences import Sentences as Sentences
@@ -69,6 +70,7 @@ else:
             "sfumato.mechanisms.redact": "Redact",
             "sfumato.mechanisms.rewriting.latent": "Latent",
             "sfumato.mechanisms.rewriting.masked": "Masked",
+            "sfumato.mechanisms.rewriting.candidates": "Candidates",
             "sfumato.mechanisms.rewriting.sentences": "Sentences",
             "sfumato.mechanisms.rewriting.temperature": "Temperature",
             "sfumato.mechanisms.rows": "ByDistance FromRows RowMechanism",
@@ -86,6 +88,7 @@ __all__ = [
     "Binary",
     "ByDistance",
     "ByType",
+    "Candidates",
     "Custom",
     "Date",
     "DocumentMechanism",

@@ -14,18 +14,19 @@ import sfumato
 from sfumato.attacks.attack import Inputs, run_attack
 from sfumato.attacks.reidentification import (
     BY_LAW,
+    BY_LIKELIHOOD,
     BY_MEANING,
     BY_WORDS,
     Reidentification,
     Rewritten,
-    drawn_sentences,
-    log_chances,
     most_right,
 )
+from sfumato.attacks.rewriting_laws import drawn_sentences, log_chances
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.rewriting.sentences import COUNT_LEAK, Sentences
+from sfumato.mechanisms.rewriting.temperature import Temperature
 from sfumato.results.scores import Scores
 from sfumato.testing import check_attack
 from sfumato.text.document import Document
@@ -34,6 +35,7 @@ from statistical import budget
 from unit.models.folders import gpt2, llama, with_our_tokenizer
 
 CHECK, COUNT = "attacks: rewritten", 60
+SEED = Randomness.reproducible(1)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +115,7 @@ def test_it_runs_on_files_and_says_what_is_missing(
     assert {one.metric for one in found.figures} == {BY_MEANING, BY_WORDS}
     with pytest.raises(MissingInput, match="originals"):
         run_attack(Reidentification(), Inputs(target=output), Randomness.secure())
-    with pytest.raises(MissingInput, match="'reidentification' and"):
+    with pytest.raises(MissingInput, match="'reidentification', 'authorship' and"):
         sfumato.attack("token-inference", output, originals=source)
     other = tmp_path / "other.txt"
     other.write_text("One sentence.\nAnother one.\n")
@@ -249,3 +251,25 @@ def test_counts_that_differ_are_refused() -> None:
     one = (Document("Hello."), Document("You."))
     with pytest.raises(BadInput, match="the same documents"):
         Reidentification().score(Rewritten(one), [one[0]], Randomness.reproducible(1))
+
+
+def test_a_public_model_reads_which_original_fits(texts: list[str], tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    model = gpt2()
+    for parameter in model.parameters():
+        parameter.data *= 8
+    folder = str(with_our_tokenizer(model, tmp_path / "reader"))
+    originals = [Document(one) for one in texts[:10]]
+    attack = Reidentification(reader=folder, read_tokens=4, prompt="{} :")
+    # What the model would write after each original is what it expects after it.
+    writer = Temperature(model=folder, window=12.0, tokens=4, prompt="{} :")
+    new = writer.rewrite([one.text for one in originals], Randomness.reproducible(1))
+    scores = attack.score(Rewritten(tuple(map(Document, new))), originals, SEED)
+    assert scores.figure(BY_LIKELIHOOD).value > 0.3
+    assert scores.control.figures[-1].value < 0.3
+    assert scores.figure(BY_LIKELIHOOD).n == 10
+    nothing = Rewritten(tuple(Document("the same for all") for _ in originals))
+    blind = attack.score(nothing, originals, SEED)
+    assert blind.figure(BY_LIKELIHOOD).value == pytest.approx(1 / 10)
+    with pytest.raises(InvalidArgument, match="read_tokens"):
+        Reidentification(read_tokens=0)

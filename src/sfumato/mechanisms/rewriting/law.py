@@ -28,8 +28,8 @@ from sfumato.accounting.bounded_range import exact_level
 from sfumato.core.arrays import Floats, Points
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, independent, metric_dp
-from sfumato.mechanisms.rewriting.draw import Weighted
 from sfumato.mechanisms.rewriting.pool import Pool
+from sfumato.mechanisms.rewriting.proposals import CutCosines
 from sfumato.mechanisms.rows import FromRows, log_normalized
 from sfumato.vectors.space import Space
 
@@ -76,7 +76,16 @@ class SentenceLaw:
 
     def draw(self, vector: Floats, randomness: Randomness, count: int = 1) -> Points:
         """The numbers of so many sentences of the pool, independent draws for one vector."""
-        return Weighted.of(np.exp(self.scores(vector))).draw(count, randomness)
+        return self._cosines.propose(vector[None]).draw(count, randomness)
+
+    def draw_each(self, vectors: Floats, randomness: Randomness) -> list[int]:
+        """The number of a sentence for each vector; many share one pass over the pool."""
+        proposals = self._cosines.propose_each(vectors)
+        return [int(one.draw(1, randomness)[0]) for one in proposals]
+
+    @property
+    def _cosines(self) -> CutCosines:
+        return CutCosines(public=self.pool.vectors, beta=self.beta, low=self.low, high=self.high)
 
     def guarantee(self, *, metric: bool = False) -> Guarantee:
         """What is proven about one sentence."""

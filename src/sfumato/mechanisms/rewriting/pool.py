@@ -12,9 +12,11 @@ under a name that the pool and the encoder decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import sha256
+from multiprocessing import parent_process
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ import numpy as np
 from sfumato.core.arrays import Floats, Singles
 from sfumato.core.errors import BadInput, StorageFailed
 from sfumato.core.files import replace_file
+from sfumato.core.progress import Advance, progress
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.models.encoder import SentenceEncoder, digest_of_folder, load_encoder
@@ -30,6 +33,8 @@ from sfumato.vectors.load import default_space
 from sfumato.vectors.means import mean_vectors, unit_rows
 
 FEWEST = 2
+# Sentences that are encoded between two reports; a multiple of what an encoder takes at once.
+_AT_ONCE = 256
 _SHORTER = 2e-7
 # Of a sum of squares in double precision.
 _ROUNDING = 1e-12
@@ -164,10 +169,23 @@ def _kept(sentences: tuple[str, ...], encoder: SentenceEncoder, cache: str) -> S
 def _encode(sentences: Sequence[str], encoder: SentenceEncoder) -> Singles:
     # Sentences of one length together need hardly any padding; the pool is public.
     order = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))
-    found = unit_rows(encoder.encode_together([sentences[place] for place in order]))
-    vectors = np.empty(found.shape, dtype=np.float32)
-    vectors[order] = in_singles(found)
+    parts: list[Singles] = []
+    with _telling(len(order)) as reach:
+        for start in range(0, len(order), _AT_ONCE):
+            some = [sentences[place] for place in order[start : start + _AT_ONCE]]
+            parts.append(in_singles(unit_rows(encoder.encode_together(some))))
+            reach(start + len(some))
+    found = np.concatenate(parts)
+    vectors = np.empty_like(found)
+    vectors[order] = found
     return vectors
+
+
+def _telling(total: int) -> AbstractContextManager[Advance]:
+    """How far the pool is; workers encode it for themselves, and whoever started them is told."""
+    if parent_process() is not None:
+        return nullcontext(lambda _: None)
+    return progress("encoding the pool", total, unit_is_bytes=False)
 
 
 def in_singles(unit: Floats) -> Singles:

@@ -16,8 +16,8 @@ Why it holds
     that ``fill`` adds is a sentence with the vector 0, whose draw is uniform; so any two documents
     have ``most`` draws each.
 
-    The draw is right in proportion for every sentence of the pool (``draw.py``), so the level holds
-    for what is drawn, not only for the law.
+    The draw is right in proportion for every sentence of the pool (``draw.py``, ``proposals.py``),
+    so the level holds for what is drawn, not only for the law.
 
 Care
     The pool must be public and chosen without looking at the text: one taken from private text
@@ -39,8 +39,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from sfumato.accounting.bounded_range import least_level, widest_range
 from sfumato.accounting.events import LARGEST_RANGE, BoundedRange
+from sfumato.core.arrays import Floats
 from sfumato.core.checks import at_least, between, number
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -166,7 +169,12 @@ class Sentences:
 
     def rewrite(self, documents: Sequence[str], randomness: Randomness) -> list[str]:
         """One new text for each document."""
-        return [" ".join(self._rewritten(one, randomness)) for one in documents]
+        vectors = [self._vectors(one) for one in documents]
+        if not vectors:
+            return []
+        drawn = iter(self.law.draw_each(np.concatenate(vectors), randomness))
+        sentences = self.text_pool.sentences
+        return [" ".join(sentences[next(drawn)] for _ in own) for own in vectors]
 
     def public_sources(self) -> dict[str, Source]:
         """The public text that all outputs are made of."""
@@ -200,15 +208,14 @@ class Sentences:
         # A pool may be large: whoever gets a copy reads it again.
         return {name: value for name, value in vars(self).items() if name not in _NOT_COPIED}
 
-    def _rewritten(self, text: str, randomness: Randomness) -> list[str]:
-        found = split_sentences(text)[: self.most]
-        vectors = list(self.text_pool.vectors_of(found))
+    def _vectors(self, text: str) -> Floats:
+        """The vectors of the sentences of a text; a place that is filled has the vector 0."""
+        found = self.text_pool.vectors_of(split_sentences(text)[: self.most])
         if self.fill and self.most is not None:
-            # A place without a sentence is drawn for like any other, from the vector 0.
-            missing = self.most - len(vectors)
-            vectors += list(self.text_pool.vectors_of([""]) * 0.0) * missing
-        drawn = [int(self.law.draw(one, randomness)[0]) for one in vectors]
-        return [self.text_pool.sentences[one] for one in drawn]
+            # A place without a sentence is drawn for like any other.
+            room = np.zeros((self.most - len(found), found.shape[1]))
+            return np.vstack([found, room])
+        return found
 
     def _proven(self, score_range: float) -> Any:
         event = BoundedRange(range=score_range, outcomes=len(self.text_pool), count=self.most or 1)

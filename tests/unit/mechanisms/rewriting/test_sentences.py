@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from sfumato.accounting.bounded_range import exact_level
 from sfumato.audits.verify import Effort, refute
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
+from sfumato.core.progress import Advance
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.identity import mechanism_identity
+from sfumato.mechanisms.rewriting import pool as pools
 from sfumato.mechanisms.rewriting.law import OnPool, SentenceLaw
 from sfumato.mechanisms.rewriting.pool import Pool, in_singles, load_pool
 from sfumato.mechanisms.rewriting.sentences import COUNT_LEAK, Sentences
@@ -26,6 +29,7 @@ from sfumato.models.encoder import load_encoder
 from sfumato.releases.explanation import explain_text
 from sfumato.releases.privatizer import Privatizer
 from sfumato.testing import check_mechanism
+from sfumato.vectors.means import unit_rows
 from sfumato.verbs.privatize import privatize
 from statistical import budget
 from unit.models.folders import masked_bert, with_our_tokenizer, with_word_pieces
@@ -218,6 +222,25 @@ def test_vectors_of_a_pool_are_kept_where_that_is_asked_for(pool: str, tmp_path:
     np.save(file, first.vectors * np.float32(10))
     with pytest.raises(BadInput, match="longer than 1"):
         load_pool(pool, encoder=folder, cache=str(tmp_path / "kept") + "/./")
+
+
+def test_a_pool_says_how_far_it_is_encoded(
+    pool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "_AT_ONCE", 3)
+    told: list[tuple[str, int | None, int]] = []
+
+    @contextmanager
+    def telling(label: str, total: int | None, *, unit_is_bytes: bool) -> Iterator[Advance]:
+        assert not unit_is_bytes
+        yield lambda reached: told.append((label, total, reached))
+
+    monkeypatch.setattr(pools, "progress", telling)
+    folder = str(with_word_pieces(masked_bert(), tmp_path / "encoder"))
+    in_parts = load_pool(pool, encoder=folder, cache=str(tmp_path / "kept"))
+    assert told == [("encoding the pool", 7, reached) for reached in (3, 6, 7)]
+    whole = unit_rows(load_encoder(Path(folder)).encode_together(SENTENCES))
+    assert np.allclose(in_parts.vectors, whole, atol=1e-5)
 
 
 def test_longer_vectors_would_break_what_is_said_of_distances() -> None:

@@ -1,0 +1,125 @@
+"""Labels of documents, guessed by a model that was trained on others: authors, or any attribute.
+
+Every document is guessed once, by a model that has not seen it. Vocabulary and weights are learned
+on the training folds only, so a guess rests on nothing of the document but its text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.arrays import Floats, Integers
+from sfumato.core.errors import BadInput
+from sfumato.core.randomness import Randomness
+from sfumato.results.measured import SHARE, Measured
+from sfumato.statistics.intervals import wilson
+from sfumato.vectors.means import unit_rows
+
+MakeModel = Callable[[], Any]
+"""A new model with ``fit(texts, labels)`` and ``predict(texts)``."""
+
+
+def n_gram_model(characters: int, words: int) -> Any:
+    """TF-IDF of character and word n-grams, and a linear support vector machine.
+
+    Both numbers are the longest n-grams, 0 for none of that kind.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline, make_union
+    from sklearn.svm import LinearSVC
+
+    parts = []
+    if characters:
+        lengths = (min(2, characters), characters)
+        parts.append(TfidfVectorizer(analyzer="char", ngram_range=lengths, sublinear_tf=True))
+    if words:
+        parts.append(
+            TfidfVectorizer(
+                token_pattern=r"(?u)\b\w+\b",  # noqa: S106  # words of one letter count
+                ngram_range=(1, words),
+                sublinear_tf=True,
+            )
+        )
+    # The state decides only the order in which the solver takes documents.
+    return make_pipeline(make_union(*parts), LinearSVC(random_state=0))
+
+
+class MeaningModel:
+    """Logistic regression on vectors of texts, each of which is computed once."""
+
+    def __init__(self, encode: Callable[[list[str]], Floats], known: dict[str, Floats]) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        self._encode, self._known = encode, known
+        self._regression = LogisticRegression(max_iter=2000)
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str]) -> None:
+        """Learn labels of texts."""
+        self._regression.fit(self._vectors(texts), labels)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """The likeliest label of each text."""
+        return [str(one) for one in self._regression.predict(self._vectors(texts))]
+
+    def _vectors(self, texts: Sequence[str]) -> Floats:
+        new = [one for one in dict.fromkeys(texts) if one not in self._known]
+        if new:
+            self._known.update(zip(new, unit_rows(self._encode(new)), strict=True))
+        return np.stack([self._known[one] for one in texts])
+
+
+def guess_over_folds(
+    metric: str,
+    train: Sequence[str],
+    test: Sequence[str],
+    labels: Sequence[str],
+    folds: Integers,
+    make: MakeModel,
+) -> Measured:
+    """The share of right guesses; ``train`` and ``test`` are two forms of the same documents."""
+    right = 0
+    for fold in np.unique(folds):
+        inside, outside = (np.flatnonzero(one).tolist() for one in (folds == fold, folds != fold))
+        model = fit(make, [train[one] for one in outside], [labels[one] for one in outside], metric)
+        guesses = model.predict([test[one] for one in inside])
+        right += sum(guess == labels[one] for guess, one in zip(guesses, inside, strict=True))
+    return share(metric, right, len(test))
+
+
+def fit(make: MakeModel, texts: list[str], labels: list[str], metric: str) -> Any:
+    """A model that has learned these labels, or an error that quotes no text."""
+    model = make()
+    try:
+        model.fit(texts, labels)
+    except ValueError:
+        # The library's message may quote the texts; ours does not.
+        model = None
+    if model is None:
+        raise BadInput(f"nothing can be learned from the documents for {metric!r}")
+    return model
+
+
+def share(metric: str, right: int, count: int) -> Measured:
+    """A share of right guesses, with its interval."""
+    return Measured(metric, right / count, *wilson(right, count), count, SHARE)
+
+
+def deal_folds(labels: Sequence[str], folds: int, randomness: Randomness) -> Integers:
+    """A fold for each document, with the documents of every label spread over all folds."""
+    order = np.argsort(randomness.uniform(len(labels)), kind="stable")
+    found = np.empty(len(labels), dtype=np.int64)
+    dealt: Counter[str] = Counter()
+    for place in order.tolist():
+        found[place] = dealt[labels[place]] % folds
+        dealt[labels[place]] += 1
+    return found
+
+
+def shuffle(labels: Sequence[str], randomness: Randomness) -> list[str]:
+    """The same labels, over documents at random."""
+    order = np.argsort(randomness.uniform(len(labels)), kind="stable")
+    return [labels[place] for place in order.tolist()]
