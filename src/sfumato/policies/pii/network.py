@@ -67,6 +67,7 @@ class Network:
     middle: Layer
     last: Layer
     screen: Layer
+    shifts: Numbers  # what is added to the scores of each kind, by the shape of a word
     thresholds: Numbers
 
     @classmethod
@@ -86,6 +87,7 @@ class Network:
             middle=layer("middle"),
             last=layer("last"),
             screen=layer("screen"),
+            shifts=arrays["shifts"],
             thresholds=arrays["thresholds"],
         )
 
