@@ -28,7 +28,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from sfumato.policies.pii.names import list_names
 from sfumato.policies.pii.tagger import find_handles
-from tagger_corpus import read_tagged
+from tagger_corpus import MORE, read_tagged
 
 TRAINED = ("btc-e", "btc-f", "btc-g", "btc-h")
 SCORED = "btc-b"
@@ -136,9 +136,10 @@ def main() -> None:
     given = parser.parse_args()
     folder = given.resources / "data" / "ner"
     handles = {
-        part: read_handles(given.more / f"{part}.conll" if part == "btc-h" else path)
+        part: read_handles(
+            given.more / f"{part}.conll" if part in MORE else folder / f"{part}.conll.gz"
+        )
         for part in (*TRAINED, SCORED)
-        if (path := folder / f"{part}.conll.gz")
     }
     for part, some in handles.items():
         print(part, dict(Counter(one.label for one in some)))

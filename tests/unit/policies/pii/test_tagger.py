@@ -190,17 +190,17 @@ def test_twin_that_sees_the_neighbors_on_the_wrong_side_is_caught(
     assert not np.array_equal(all_scores(text), expected)
 
 
-def test_twin_that_shifts_scores_by_the_shape_of_the_next_word_is_caught(
+def test_twin_that_takes_the_shifts_of_other_shapes_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    weights = load_network()
-    drawn = np.random.default_rng(0).integers(-9, 9, weights.shifts.shape).astype(np.float32) / 4
-    monkeypatch.setattr(sys.modules[__name__], "load_network", lambda: other)
-    other = replace(weights, shifts=drawn)
-    text = "Call Yusuf or Zoë after six."
-    expected = np.array(naive(other, text), np.float32)
+    text, weights = "Call Yusuf or Zoë after six.", load_network()
+    drawn = np.random.default_rng(0).integers(-9, 9, weights.shifts.shape).astype(np.float32)
+    right = replace(weights, shifts=drawn)
+    expected = np.array(naive(right, text), np.float32)
+    monkeypatch.setattr(sys.modules[__name__], "load_network", lambda: right)
     np.testing.assert_array_equal(all_scores(text), expected)
-    other = replace(weights, shifts=np.roll(drawn, 1, axis=0))
+    wrong = replace(weights, shifts=np.roll(drawn, 1, axis=0))
+    monkeypatch.setattr(sys.modules[__name__], "load_network", lambda: wrong)
     assert not np.array_equal(all_scores(text), expected)
 
 
@@ -209,7 +209,7 @@ def test_shifts_are_small_and_count_from_words_with_a_capital() -> None:
     assert shifts.shape == (len(forms.SHAPES), len(KINDS))
     assert not shifts[forms.SHAPES.index("title")].any()
     assert not shifts[[forms.SHAPES.index(name) for name in ("empty", "stop", "at")]].any()
-    assert (shifts == np.rint(shifts * 4) / 4).all()  # so that no sum depends on its order
+    assert (shifts == np.rint(shifts * 4) / 4).all()
     assert np.abs(shifts).max() < 4
 
 
