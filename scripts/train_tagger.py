@@ -9,9 +9,10 @@ RESOURCES is the folder with ``data/ner`` and ``vectors/glove-6b-50d.npy``; the 
 files of public repositories. What each part is, under which terms, and which files are read stands
 in ``tagger_corpus.py``. With ``--start`` training goes on from weights that an earlier run wrote.
 The same data and seed give the same weights with the same version of torch on the same kind of
-processor. One text in ten of what people or the teacher labeled is held out: thresholds are chosen
-by these. Figures are printed at the end, on parts that were neither trained on nor chosen by. Needs
-torch and Faker.
+processor. One text in ten of what people or the teacher labeled is held out: thresholds, and what
+is added to scores by how a word is written (``tagger_shifts.py``), are chosen by these; with
+``--epochs 0`` only this is done again. Figures are printed at the end, on parts that were neither
+trained on nor chosen by. Needs torch and Faker.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato import mechanisms
+from sfumato.policies.pii.detector import RECALLS
 from sfumato.policies.pii.features import FLAGS, FULL, GRAM_BITS, Look, Rare
 from sfumato.policies.pii.forms import SHAPES
 from sfumato.policies.pii.network import FAR, KINDS, NEAR, PART, SUMMED, Network
@@ -57,7 +59,8 @@ from tagger_corpus import (
     small_letters,
     without,
 )
-from tagger_scores import BETAS, choose, print_scores, read_scored
+from tagger_scores import choose, print_scores, read_scored
+from tagger_shifts import shifts
 from tagger_tickets import Places, Tickets, extra_lists, read_places
 from tagger_words import rare_words
 
@@ -329,7 +332,8 @@ def written(model: Model, rare: dict[str, NDArray[Any]]) -> dict[str, NDArray[An
     for name in ("last", "screen"):
         put(name, getattr(model, name), 1.0)
     arrays["screen_bias"] += LENIENT
-    arrays["thresholds"] = np.zeros((len(BETAS), len(KINDS)), dtype=np.float32)
+    arrays["shifts"] = np.zeros((len(SHAPES), len(KINDS)), dtype=np.float32)
+    arrays["thresholds"] = np.zeros((len(RECALLS), len(KINDS)), dtype=np.float32)
     return arrays
 
 
@@ -439,13 +443,15 @@ def main() -> None:
     parser.add_argument("--messages", type=Path, required=True)
     parser.add_argument("--paragraphs", type=int, default=6000)
     parser.add_argument("--tickets", type=int, default=14_000)
-    parser.add_argument("--epochs", type=float, default=4.5)
+    parser.add_argument("--epochs", type=float, default=4.5, help="0, with --start: none")
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--scores", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
+    if not given.epochs and not given.start:
+        parser.error("without --epochs there must be weights to go on from (--start)")
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     places = read_places(PLACES)
@@ -456,6 +462,9 @@ def main() -> None:
     else:
         rare = rare_words(given.resources / "vectors" / "glove-6b-50d.npy", extra_lists(places))
     gathered = gather(given, places)
+    if not given.epochs:
+        finish(known, gathered, given)
+        return
     texts = gathered.texts
     material = Material(texts, Network.rare_of(rare))
     print(f"{len(texts):,} texts, {len(material.tokens):,} tokens", flush=True)
@@ -464,6 +473,13 @@ def main() -> None:
     if given.start:
         model = started(model, known)
     arrays = written(fit(material, model, given.rate, given.epochs, given.seed), rare)
+    finish(arrays, gathered, given)
+
+
+def finish(arrays: dict[str, NDArray[Any]], gathered: Gathered, given: argparse.Namespace) -> None:
+    """Choose what is added to scores and where they count, by what was held out; write, score."""
+    arrays["shifts"] = np.zeros((len(SHAPES), len(KINDS)), dtype=np.float32)
+    arrays["shifts"] = shifts(Network.read(arrays), gathered.held)
     arrays["thresholds"] = choose(Network.read(arrays), gathered.held)
     np.savez_compressed(given.output, allow_pickle=False, **arrays)
     print(f"{given.output.stat().st_size / 1e6:.2f} MB")

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.detector import TYPES
 from sfumato.policies.pii.found import Found
 from sfumato.text.span import Span, Spans
 
@@ -39,8 +40,10 @@ class Gathered:
         numbers, ranks = (np.repeat(column, stretches[:, 2]) for column in stretches.T[:2])
         starts = np.array([one.start for one in self._found], dtype=np.int64)
         ends = np.array([one.end for one in self._found], dtype=np.int64)
-        # "555-0142" has the shape of a Japanese postcode; by that alone it is rather a telephone.
+        # "555-0142" has the shape of a Japanese postcode; by that alone it is rather a telephone,
+        # but rather a postcode than what the tagger, which comes last, takes it for.
         shaped = np.array([one.rule == "postcode" for one in self._found], dtype=np.bool_)
+        shaped |= ranks == len(TYPES)
         order = np.lexsort((ranks, shaped, -ends, starts, numbers))
         kept = order[_is_outermost(numbers[order], ends[order])]
         spans = [_as_span(self._found[place]) for place in kept.tolist()]

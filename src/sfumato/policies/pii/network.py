@@ -3,7 +3,8 @@
 What is seen of a form (``features``) goes through two layers: that is done once for each form. A
 token is scored by what so came of it and its two neighbors, by a part of what came of the ten
 words beyond, and by its surroundings, through two more layers. A screen on a form alone says which
-tokens need not be scored.
+tokens need not be scored. Scores are shifted by the shape of the word, because training saw more
+names in small letters than people write.
 
 Weights are whole numbers from −127 to 127 and so is all that flows between the layers. No sum of
 products reaches 2^24, where float32 would begin to round, so a matrix product is exact in whatever
@@ -67,6 +68,7 @@ class Network:
     middle: Layer
     last: Layer
     screen: Layer
+    shifts: Numbers  # what is added to the scores of each kind, by the shape of a word
     thresholds: Numbers
 
     @classmethod
@@ -86,6 +88,7 @@ class Network:
             middle=layer("middle"),
             last=layer("last"),
             screen=layer("screen"),
+            shifts=arrays["shifts"],
             thresholds=arrays["thresholds"],
         )
 

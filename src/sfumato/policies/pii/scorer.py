@@ -68,6 +68,7 @@ class Scorer:
         self._seen, self.leads = _see(network, tokens)
         self._part = np.ascontiguousarray(self._seen[:, :PART])
         self._around = Surroundings(tokens)
+        self._shape = tokens.shape
 
     def score(self, places: Places) -> Numbers:
         """For the tokens at some places, how much rather each kind than none of them each is."""
@@ -80,6 +81,7 @@ class Scorer:
             found[begin : begin + _BLOCK] = self._network.margins(
                 near.reshape(len(some), -1), far.reshape(len(some), -1), around
             )
+        found += self._network.shifts[self._shape[places]]
         return found
 
 

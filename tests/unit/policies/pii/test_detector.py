@@ -93,6 +93,17 @@ HARD = [
 ]
 
 
+def test_what_has_the_shape_of_a_postcode_is_none_of_the_tagger() -> None:
+    text, span = "5 Elm Avenue, postcode NW1 6XE, order", (23, 30)
+    place = Found(*span, "LOCATION", "location-tagged", "reads like the name of a place")
+    code = Found(*span, "POSTCODE", "postcode", "has the shape of a postcode")
+    gathered = Gathered(1)
+    gathered.add(0, TYPES.index("postcode"), [code])
+    gathered.add(0, len(TYPES), [place])
+    assert [one.label for one in gathered.outermost()[0]] == ["POSTCODE"]
+    assert [one.label for one in Pii().find(Document(text)) if one.start == span[0]] == ["POSTCODE"]
+
+
 def test_every_kind_is_found_in_one_letter() -> None:
     labels = {span.label for span in Pii().find(Document(LETTER))}
     assert labels == set(LABELS.values())

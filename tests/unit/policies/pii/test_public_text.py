@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sfumato.corpora.labeled import Labeled, gold
-from sfumato.policies.pii import Pii
+from sfumato.policies.pii import Pii, tagger
 from sfumato.policies.pii.found import Found
+from sfumato.policies.pii.network import load_network
 from sfumato.policies.pii.reading import Page
 from sfumato.policies.policy import Policy
 from sfumato.policies.scoring import compare_with_gold
@@ -74,6 +77,28 @@ def test_most_of_what_is_called_a_person_is_a_name(part: str, resources: Path) -
     precision = {row.label: row.share or 0 for row in report.precision}
     assert precision["PERSON"] >= 0.5
     assert precision["LOCATION"] >= 0.4
+
+
+def wrong_people(resources: Path, part: str) -> tuple[int, int]:
+    """How many people are found, and how much that is no name is called a person."""
+    report = compare_with_gold(Pii(), labeled(resources / "data" / "ner" / f"{part}.conll.gz"))
+    (people,) = (row for row in report.recall if row.label == "PERSON")
+    (called,) = (row for row in report.precision if row.label == "PERSON")
+    return people.found, called.predicted - called.right
+
+
+@pytest.mark.resources
+def test_words_in_small_letters_are_believed_less(
+    resources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shifts leave out far more words that name nobody than names."""
+    found, wrong = wrong_people(resources, "btc-b")
+    network = load_network()
+    even = replace(network, shifts=np.zeros_like(network.shifts))
+    monkeypatch.setattr(tagger, "load_network", lambda: even)
+    more, more_wrong = wrong_people(resources, "btc-b")
+    assert wrong < more_wrong
+    assert more - found < (more_wrong - wrong) / 4
 
 
 @pytest.mark.resources

@@ -154,7 +154,8 @@ def naive(weights: Network, text: str) -> list[list[float]]:
         outer = active(weights.middle, inner)
         total = sums_of(weights.last, [*center, *inner, *outer])
         score = np.array(total, np.float32) * weights.last.scale + weights.last.bias
-        scores.append([float(one) for one in score[1:] - score[0]])
+        shift = weights.shifts[tokens.shape[places[place]]]
+        scores.append([float(one) for one in score[1:] - score[0] + shift])
     return scores
 
 
@@ -187,6 +188,29 @@ def test_twin_that_sees_the_neighbors_on_the_wrong_side_is_caught(
     expected = np.array(naive(load_network(), text), np.float32)
     monkeypatch.setattr(scorer, "FAR", FAR[::-1])
     assert not np.array_equal(all_scores(text), expected)
+
+
+def test_twin_that_takes_the_shifts_of_other_shapes_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text, weights = "Call Yusuf or Zoë after six.", load_network()
+    drawn = np.random.default_rng(0).integers(-9, 9, weights.shifts.shape).astype(np.float32)
+    right = replace(weights, shifts=drawn)
+    expected = np.array(naive(right, text), np.float32)
+    monkeypatch.setattr(sys.modules[__name__], "load_network", lambda: right)
+    np.testing.assert_array_equal(all_scores(text), expected)
+    wrong = replace(weights, shifts=np.roll(drawn, 1, axis=0))
+    monkeypatch.setattr(sys.modules[__name__], "load_network", lambda: wrong)
+    assert not np.array_equal(all_scores(text), expected)
+
+
+def test_shifts_are_small_and_count_from_words_with_a_capital() -> None:
+    shifts = load_network().shifts
+    assert shifts.shape == (len(forms.SHAPES), len(KINDS))
+    assert not shifts[forms.SHAPES.index("title")].any()
+    assert not shifts[[forms.SHAPES.index(name) for name in ("empty", "stop", "at")]].any()
+    assert (shifts == np.rint(shifts * 4) / 4).all()
+    assert np.abs(shifts).max() < 4
 
 
 def test_no_sum_is_so_large_that_it_would_be_rounded() -> None:
