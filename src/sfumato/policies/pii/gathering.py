@@ -31,6 +31,17 @@ class Gathered:
         if len(self._found) > before:
             self._stretches.append((number, rank, len(self._found) - before))
 
+    def places_of(self, rank: int) -> dict[int, list[tuple[int, int]]]:
+        """Where things of one rank were found, by the number of the document."""
+        places: dict[int, list[tuple[int, int]]] = {}
+        last = 0
+        for number, its_rank, count in self._stretches:
+            first, last = last, last + count
+            if its_rank == rank:
+                found = self._found[first:last]
+                places.setdefault(number, []).extend([(one.start, one.end) for one in found])
+        return places
+
     def outermost(self) -> list[Spans]:
         """What counts in each document, in reading order."""
         if not self._found:

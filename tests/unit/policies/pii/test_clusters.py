@@ -77,7 +77,7 @@ def test_twin_that_goes_over_no_small_words_is_caught(monkeypatch: pytest.Monkey
 
 def test_most_words_with_an_ending_are_plain() -> None:
     page = Page(["It's late, I'm tired and I do what Ann's friend said. He'll see."] * 3)
-    assert not any(cluster.kind & HARD for cluster in Clusters(page).telling())
+    assert not any(cluster.kind & HARD for cluster in Clusters(page, speaker_tags(page)).telling())
 
 
 def test_a_name_with_an_ending_is_found_again() -> None:
