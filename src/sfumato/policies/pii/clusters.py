@@ -77,11 +77,11 @@ class Clusters:
     def telling(self) -> list[Cluster]:
         """Those that something can make a name, in reading order."""
         chosen = np.flatnonzero(self._kinds)
-        found = self._shown(chosen)
+        listed: list[tuple[Listed, ...] | None] = [None] * len(chosen)
         quick = np.flatnonzero(self._bare[chosen] & (self._kinds[chosen] == NAMED))
-        for place, listed in zip(quick.tolist(), self._listed(chosen[quick]), strict=True):
-            found[place] = found[place]._replace(listed=listed)
-        return found
+        for place, names in zip(quick.tolist(), self._listed(chosen[quick]), strict=True):
+            listed[place] = names
+        return list(map(Cluster, *self._columns(chosen), listed))
 
     def plain_with(
         self, words: Mapping[int, set[str]]
@@ -110,7 +110,8 @@ class Clusters:
         begins, stops = tokens[begins], tokens[stops]
         places = (look.starts[begins], look.ends[stops], look.starts[clusters])
         start, end, origin = (place - look.offsets[begins] for place in places)
-        return self._shown(chosen[~bare]), (look.documents[begins], start, end, origin)
+        cut = list(map(Cluster, *self._columns(chosen[~bare])))
+        return cut, (look.documents[begins], start, end, origin)
 
     def _tokens_with(self, words: Mapping[int, set[str]]) -> tuple[Flags, Flags]:
         """Which tokens are a word of their document's, and which the beginning of one.
@@ -155,54 +156,34 @@ class Clusters:
     def _listed(self, chosen: _Places) -> list[tuple[Listed, ...]]:
         """The names that some bare clusters hold by the list."""
         look = self._look
-        tokens, _ = _spread(self._first[chosen], self._last[chosen])
-        sizes = self._last[chosen] - self._first[chosen] + 1
+        tokens, parts = _spread(self._first[chosen], self._last[chosen])
         ids = look.ids[tokens]
         traits = np.zeros(len(look.forms), dtype=np.int64)
-        known: dict[int, list[str]] = {}
         for number in np.unique(ids).tolist():
             form = look.forms[number]
-            written = plain(form)
-            traits[number] = traits_of(written, len(form), len(form) > 1 and form.isupper())
-            known[number] = lasting([written])
+            traits[number] = traits_of(plain(form), len(form), len(form) > 1 and form.isupper())
         offsets = look.offsets[tokens]
-        starts, ends = (
-            (look.starts[tokens] - offsets).tolist(),
-            (look.ends[tokens] - offsets).tolist(),
-        )
+        starts, ends = (look.starts[tokens] - offsets).tolist(), (look.ends[tokens] - offsets).tolist()
         kinds, numbers = traits[ids].tolist(), ids.tolist()
+
+        def listed(first: int, last: int) -> Listed:
+            words = [plain(look.forms[number]) for number in numbers[first : last + 1]]
+            return Listed(starts[first], ends[last], tuple(lasting(words)))
+
         found: list[tuple[Listed, ...]] = []
         begin = 0
-        for end in np.cumsum(sizes).tolist():
+        for end in np.searchsorted(parts, np.arange(len(chosen)), side="right").tolist():
             names = names_among(tuple(kinds[begin:end]))
-            found.append(
-                tuple(
-                    [
-                        Listed(
-                            starts[begin + first],
-                            ends[begin + last],
-                            tuple(
-                                [
-                                    word
-                                    for number in numbers[begin + first : begin + last + 1]
-                                    for word in known[number]
-                                ]
-                            ),
-                        )
-                        for first, last in names
-                    ]
-                )
-                if names
-                else ()
-            )
+            found.append(tuple([listed(begin + first, begin + last) for first, last in names]))
             begin = end
         return found
 
-    def _shown(self, chosen: _Places) -> list[Cluster]:
+    def _columns(self, chosen: _Places) -> list[list[int]]:
+        """The numbers of the documents of some clusters, where they start and end, their kinds."""
         look, first, last = self._look, self._first[chosen], self._last[chosen]
         ends = look.ends[last + look.ended[last]] - look.offsets[first]
         columns = (look.documents[first], look.inside(first), ends, self._kinds[chosen])
-        return list(map(Cluster, *(column.tolist() for column in columns)))
+        return [column.tolist() for column in columns]
 
 
 def _spread(first: _Places, last: _Places) -> tuple[_Places, _Places]:

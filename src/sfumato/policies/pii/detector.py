@@ -181,7 +181,8 @@ class Pii:
                 if recognizer.label == _SETTLING:
                     page.settled = gathered.places_of(rank)
             for number, spans in enumerate(self._tag(page)):
-                gathered.add(number, len(TYPES), spans)
+                if spans:
+                    gathered.add(number, len(TYPES), spans)
             return [
                 _without_monsieur(text, spans)
                 for text, spans in zip(page.texts, gathered.outermost(), strict=True)

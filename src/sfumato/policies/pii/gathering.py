@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +49,15 @@ class Gathered:
             return [Spans()] * self._documents
         stretches = np.array(self._stretches, dtype=np.int64)
         numbers, ranks = (np.repeat(column, stretches[:, 2]) for column in stretches.T[:2])
-        starts = np.array([one.start for one in self._found], dtype=np.int64)
-        ends = np.array([one.end for one in self._found], dtype=np.int64)
+        found, size = self._found, len(self._found)
+        starts = np.fromiter(map(attrgetter("start"), found), np.int64, size)
+        ends = np.fromiter(map(attrgetter("end"), found), np.int64, size)
         # "555-0142" has the shape of a Japanese postcode; by that alone it is rather a telephone.
-        shaped = np.array([one.rule == "postcode" for one in self._found], dtype=np.bool_)
+        rules = map(attrgetter("rule"), found)
+        shaped = np.fromiter(map("postcode".__eq__, rules), np.bool_, size)
         order = np.lexsort((ranks, shaped, -ends, starts, numbers))
         kept = order[_is_outermost(numbers[order], ends[order])]
-        spans = [_as_span(self._found[place]) for place in kept.tolist()]
+        spans = [_as_span(found[place]) for place in kept.tolist()]
         limits = np.searchsorted(numbers[kept], np.arange(self._documents + 1)).tolist()
         return [Spans(tuple(spans[first:last])) for first, last in pairwise(limits)]
 

@@ -85,9 +85,8 @@ class Phone:
         text, start = reading.text, reading.starts[first]
         if _is_inside(text, start):
             return None
-        last, digits = first, ""
-        for last, digits in reading.runs(first, _gaps(), _MOST):
-            pass
+        runs = list(reading.runs(first, _gaps(), _MOST))
+        last, digits = runs[-1] if runs else (first, "")
         end = reading.ends[last]
         if len(digits) < _FEWEST_UNTOLD or _goes_on(text, end):
             return None
