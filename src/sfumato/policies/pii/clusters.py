@@ -163,7 +163,10 @@ class Clusters:
             form = look.forms[number]
             traits[number] = traits_of(plain(form), len(form), len(form) > 1 and form.isupper())
         offsets = look.offsets[tokens]
-        starts, ends = (look.starts[tokens] - offsets).tolist(), (look.ends[tokens] - offsets).tolist()
+        starts, ends = (
+            (look.starts[tokens] - offsets).tolist(),
+            (look.ends[tokens] - offsets).tolist(),
+        )
         kinds, numbers = traits[ids].tolist(), ids.tolist()
 
         def listed(first: int, last: int) -> Listed:

@@ -25,6 +25,7 @@ from sfumato.policies.pii.runs import CAPITALS, DIGITS, FAR, LETTERS, Flags, amo
 _JOINTS = frozenset("-_/\u200b")
 _DIGITS = frozenset(DIGITS)
 BACK = 40  # characters in which an identifier is announced
+_MOST_REMEMBERED = 1 << 14  # so that a long text takes no more memory
 _LONG = 7
 _FEWEST_CAPITALS = 6
 _COLON, _PAIR = ord(":"), 3
@@ -67,6 +68,19 @@ class Code:
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
+        yield from self._around_digits(reading)
+        text = reading.text
+        for begin in reading.spots(_devices):
+            device = _hardware().match(text, max(0, begin))
+            if device:
+                reason = "groups of hexadecimal digits: the address of a device"
+                yield Found(*device.span(), self.label, "code-device", reason)
+        for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
+            if announces(reading.page, reading.before(match.start(), BACK)):
+                reason = "capitals, announced as an identifier"
+                yield Found(match.start(), match.end(), self.label, "code-context", reason)
+
+    def _around_digits(self, reading: Reading) -> Iterator[Found]:
         reached = passed = 0
         text, parcels = reading.text, reading.page.flags(_may_be_parcel)
         settled = _settled(reading)
@@ -91,15 +105,6 @@ class Code:
             if found:
                 reached = right
                 yield Found(left, right, self.label, *found)
-        for begin in reading.spots(_devices):
-            device = _hardware().match(text, max(0, begin))
-            if device:
-                reason = "groups of hexadecimal digits: the address of a device"
-                yield Found(*device.span(), self.label, "code-device", reason)
-        for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
-            if announces(reading.page, reading.before(match.start(), BACK)):
-                reason = "capitals, announced as an identifier"
-                yield Found(match.start(), match.end(), self.label, "code-context", reason)
 
 
 def _settled(reading: Reading) -> list[tuple[int, int]]:
@@ -228,30 +233,37 @@ def _carried(text: str, start: int, end: int) -> Match | None:
 
 def _judged(reading: Reading, left: int, right: int, end: int) -> tuple[str, str] | None:
     """Which code this word is; ``end`` is where its first digits end, if it begins with these."""
-    text, page = reading.text, reading.page
-    word = text[left:right]
+    word = reading.text[left:right]
     length = digits = right - left
     letters = 0
     if not word.isdigit():
         digits, letters = sum(map(str.isdigit, word)), sum(map(str.isalpha, word))
         if _ordinary().fullmatch(word) and not (
-            digits >= _FEWEST_IN_GROUPS and announces(page, reading.before(left, BACK))
+            digits >= _FEWEST_IN_GROUPS and announces(reading.page, reading.before(left, BACK))
         ):
             return None
-    if word[0] in _DIGITS:
-        dated = end == left or may_be_date(text, left, end)
-        if dated and date_end(text, left) >= right:
-            return None
+    dated = word[0] in _DIGITS and (end == left or may_be_date(reading.text, left, end))
+    if dated and date_end(reading.text, left) >= right:
+        return None
     if letters and digits >= 2 and length >= 6:
         return "code-mixed", "letters and digits in one word"
-    if digits == length:
+    return _without_letters(reading, left, word, digits) or _by_context(reading, left, length)
+
+
+def _without_letters(reading: Reading, left: int, word: str, digits: int) -> tuple[str, str] | None:
+    """Which code a word of some digits is by its length, or as the last digits of another."""
+    if digits == len(word):
         if digits >= _LONG and not _is_fraction(reading, left):
             return "code-long", "a long number"
         if 2 <= digits <= 6 and _is_ending(reading.before(left, BACK)):
             return "code-ending", "the last digits of a number"
-    elif digits >= 8 and digits == length - _joints(word):
+    elif digits >= 8 and digits == len(word) - _joints(word):
         return "code-grouped", "a long number in groups"
-    if length >= 3 and announces(page, reading.before(left, BACK)):
+    return None
+
+
+def _by_context(reading: Reading, left: int, length: int) -> tuple[str, str] | None:
+    if length >= 3 and announces(reading.page, reading.before(left, BACK)):
         return "code-context", "announced as an identifier"
     return None
 
@@ -272,10 +284,15 @@ def _is_fraction(reading: Reading, start: int) -> bool:
 
 
 def announces(page: Page, before: str) -> bool:
-    """Whether the characters before a number announce an identifier: those of a page, each once."""
+    """Whether the characters before a number announce an identifier; the page remembers it.
+
+    Only these characters are read, so the same ones need not be read again.
+    """
     known = page.announcing.get(before)
     if known is None:
-        known = page.announcing[before] = is_announced(before)
+        known = is_announced(before)
+        if len(page.announcing) < _MOST_REMEMBERED:
+            page.announcing[before] = known
     return known
 
 

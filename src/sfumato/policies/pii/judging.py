@@ -12,8 +12,7 @@ from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.listed import list_things
 from sfumato.policies.pii.names import list_names, plain
 
-
-_TITLE, _NO_NAME, _ORDINARY, _THING, _PASSING = (1 << bit for bit in range(5))
+_TITLE, _NO_NAME, _ORDINARY, _THING, _COMMON, _PASSING = (1 << bit for bit in range(6))
 
 
 class Name(NamedTuple):
@@ -35,9 +34,10 @@ def judge(text: str, rule: str) -> Name | None:
         del words[:first], plains[:first], traits[:first]
     if not traits or traits[0] & _NO_NAME:
         return None
-    if all(trait & _ORDINARY for trait in traits):
-        return None
-    if rule != "person-title" and all(trait & (_ORDINARY | _THING) for trait in traits):
+    shared = traits[0]  # what holds for all words
+    for trait in traits:
+        shared &= trait
+    if shared & (_ORDINARY if rule == "person-title" else _ORDINARY | _COMMON):
         return None
     # What something is made by or does what people do may be a company.
     if rule in ("person-role", "person-acting") and traits[-1] & _THING:
@@ -77,13 +77,14 @@ def no_names() -> frozenset[str]:
 
 @cache
 def _listing() -> dict[str, int]:
-    """What lists say of a word, written plainly, one bit each; by those that pass nobody is known."""
+    """What lists say of a word, written plainly; by those that pass nobody is known again."""
     ordinary, things = list_names().words, list_things()
     lists = {
         _TITLE: cues.BARE_TITLES.split(),
         _NO_NAME: cues.NOT_NAMES.split(),
         _ORDINARY: ordinary,
         _THING: things,
+        _COMMON: ordinary | things,
         _PASSING: no_names() | ordinary | things,
     }
     listed: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Names of people by a list of given names and surnames, where no words around announce them.
 
-Of a word nothing counts but its traits: which lists hold it, and whether it is short or in capitals.
-They are few bits, so words with the same traits are judged once, whatever they are. Traits tell
-nothing of a text but that words of such kinds stood side by side.
+Of a word nothing counts but its traits: which lists hold it, and whether it is short or in
+capitals. They are few bits, so words with the same traits are judged once, whatever they are.
+Traits tell nothing of a text but that words of such kinds stood side by side.
 """
 
 from __future__ import annotations

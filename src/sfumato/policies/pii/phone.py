@@ -15,12 +15,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii import dialing
 from sfumato.policies.pii.code import BACK, announces
 from sfumato.policies.pii.cued_numbers import card_ends
 from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Cue, Page, Reading
+from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.pii.runs import FAR, LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
@@ -85,7 +86,7 @@ class Phone:
         text, start = reading.text, reading.starts[first]
         if _is_inside(text, start):
             return None
-        runs = list(reading.runs(first, _gaps(), _MOST))
+        runs = list(reading.runs(first, dialing.gaps(), _MOST))
         last, digits = runs[-1] if runs else (first, "")
         end = reading.ends[last]
         if len(digits) < _FEWEST_UNTOLD or _goes_on(text, end):
@@ -118,7 +119,7 @@ class Phone:
 
     @cached_property
     def _numbers(self) -> Expression:
-        return _numbers_of(self.regions)
+        return dialing.numbers_of(self.regions)
 
 
 class _Start:
@@ -133,7 +134,7 @@ class _Start:
 
     def candidates(self) -> list[_Candidate]:
         """What may be a number, the longest first."""
-        first, runs = self.first, list(self.reading.runs(self.first, _gaps(), _MOST))
+        first, runs = self.first, list(self.reading.runs(self.first, dialing.gaps(), _MOST))
         if not runs or len(runs[-1][1]) < _FEWEST:
             return []
         lengths, gaps = _parts(self.reading, first, runs[-1][0])
@@ -173,10 +174,10 @@ class _Candidate:
     def is_money(self) -> bool:
         """Whether a sign of a currency stands beside, or two decimals end a number."""
         text, lengths = self.reading.text, self.lengths
-        if _money_before().search(text, max(0, self.start - 5), self.start):
+        if dialing.money_before().search(text, max(0, self.start - 5), self.start):
             return True
         decimals = len(lengths) > 1 and lengths[-1] == 2 and self.gaps[-1] == "."
-        return (decimals and len(lengths) == 2) or bool(_money_after().match(text, self.end))
+        return (decimals and len(lengths) == 2) or bool(dialing.money_after().match(text, self.end))
 
     def is_something_else(self) -> bool:
         """Whether this is rather a date, years, a decimal or a quantity."""
@@ -245,7 +246,7 @@ def _is_inside(text: str, start: int) -> bool:
 def _is_announced_code(reading: Reading, start: int) -> bool:
     """Whether what starts here is announced as the number of an order, a customer or the like."""
     before = reading.before(start, BACK)
-    return announces(reading.page, before) and not _calling().search(before)
+    return announces(reading.page, before) and not dialing.called_last().search(before)
 
 
 def _goes_on(text: str, end: int) -> bool:
@@ -255,7 +256,7 @@ def _goes_on(text: str, end: int) -> bool:
         return False
     if following in _POINTS:
         return text[end + 1 : end + 2] in _DIGITS
-    return bool(_continued().match(text, end))
+    return bool(dialing.continued().match(text, end))
 
 
 def _all_years(digits: str) -> bool:
@@ -279,7 +280,7 @@ def _international(candidate: _Candidate) -> str:
     import phonenumbers
 
     digits = candidate.digits
-    plus = _plus().search(candidate.reading.before(candidate.start, 3))
+    plus = dialing.plus().search(candidate.reading.before(candidate.start, 3))
     if not plus and not (digits.startswith("00") and len(candidate.lengths) > 1):
         return ""
     number = digits if plus else digits.removeprefix("00")
@@ -310,7 +311,7 @@ def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
     if candidate.is_money() or candidate.is_code:
         return ""
-    if not reading.near(start, end, _cue()):
+    if not reading.near(start, end, dialing.calling_words()):
         return ""
     if candidate.gaps == ["/"] and max(candidate.lengths) < _SHORTEST_PART:
         return ""  # a blood pressure
@@ -349,7 +350,7 @@ def _is_unsigned(page: Page) -> Flags:
     """Runs before which no plus sign stands, and that do not begin with two zeros."""
     runs = page.runs
     second = (runs.codes[runs.starts + 1] == _ZERO) | (runs.lengths == 1)
-    held = (runs.codes[runs.starts] != _ZERO) | ~second
+    held: Flags = (runs.codes[runs.starts] != _ZERO) | ~second
     for distance in (1, 2, 3):
         held &= runs.before(distance) != _PLUS
     return held
@@ -362,7 +363,7 @@ def _digits_near(page: Page) -> NDArray[np.int64]:
 
 def _may_be_announced(page: Page) -> Flags:
     """Some digits, and a word that seems to announce a number on either side of them."""
-    runs, spots = page.runs, _cue().spots(page)
+    runs, spots = page.runs, dialing.calling_words().spots(page)
     enough = page.ask(_digits_near) >= _FEWEST
     before = np.append(-_LOOK_BACK - 1, spots)
     told = runs.starts - before[np.searchsorted(before, runs.starts) - 1] <= _LOOK_BACK
@@ -377,7 +378,7 @@ def _lead(reading: Reading, start: int) -> int:
     """Where the number starts when a plus sign or a parenthesis leads it."""
     if reading.text[max(0, start - 1) : start] not in _OPENING:
         return start
-    match = _opening().search(reading.text, max(0, start - 3), start)
+    match = dialing.opening().search(reading.text, max(0, start - 3), start)
     return match.start() if match else start
 
 
@@ -385,82 +386,5 @@ def _extended(text: str, end: int) -> int:
     """Where the number ends with its extension."""
     if text[end : end + 3].lstrip(" ,")[:1] not in _EXTENDING:
         return end
-    match = _extension().match(text, end)
+    match = dialing.extension().match(text, end)
     return match.end() if match else end
-
-
-@cache
-def _numbers_of(regions: tuple[str, ...]) -> Expression:
-    """One expression for the national numbers of all regions, with or without their prefix.
-
-    Which of its groups matches is the first region that has such a number.
-    """
-    from phonenumbers import PhoneMetadata
-
-    parts = []
-    for region in dict.fromkeys(regions):
-        metadata = PhoneMetadata.metadata_for_region(region)
-        if metadata is None or metadata.general_desc is None:
-            continue
-        pattern = metadata.general_desc.national_number_pattern
-        prefix = f"(?:{metadata.national_prefix})?" if metadata.national_prefix else ""
-        parts.append(f"(?P<{region}>{prefix}(?:{pattern}))")
-    return Expression("|".join(parts) or r"(?!)")
-
-
-@cache
-def _gaps() -> frozenset[str]:
-    """What may stand between the digits of a number."""
-    blank = ("", " ")
-    joined = (f"{one}{sign}{other}" for one in blank for sign in "-/\u200b" for other in blank)
-    closed = (f"){one}{sign}{other}" for one in blank for sign in ("", *"-/.") for other in blank)
-    return frozenset((" ", "  ", ".", "--", "(", " (", "-\n", *joined, *closed))
-
-
-@cache
-def _plus() -> Expression:
-    return Expression(r"\+[ (]?\Z")
-
-
-@cache
-def _opening() -> Expression:
-    return Expression(r"(?:\(\+|\+ ?\(?|\()\Z")
-
-
-@cache
-def _extension() -> Expression:
-    return Expression(
-        r"(?i)[ ,]{0,2}(?:x|ext\.?|extension|poste|#|durchwahl|dw) ?\.?[0-9]{1,6}(?![0-9\p{L}])"
-    )
-
-
-@cache
-def _continued() -> Expression:
-    return Expression(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
-
-
-@cache
-def _money_before() -> Expression:
-    return Expression(r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|INR|CHF|Rs\.?)) ?\Z")
-
-
-@cache
-def _money_after() -> Expression:
-    return Expression(r" ?(?:[$€£¥₹]|(?:USD|EUR|GBP|INR|CHF|dollars|euros?|pounds)\b)")
-
-
-@cache
-def _calling() -> Expression:
-    """A word for telephones is the last one: "Telefonnummer"."""
-    return Expression(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
-
-
-@cache
-def _cue() -> Cue:
-    return Cue(
-        r"(?:tele)?phones?|tel|t[ée]l|mob|mobiles?|cell|cellular|call(?:ed|ing)?|fax|ph|sms|text(?:ed)?",
-        r"dial|ring|rang|reach(?:ed)?|hotline|whats ?app|telegram|signal|pager|landline|contact",
-        r"voicemail|telefon\w*|handy\w*|mobil\w*|rufnummer|festnetz|t[ée]l[ée]phone|portable",
-        r"appel(?:er|ez)?|num[ée]ro|tel[ée]fono|m[óo]vil|celular|cellulare|telefone|telem[óo]vel",
-        r"telefoon\w*|gsm|puhelin|puh|tlf|numer|number",
-    )
