@@ -26,6 +26,7 @@ from sfumato.policies.pii.runs import FAR, LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_UNTOLD = 7
+_FEWEST_TRIED = 3  # digits at the beginning of a number that is tried as a whole first
 _FEWEST_OF_CODES = 6
 _SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
@@ -347,10 +348,13 @@ def _may_be_number(page: Page) -> Flags:
 
 
 def _is_unsigned(page: Page) -> Flags:
-    """Runs before which no plus sign stands, and that do not begin with two zeros."""
+    """Runs before which no plus sign stands, and that do not begin with two zeros.
+
+    Short ones begin few numbers, so a look at the longest stretch from there on is not worth it.
+    """
     runs = page.runs
-    second = (runs.codes[runs.starts + 1] == _ZERO) | (runs.lengths == 1)
-    held: Flags = (runs.codes[runs.starts] != _ZERO) | ~second
+    held: Flags = (runs.codes[runs.starts] != _ZERO) | (runs.codes[runs.starts + 1] != _ZERO)
+    held &= runs.lengths >= _FEWEST_TRIED
     for distance in (1, 2, 3):
         held &= runs.before(distance) != _PLUS
     return held
