@@ -21,7 +21,7 @@ zu zur zum y e i 't op
 """
 # Small words that join names to each other or to what follows; no name ends with one.
 JOINING = ("y", "e", "i", "al", "de", "del", "la", "el", "le", "du", "des", "zu", "zum", "vom")
-_LONGEST = 12
+LONGEST = 12  # words of a chain
 _JOINTS = "'-"
 _WIDEST = 14  # of the small words between two words of a name
 
@@ -113,7 +113,7 @@ def _cut(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
 
 def _cut_words(shown: str, tags: frozenset[str], idle: frozenset[str]) -> list[Form]:
     shows = shown.split(" ")
-    if len(shows) > _LONGEST or not tags.isdisjoint(shows):
+    if len(shows) > LONGEST or not tags.isdisjoint(shows):
         return [chain.form for chain in chains(shown, tags, idle)]
     words: list[Capital] = []
     start = 0
@@ -149,7 +149,7 @@ def chains(text: str, tags: frozenset[str], idle: frozenset[str] = frozenset()) 
         written = shown.lower() if ascii_only else plain(shown)
         word = Capital(start, end, written, end - start > 1 and shown.isupper())
         if words and (
-            len(words) == _LONGEST or (before in _JOINTS and not _is_joined(text, words[-1], start))
+            len(words) == LONGEST or (before in _JOINTS and not _is_joined(text, words[-1], start))
         ):
             yield Chain(text, Form(words))
             words = []

@@ -6,17 +6,24 @@ one perhaps with an ending such as 's. Of these it is known at once whether a li
 word beside them, can make a name of them; others are at most a name that was found elsewhere in the
 document. A cluster that is not plain (with an initial, a hyphen, a "van") is left to an expression.
 Single words that are no name are left out.
+
+A plain cluster is bare if it is not long, has no ending and no tag of a speaker: then it is one
+chain, and its tokens are the words of it. Bare clusters are judged without being cut at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policies.pii.capitals import LONGEST
 from sfumato.policies.pii.forms import mark
+from sfumato.policies.pii.judging import lasting
+from sfumato.policies.pii.listed import names_among, traits_of
 from sfumato.policies.pii.names import plain
 from sfumato.policies.pii.reading import Page
 from sfumato.policies.pii.runs import BEYOND, CAPITALS, DIGITS, LETTERS, Codes, Flags, surely
@@ -32,63 +39,162 @@ NAMED, CUED, HARD = 1, 2, 4  # what can make a cluster a name: a list, words bes
 
 
 class Cluster(NamedTuple):
-    """A document's number, where a cluster starts there and, if it is plain, ends, and its kind."""
+    """A document's number, where a cluster starts there and, if it is plain, ends, and its kind.
+
+    Of a bare cluster that only a list can make a name, ``listed`` says which names it holds.
+    """
 
     number: int
     start: int
     end: int
     kind: int
+    listed: tuple[Listed, ...] | None = None
+
+
+class Listed(NamedTuple):
+    """A name by the list: where it stands in its document, and by which words it is known again."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
 
 
 class Clusters:
-    """The clusters of the documents of a page."""
+    """The clusters of the documents of a page, given the tags of speakers in each document."""
 
-    def __init__(self, page: Page) -> None:
-        self._look = _Look(page.tokens, page.runs.codes, page.runs.offsets)
-        self._first, self._last, self._kinds = self._look.clusters()
+    def __init__(self, page: Page, tags: Sequence[frozenset[str]]) -> None:
+        self._look = look = _Look(page.tokens, page.runs.codes, page.runs.offsets)
+        self._first, self._last, self._kinds = look.clusters()
         self._plain = np.flatnonzero((self._kinds & HARD) == 0)
+        bare = (self._kinds & HARD) == 0
+        bare &= ~look.ended[self._last] & (self._last - self._first < LONGEST)
+        all_tags = frozenset().union(*set(tags))
+        if all_tags:
+            tagged = np.fromiter(map(all_tags.__contains__, look.forms), np.bool_, len(look.forms))
+            bare &= ~_any_between(tagged[look.ids], self._first, self._last)
+        self._bare: Flags = bare
 
     def telling(self) -> list[Cluster]:
         """Those that something can make a name, in reading order."""
-        return self._shown(np.flatnonzero(self._kinds))
+        chosen = np.flatnonzero(self._kinds)
+        listed: list[tuple[Listed, ...] | None] = [None] * len(chosen)
+        quick = np.flatnonzero(self._bare[chosen] & (self._kinds[chosen] == NAMED))
+        for place, names in zip(quick.tolist(), self._listed(chosen[quick]), strict=True):
+            listed[place] = names
+        return list(map(Cluster, *self._columns(chosen), listed))
 
-    def plain_with(self, words: Mapping[int, set[str]]) -> list[Cluster]:
-        """The plain ones that have a word of their document's, which are written plainly."""
+    def plain_with(
+        self, words: Mapping[int, set[str]]
+    ) -> tuple[list[Cluster], tuple[_Places, _Places, _Places, _Places]]:
+        """The plain ones that have a word of their document's, which are written plainly.
+
+        Of those that are bare only runs of such words, initials between them included: the
+        document of each, where it starts and ends there, and where its cluster starts.
+        """
         look, plain_ones = self._look, self._plain
-        # With an ending the last word is one word of two tokens.
-        tokens = {
-            number: known | {word.partition("'")[0] for word in known if "'" in word}
+        held, all_held = self._tokens_with(words)
+        first, last = self._first[plain_ones], self._last[plain_ones]
+        chosen = plain_ones[_any_between(held | all_held, first, last)]
+        bare = self._bare[chosen]
+        tokens, parts = _spread(self._first[chosen[bare]], self._last[chosen[bare]])
+        inside, shown = held[tokens], look.ends[tokens] - look.starts[tokens] == 1
+        # Runs go on over words that are held and over initials; they begin and end with held ones.
+        going = inside | shown
+        new = np.append(True, (parts[1:] != parts[:-1]) | ~going[:-1]) | ~going
+        runs = np.cumsum(new)
+        known = np.flatnonzero(inside)
+        runs = runs[known]
+        begins = known[np.append(True, runs[1:] != runs[:-1])[: len(runs)]]
+        stops = known[np.append(runs[1:] != runs[:-1], True)[: len(runs)]]
+        clusters = self._first[chosen[bare]][parts[begins]]
+        begins, stops = tokens[begins], tokens[stops]
+        places = (look.starts[begins], look.ends[stops], look.starts[clusters])
+        start, end, origin = (place - look.offsets[begins] for place in places)
+        cut = list(map(Cluster, *self._columns(chosen[~bare])))
+        return cut, (look.documents[begins], start, end, origin)
+
+    def _tokens_with(self, words: Mapping[int, set[str]]) -> tuple[Flags, Flags]:
+        """Which tokens are a word of their document's, and which the beginning of one.
+
+        With an ending the last word of a cluster is one word of two tokens.
+        """
+        begun = {
+            number: {word.partition("'")[0] for word in known if "'" in word}
             for number, known in words.items()
         }
-        wanted = frozenset().union(*tokens.values())
-        size = len(look.forms)
-        used = np.zeros(size, dtype=np.bool_)
-        used[look.ids[look.titled]] = True
-        plains: dict[str, list[int]] = {}
-        for form in np.flatnonzero(used).tolist():
-            written = plain(look.forms[form])
-            if written in wanted:
-                plains.setdefault(written, []).append(form)
+        return self._tokens_of(words), self._tokens_of({n: w for n, w in begun.items() if w})
+
+    def _tokens_of(self, words: Mapping[int, set[str]]) -> Flags:
+        look, size = self._look, len(self._look.forms)
+        held = np.zeros(len(look.ids), dtype=np.bool_)
+        if not words:
+            return held
+        written = self._written
         pairs = [
             number * size + form
-            for number, known in tokens.items()
+            for number, known in words.items()
             for word in known
-            for form in plains.get(word, ())
+            for form in written.get(word, ())
         ]
-        used[:] = False
-        used[[form for forms in plains.values() for form in forms]] = True
-        held = look.titled & used[look.ids]
-        places = np.flatnonzero(held)
+        used = np.zeros(size, dtype=np.bool_)
+        used[[pair % size for pair in pairs]] = True
+        places = np.flatnonzero(look.titled & used[look.ids])
         held[places] = np.isin(look.documents[places] * size + look.ids[places], pairs)
-        return self._shown(
-            plain_ones[_any_between(held, self._first[plain_ones], self._last[plain_ones])]
-        )
+        return held
 
-    def _shown(self, chosen: _Places) -> list[Cluster]:
+    @cached_property
+    def _written(self) -> dict[str, list[int]]:
+        """The forms with a capital by how they are written plainly."""
+        look = self._look
+        used = np.zeros(len(look.forms), dtype=np.bool_)
+        used[look.ids[look.titled]] = True
+        forms: dict[str, list[int]] = {}
+        for form in np.flatnonzero(used).tolist():
+            forms.setdefault(plain(look.forms[form]), []).append(form)
+        return forms
+
+    def _listed(self, chosen: _Places) -> list[tuple[Listed, ...]]:
+        """The names that some bare clusters hold by the list."""
+        look = self._look
+        tokens, parts = _spread(self._first[chosen], self._last[chosen])
+        ids = look.ids[tokens]
+        traits = np.zeros(len(look.forms), dtype=np.int64)
+        for number in np.unique(ids).tolist():
+            form = look.forms[number]
+            traits[number] = traits_of(plain(form), len(form), len(form) > 1 and form.isupper())
+        offsets = look.offsets[tokens]
+        starts, ends = (
+            (look.starts[tokens] - offsets).tolist(),
+            (look.ends[tokens] - offsets).tolist(),
+        )
+        kinds, numbers = traits[ids].tolist(), ids.tolist()
+
+        def listed(first: int, last: int) -> Listed:
+            words = [plain(look.forms[number]) for number in numbers[first : last + 1]]
+            return Listed(starts[first], ends[last], tuple(lasting(words)))
+
+        found: list[tuple[Listed, ...]] = []
+        begin = 0
+        for end in np.searchsorted(parts, np.arange(len(chosen)), side="right").tolist():
+            names = names_among(tuple(kinds[begin:end]))
+            found.append(tuple([listed(begin + first, begin + last) for first, last in names]))
+            begin = end
+        return found
+
+    def _columns(self, chosen: _Places) -> list[list[int]]:
+        """The numbers of the documents of some clusters, where they start and end, their kinds."""
         look, first, last = self._look, self._first[chosen], self._last[chosen]
         ends = look.ends[last + look.ended[last]] - look.offsets[first]
         columns = (look.documents[first], look.inside(first), ends, self._kinds[chosen])
-        return list(map(Cluster, *(column.tolist() for column in columns)))
+        return [column.tolist() for column in columns]
+
+
+def _spread(first: _Places, last: _Places) -> tuple[_Places, _Places]:
+    """All tokens from the first to the last of each cluster, and the clusters' numbers."""
+    sizes = last - first + 1
+    parts = np.repeat(np.arange(len(sizes)), sizes)
+    before = np.cumsum(sizes) - sizes
+    return first[parts] + np.arange(len(parts)) - before[parts], parts
 
 
 class _Look:

@@ -6,6 +6,7 @@ Addresses of devices and codes of banks count among them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,11 +20,12 @@ from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.reading import Page, Reading
-from sfumato.policies.pii.runs import CAPITALS, DIGITS, LETTERS, Flags, among, surely
+from sfumato.policies.pii.runs import CAPITALS, DIGITS, FAR, LETTERS, Flags, among, surely
 
 _JOINTS = frozenset("-_/\u200b")
 _DIGITS = frozenset(DIGITS)
-_BACK = 40  # characters in which an identifier is announced
+BACK = 40  # characters in which an identifier is announced
+_MOST_REMEMBERED = 1 << 14  # so that a long text takes no more memory
 _LONG = 7
 _FEWEST_CAPITALS = 6
 _COLON, _PAIR = ord(":"), 3
@@ -66,11 +68,25 @@ class Code:
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """Words around digits first, then words of capitals that are announced as a code."""
-        reached = 0
+        yield from self._around_digits(reading)
+        text = reading.text
+        for begin in reading.spots(_devices):
+            device = _hardware().match(text, max(0, begin))
+            if device:
+                reason = "groups of hexadecimal digits: the address of a device"
+                yield Found(*device.span(), self.label, "code-device", reason)
+        for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
+            if announces(reading.page, reading.before(match.start(), BACK)):
+                reason = "capitals, announced as an identifier"
+                yield Found(match.start(), match.end(), self.label, "code-context", reason)
+
+    def _around_digits(self, reading: Reading) -> Iterator[Found]:
+        reached = passed = 0
         text, parcels = reading.text, reading.page.flags(_may_be_parcel)
+        settled = _settled(reading)
         for run in reading.chosen(_may_be_code):
             start, end = reading.starts[run], reading.ends[run]
-            if start < reached:
+            if start < reached or start < passed:
                 continue
             carried = _carried(text, start, end) if parcels[reading.first + run] else None
             if carried and carried.start() >= reached:
@@ -82,19 +98,31 @@ class Code:
             left = max(left, reached)
             if right - left < 2:
                 continue  # no identifier is that short
+            if settled and right - start < _REACH - 1 and _is_settled(settled, left, right):
+                passed = right
+                continue
             found = _judged(reading, left, right, end if left == start else left)
             if found:
                 reached = right
                 yield Found(left, right, self.label, *found)
-        for begin in reading.spots(_devices):
-            device = _hardware().match(text, max(0, begin))
-            if device:
-                reason = "groups of hexadecimal digits: the address of a device"
-                yield Found(*device.span(), self.label, "code-device", reason)
-        for match in _capitals().finditer(text) if reading.spots(_shouts) else ():
-            if is_announced(reading.before(match.start(), 40)):
-                reason = "capitals, announced as an identifier"
-                yield Found(match.start(), match.end(), self.label, "code-context", reason)
+
+
+def _settled(reading: Reading) -> list[tuple[int, int]]:
+    """Where an earlier kind has found something, if nothing but words is to be judged here.
+
+    What is found inside is left out, so such a word need not be judged, nor other digits of it: it
+    is not so long that these would be judged as parts of another word. Whether it was found counts
+    for what comes after it only where a parcel's number may begin before its digits.
+    """
+    page, number = reading.page, reading.number
+    if number not in page.settled or number in page.choose(_may_be_parcel):
+        return []
+    return page.settled[number]
+
+
+def _is_settled(settled: list[tuple[int, int]], left: int, right: int) -> bool:
+    place = bisect_right(settled, (left, FAR)) - 1
+    return place >= 0 and settled[place][1] >= right
 
 
 _GOING_ON = LETTERS + DIGITS + "-_/"
@@ -106,8 +134,8 @@ def _may_be_code(page: Page) -> Flags:
     runs = page.runs
     length, one = runs.lengths, runs.before(1)
     joined = among(one, _GOING_ON) | among(runs.after(1), _GOING_ON)
-    told = (length >= 3) & page.told_before(_announcing_words(), _BACK)
-    ending = (length >= 2) & page.told_before(_ENDINGS, _BACK)
+    told = (length >= 3) & page.told_before(_announcing_words(), BACK)
+    ending = (length >= 2) & page.told_before(_ENDINGS, BACK)
     held: Flags = joined | page.ask(_may_be_parcel) | (length >= _LONG) | told | ending
     return held
 
@@ -206,31 +234,36 @@ def _carried(text: str, start: int, end: int) -> Match | None:
 def _judged(reading: Reading, left: int, right: int, end: int) -> tuple[str, str] | None:
     """Which code this word is; ``end`` is where its first digits end, if it begins with these."""
     word = reading.text[left:right]
-    digits = len(word)
+    length = digits = right - left
     letters = 0
     if not word.isdigit():
         digits, letters = sum(map(str.isdigit, word)), sum(map(str.isalpha, word))
         if _ordinary().fullmatch(word) and not (
-            digits >= _FEWEST_IN_GROUPS and is_announced(reading.before(left, 40))
+            digits >= _FEWEST_IN_GROUPS and announces(reading.page, reading.before(left, BACK))
         ):
             return None
     dated = word[0] in _DIGITS and (end == left or may_be_date(reading.text, left, end))
     if dated and date_end(reading.text, left) >= right:
         return None
-    for holds, rule, reason in (
-        (letters and digits >= 2 and len(word) >= 6, "mixed", "letters and digits in one word"),
-        (7 <= digits == len(word) and not _is_fraction(reading, left), "long", "a long number"),
-        (
-            8 <= digits == len(word) - _joints(word) < len(word),
-            "grouped",
-            "a long number in groups",
-        ),
-    ):
-        if holds:
-            return f"code-{rule}", reason
-    if 2 <= digits == len(word) <= 6 and _is_ending(reading.before(left, 40)):
-        return "code-ending", "the last digits of a number"
-    if len(word) >= 3 and is_announced(reading.before(left, 40)):
+    if letters and digits >= 2 and length >= 6:
+        return "code-mixed", "letters and digits in one word"
+    return _without_letters(reading, left, word, digits) or _by_context(reading, left, length)
+
+
+def _without_letters(reading: Reading, left: int, word: str, digits: int) -> tuple[str, str] | None:
+    """Which code a word of some digits is by its length, or as the last digits of another."""
+    if digits == len(word):
+        if digits >= _LONG and not _is_fraction(reading, left):
+            return "code-long", "a long number"
+        if 2 <= digits <= 6 and _is_ending(reading.before(left, BACK)):
+            return "code-ending", "the last digits of a number"
+    elif digits >= 8 and digits == len(word) - _joints(word):
+        return "code-grouped", "a long number in groups"
+    return None
+
+
+def _by_context(reading: Reading, left: int, length: int) -> tuple[str, str] | None:
+    if length >= 3 and announces(reading.page, reading.before(left, BACK)):
         return "code-context", "announced as an identifier"
     return None
 
@@ -248,6 +281,19 @@ def _joints(word: str) -> int:
 
 def _is_fraction(reading: Reading, start: int) -> bool:
     return bool(_fraction().search(reading.text, max(0, start - 2), start))
+
+
+def announces(page: Page, before: str) -> bool:
+    """Whether the characters before a number announce an identifier; the page remembers it.
+
+    Only these characters are read, so the same ones need not be read again.
+    """
+    known = page.announcing.get(before)
+    if known is None:
+        known = is_announced(before)
+        if len(page.announcing) < _MOST_REMEMBERED:
+            page.announcing[before] = known
+    return known
 
 
 def is_announced(before: str) -> bool:

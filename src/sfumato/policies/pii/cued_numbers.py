@@ -240,15 +240,17 @@ def _word_begin(text: str, start: int) -> int:
     return start if text[begin:start].strip("- /").lower() in _NO_PREFIXES else begin
 
 
-def card_ends(reading: Reading) -> Iterator[tuple[int, int]]:
+def card_ends(reading: Reading) -> list[tuple[int, int]]:
     """Where the date stands that follows a number with the check digit of a card."""
+    found: list[tuple[int, int]] = []
     if reading.number not in reading.page.choose(_may_follow_card):
-        return
+        return found
     for match in _after_card().finditer(reading.text):
         start, end = match.span("expiry")
         digits = "".join(filter(str.isdigit, reading.text[match.start() : start]))
         if passes_luhn(digits):
-            yield start, end
+            found.append((start, end))
+    return found
 
 
 @cache

@@ -108,6 +108,7 @@ _RECOGNIZERS = {
 _TAGGED = {"person": "PERSON", "location": "LOCATION", "org": "ORG"}
 TYPES = tuple(dict.fromkeys((*_RECOGNIZERS, *_TAGGED)))
 RECALLS = ("low", "balanced", "high")
+_SETTLING = "PHONE"  # most of what kinds after it find is found by it already
 _MONSIEUR = "M. "
 _ENOUGH_TO_TELL = 4_000  # characters, of which the language is that of the text
 _REGIONAL = ("phone", "postcode")
@@ -177,8 +178,11 @@ class Pii:
             for rank, recognizer in enumerate(_recognizers(self.types, self.regions)):
                 for number in recognizer.where(page):
                     gathered.add(number, rank, recognizer.find(page.readings[number]))
+                if recognizer.label == _SETTLING:
+                    page.settled = gathered.places_of(rank)
             for number, spans in enumerate(self._tag(page)):
-                gathered.add(number, len(TYPES), spans)
+                if spans:
+                    gathered.add(number, len(TYPES), spans)
             return [
                 _without_monsieur(text, spans)
                 for text, spans in zip(page.texts, gathered.outermost(), strict=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +33,34 @@ class Gathered:
         if len(self._found) > before:
             self._stretches.append((number, rank, len(self._found) - before))
 
+    def places_of(self, rank: int) -> dict[int, list[tuple[int, int]]]:
+        """Where things of one rank were found, by the number of the document."""
+        places: dict[int, list[tuple[int, int]]] = {}
+        last = 0
+        for number, its_rank, count in self._stretches:
+            first, last = last, last + count
+            if its_rank == rank:
+                found = self._found[first:last]
+                places.setdefault(number, []).extend([(one.start, one.end) for one in found])
+        return places
+
     def outermost(self) -> list[Spans]:
         """What counts in each document, in reading order."""
         if not self._found:
             return [Spans()] * self._documents
         stretches = np.array(self._stretches, dtype=np.int64)
         numbers, ranks = (np.repeat(column, stretches[:, 2]) for column in stretches.T[:2])
-        starts = np.array([one.start for one in self._found], dtype=np.int64)
-        ends = np.array([one.end for one in self._found], dtype=np.int64)
+        found, size = self._found, len(self._found)
+        starts = np.fromiter(map(attrgetter("start"), found), np.int64, size)
+        ends = np.fromiter(map(attrgetter("end"), found), np.int64, size)
         # "555-0142" has the shape of a Japanese postcode; by that alone it is rather a telephone,
         # but rather a postcode than what the tagger, which comes last, takes it for.
-        shaped = np.array([one.rule == "postcode" for one in self._found], dtype=np.bool_)
+        rules = map(attrgetter("rule"), found)
+        shaped = np.fromiter(map("postcode".__eq__, rules), np.bool_, size)
         shaped |= ranks == len(TYPES)
         order = np.lexsort((ranks, shaped, -ends, starts, numbers))
         kept = order[_is_outermost(numbers[order], ends[order])]
-        spans = [_as_span(self._found[place]) for place in kept.tolist()]
+        spans = [_as_span(found[place]) for place in kept.tolist()]
         limits = np.searchsorted(numbers[kept], np.arange(self._documents + 1)).tolist()
         return [Spans(tuple(spans[first:last])) for first, last in pairwise(limits)]
 

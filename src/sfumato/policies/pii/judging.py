@@ -12,6 +12,8 @@ from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.listed import list_things
 from sfumato.policies.pii.names import list_names, plain
 
+_TITLE, _NO_NAME, _ORDINARY, _THING, _COMMON, _PASSING = (1 << bit for bit in range(6))
+
 
 class Name(NamedTuple):
     """A name's first word as it is written, and the words by which it is known again."""
@@ -22,38 +24,32 @@ class Name(NamedTuple):
 
 def judge(text: str, rule: str) -> Name | None:
     """The name that this is; none if it is no name."""
-    words, plains = _name(text, rule)
-    return Name(words[0], tuple(lasting(plains))) if words else None
-
-
-def words_of_name(text: str, rule: str) -> list[str]:
-    """The words of a name; none when they are no name."""
-    return _name(text, rule)[0]
-
-
-def _name(text: str, rule: str) -> tuple[list[str], list[str]]:
-    """The words of a name as they are written, and plainly; none when they are no name."""
-    words = _words_apart(text)
-    plains = [plain(word) for word in words]
-    titles = _listed(cues.BARE_TITLES)
-    while plains and plains[0] in titles:
-        del words[0], plains[0]
-    if not words or plains[0] in _listed(cues.NOT_NAMES):
-        return [], []
-    ordinary, things = list_names().words, list_things()
-    if ordinary.issuperset(plains):
-        return [], []
-    if rule != "person-title" and all(word in ordinary or word in things for word in plains):
-        return [], []
+    words, plains = _words_apart(text)
+    known = _listing()
+    traits = [known.get(word, 0) for word in plains]
+    first = 0
+    while first < len(traits) and traits[first] & _TITLE:
+        first += 1
+    if first:
+        del words[:first], plains[:first], traits[:first]
+    if not traits or traits[0] & _NO_NAME:
+        return None
+    shared = traits[0]  # what holds for all words
+    for trait in traits:
+        shared &= trait
+    if shared & (_ORDINARY if rule == "person-title" else _ORDINARY | _COMMON):
+        return None
     # What something is made by or does what people do may be a company.
-    company = rule in ("person-role", "person-acting") and plains[-1] in things
-    return ([], []) if company else (words, plains)
+    if rule in ("person-role", "person-acting") and traits[-1] & _THING:
+        return None
+    return Name(words[0], tuple(lasting(plains)))
 
 
 def lasting(words: Iterable[str]) -> list[str]:
     """Of the words of a name, written plainly, those by which it is known again."""
-    names, passing = [word.removesuffix("'s") for word in words], _passing()
-    return [name for name in names if len(name) > 2 and name not in passing]
+    known = _listing()
+    names = [word.removesuffix("'s") if "'" in word else word for word in words]
+    return [name for name in names if len(name) > 2 and not known.get(name, 0) & _PASSING]
 
 
 def without_joining(text: str, start: int, end: int) -> int:
@@ -69,7 +65,7 @@ def without_joining(text: str, start: int, end: int) -> int:
 def idle_words() -> frozenset[str]:
     """Words that are no name when no other capital stands beside them, and in no list of names."""
     names = list_names()
-    return (names.words | _listed(cues.NOT_NAMES)) - names.alone
+    return (names.words | frozenset(cues.NOT_NAMES.split())) - names.alone
 
 
 @cache
@@ -80,21 +76,31 @@ def no_names() -> frozenset[str]:
 
 
 @cache
-def _passing() -> frozenset[str]:
-    """Words of names by which nobody is known again."""
-    return no_names() | list_names().words | list_things()
+def _listing() -> dict[str, int]:
+    """What lists say of a word, written plainly; by those that pass nobody is known again."""
+    ordinary, things = list_names().words, list_things()
+    lists = {
+        _TITLE: cues.BARE_TITLES.split(),
+        _NO_NAME: cues.NOT_NAMES.split(),
+        _ORDINARY: ordinary,
+        _THING: things,
+        _COMMON: ordinary | things,
+        _PASSING: no_names() | ordinary | things,
+    }
+    listed: dict[str, int] = {}
+    for bit, words in lists.items():
+        for word in words:
+            listed[word] = listed.get(word, 0) | bit
+    return listed
 
 
-@cache
-def _listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-def _words_apart(text: str) -> list[str]:
-    """The words of a name, without full stops and commas."""
-    if text.isprintable() and text.isascii():  # then every blank is a plain one
-        return text.replace(".", " ").replace(",", " ").split()
-    return [word for word in _apart().of(text).split(text) if word]
+def _words_apart(text: str) -> tuple[list[str], list[str]]:
+    """The words of a name without full stops and commas, as they are written and plainly."""
+    if text.isascii() and text.isprintable():  # then every blank is a plain one
+        shown = text.replace(".", " ").replace(",", " ")
+        return shown.split(), shown.lower().split()
+    words = [word for word in _apart().of(text).split(text) if word]
+    return words, [plain(word) for word in words]
 
 
 @cache

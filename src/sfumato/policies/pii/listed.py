@@ -1,16 +1,29 @@
-"""Names of people by a list of given names and surnames, where no words around announce them."""
+"""Names of people by a list of given names and surnames, where no words around announce them.
+
+Of a word nothing counts but its traits: which lists hold it, and whether it is short or in
+capitals. They are few bits, so words with the same traits are judged once, whatever they are.
+Traits tell nothing of a text but that words of such kinds stood side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from sfumato.policies.pii.capitals import Capital
 from sfumato.policies.pii.cues import NOT_NAMES
-from sfumato.policies.pii.names import Names, list_names
+from sfumato.policies.pii.names import list_names
 
 _MOST = 4  # words after the given name
 _SHORTEST_SHOUT = 5  # shorter words in capitals are abbreviations too often
+_SHORTEST = 3  # letters of a given name that no list holds
+_REMEMBERED = 4096  # different rows of traits
+
+# The traits: lists first, then what a word is by itself.
+_ALONE, _PAIRED, _SURNAME, _ORDINARY, _NEVER_NAME = (1 << bit for bit in range(5))
+_AFTER_NAME, _BEFORE_NAME, _THING, _OPENS, _CUED = (1 << bit for bit in range(5, 10))
+_INITIAL, _SHOUTED, _BRIEF, _UNLIKELY = (1 << bit for bit in range(10, 14))
+_GIVEN = _ALONE | _PAIRED | _SURNAME
 
 # What follows a name when it is that of a place or a company, and what precedes one.
 _THINGS = """
@@ -79,41 +92,64 @@ ehemann ehefrau tecnico repartidor conductor livreur technicien conseiller conse
 """
 
 
-def names_in(words: list[Capital]) -> Iterator[tuple[int, int]]:
+def names_in(words: Sequence[Capital]) -> tuple[tuple[int, int], ...]:
     """First and last word of every name in a chain of words."""
-    names, index = list_names(), 0
-    if len(words) == 1 and not _is_given(words[0], names.alone):
-        return
+    return names_among(
+        tuple(traits_of(word.plain, word.end - word.start, word.shouted) for word in words)
+    )
+
+
+def traits_of(word: str, length: int, shouted: bool) -> int:
+    """What counts of a word: written plainly, its length as it is written, and whether in capitals.
+
+    Of a double name the first part may be listed as well.
+    """
+    traits = _listing().get(word, 0)
+    if "-" in word:
+        traits |= _listing().get(word.partition("-")[0], 0) & _GIVEN
+    if length == 1:
+        traits |= _INITIAL
+    if shouted:
+        traits |= _SHOUTED | (_BRIEF if length < _SHORTEST_SHOUT else 0)
+    if len(word) < _SHORTEST or word.startswith("i'"):
+        traits |= _UNLIKELY
+    return traits
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def names_among(words: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """First and last word of every name in a chain of words, of which only the traits are given."""
+    if len(words) == 1 and not words[0] & _ALONE:
+        return ()
+    found, index = [], 0
     while index < len(words):
-        last = _last_of_name(words, index, names)
+        last = _last_of_name(words, index)
         if last is None:
             index += 1
         else:
-            yield index, last
+            found.append((index, last))
             index = last + 1
+    return tuple(found)
 
 
-def _last_of_name(words: list[Capital], first: int, names: Names) -> int | None:
+def _last_of_name(words: tuple[int, ...], first: int) -> int | None:
     word, last = words[first], _extent(words, first)
-    if _is_initialled(words, first, names):
+    if _is_initialled(words, first):
         return last
-    if word.is_initial:
-        return _after_initials(words, first, names)
-    if word.plain in _set(_NEVER) or _is_place(words, first, last):
+    if word & _INITIAL:
+        return _after_initials(words, first)
+    if word & _NEVER_NAME or _is_place(words, first, last):
         return None
-    if leads_to_name(word.plain) and first < last:
+    if word & _OPENS and first < last:
         return None
     following = words[first + 1 : last + 1]
-    if _is_given(word, names.alone):
-        short = word.shouted and word.end - word.start < _SHORTEST_SHOUT
-        found = bool(following) or not short
-    elif _is_given(word, names.paired):
-        initial = len(following) > 1 and following[0].is_initial
-        found = initial or any(
-            _is_given(other, names.alone) or _is_given(other, names.surnames) for other in following
-        )
+    if word & _ALONE:
+        found = bool(following) or not word & _BRIEF
+    elif word & _PAIRED:
+        initial = len(following) > 1 and bool(following[0] & _INITIAL)
+        found = initial or any(other & (_ALONE | _SURNAME) for other in following)
     else:
-        found = _is_before_surname(words, first, last, names)
+        found = _is_before_surname(words, first, last)
     return last if found else None
 
 
@@ -133,69 +169,77 @@ def leads_to_name(word: str) -> bool:
     return word in opening_words()
 
 
+@cache
 def opening_words() -> frozenset[str]:
     """Words, written plainly, that stand before a name rather than in one."""
-    return _set(_OPENERS)
+    return frozenset(_OPENERS.split())
 
 
-def _is_initialled(words: list[Capital], first: int, names: Names) -> bool:
+def _is_initialled(words: tuple[int, ...], first: int) -> bool:
     """A word, an initial and a word: hardly anything else is written so."""
-    if len(words) < first + 3 or not words[first + 1].is_initial:
+    if len(words) < first + 3 or not words[first + 1] & _INITIAL:
         return False
-    return not any(
-        word.is_initial or word.shouted or word.plain in names.words or is_thing(word.plain)
-        for word in (words[first], words[first + 2])
-    )
+    return not (words[first] | words[first + 2]) & (_INITIAL | _SHOUTED | _ORDINARY | _THING)
 
 
-def _is_before_surname(words: list[Capital], first: int, last: int, names: Names) -> bool:
+def _is_before_surname(words: tuple[int, ...], first: int, last: int) -> bool:
     """A word that is in no list right before a surname is a given name that we do not know."""
-    word = words[first]
-    if word.shouted or len(word.plain) < 3 or last == first or word.plain.startswith("i'"):
+    if last == first or words[first] & (_SHOUTED | _UNLIKELY | _THING | _CUED):
         return False
-    if is_thing(word.plain) or word.plain in _set(NOT_NAMES):
+    if any(other & _ORDINARY for other in words[first : last + 1]):
         return False
-    if any(other.plain in names.words for other in words[first : last + 1]):
-        return False
-    return _is_given(words[last], names.surnames)
+    return bool(words[last] & _SURNAME)
 
 
-def _after_initials(words: list[Capital], first: int, names: Names) -> int | None:
+def _after_initials(words: tuple[int, ...], first: int) -> int | None:
     index = first
-    while index < len(words) and words[index].is_initial:
+    while index < len(words) and words[index] & _INITIAL:
         index += 1
-    if index == len(words) or not _is_given(words[index], names.surnames):
+    if index == len(words) or not words[index] & _SURNAME:
         return None
     last = _extent(words, index)
     return None if _is_place(words, first, last) else last
 
 
-def _extent(words: list[Capital], first: int) -> int:
+def _extent(words: tuple[int, ...], first: int) -> int:
     """The last word that can belong to a name that begins here."""
     last = first
     while last + 1 < len(words) and last - first < _MOST:
-        following = words[last + 1].plain
-        if following in _set(_NEVER) or following in _set(_THINGS):
+        following = words[last + 1]
+        if following & (_NEVER_NAME | _AFTER_NAME):
             break
-        if words[last + 1].shouted and following in list_names().words:
+        if following & _SHOUTED and following & _ORDINARY:
             break  # where everything is in capitals, a sentence goes on
         last += 1
     return last
 
 
-def _is_place(words: list[Capital], first: int, last: int) -> bool:
-    if first and words[first - 1].plain in _set(_BEFORE_PLACES):
+def _is_place(words: tuple[int, ...], first: int, last: int) -> bool:
+    if first and words[first - 1] & _BEFORE_NAME:
         return True
-    if words[first].plain in _set(_BEFORE_PLACES):
+    if words[first] & _BEFORE_NAME:
         return True
-    return last + 1 < len(words) and words[last + 1].plain in _set(_THINGS)
-
-
-def _is_given(word: Capital, names: frozenset[str]) -> bool:
-    """Whether a word or, of a double name, its first part is listed."""
-    return word.plain in names or ("-" in word.plain and word.plain.partition("-")[0] in names)
+    return last + 1 < len(words) and bool(words[last + 1] & _AFTER_NAME)
 
 
 @cache
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _listing() -> dict[str, int]:
+    """The traits that a word, written plainly, has by the lists that hold it."""
+    names = list_names()
+    lists = {
+        _ALONE: names.alone,
+        _PAIRED: names.paired,
+        _SURNAME: names.surnames,
+        _ORDINARY: names.words,
+        _NEVER_NAME: _NEVER.split(),
+        _AFTER_NAME: _THINGS.split(),
+        _BEFORE_NAME: _BEFORE_PLACES.split(),
+        _THING: list_things(),
+        _OPENS: opening_words(),
+        _CUED: NOT_NAMES.split(),
+    }
+    traits: dict[str, int] = {}
+    for trait, words in lists.items():
+        for word in words:
+            traits[word] = traits.get(word, 0) | trait
+    return traits

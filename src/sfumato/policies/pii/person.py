@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.policies.pii.accounts import find_accounts
 from sfumato.policies.pii.around import find_cued_around
 from sfumato.policies.pii.capitals import Chain, Form, cut_at, cut_plain
-from sfumato.policies.pii.clusters import HARD, NAMED, Cluster, Clusters
+from sfumato.policies.pii.clusters import HARD, NAMED, Cluster, Clusters, Listed
 from sfumato.policies.pii.found import Found
 from sfumato.policies.pii.introductions import find_introduced
 from sfumato.policies.pii.judging import Name, idle_words, judge, lasting, without_joining
@@ -72,7 +72,7 @@ class _People:
 
     def find(self) -> list[list[Found]]:
         """All names, by the number of their document."""
-        page, clusters = self._page, Clusters(self._page)
+        page, clusters = self._page, Clusters(self._page, self._tags)
         for number, cued in find_introduced(page):
             self._judge(number, *cued)
         for number, cued in find_small(page):
@@ -82,10 +82,8 @@ class _People:
         for number, place in find_accounts(page):
             reason = "stands in a field for the name of an account"
             self._found[number].append(Found(*place, _LABEL, "person-account", reason))
-        for cluster in clusters.plain_with(self._known) if self._known else ():
-            self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
-        for number, known in self._known.items():
-            self._find_again(number, known)
+        if self._known:
+            self._find_again(clusters)
         return self._found
 
     def _judge(self, number: int, rule: str, reason: str, place: _Place) -> None:
@@ -103,10 +101,14 @@ class _People:
 
     def _look_at(self, cluster: Cluster) -> None:
         """Names by the words beside the chains of a cluster, then listed ones in it."""
-        number, kind = cluster.number, cluster.kind
+        number, start, _, kind, listed = cluster
+        if listed is not None:
+            if listed and not (number in self._hard and self._is_inside(number, start)):
+                self._take(number, listed)
+            return
         if kind == NAMED:
             for form in self._forms_of(cluster):
-                self._look_up(number, form, cluster.start)
+                self._look_up(number, form, start)
             return
         chains = self._cut(cluster)
         if kind & HARD:
@@ -119,16 +121,25 @@ class _People:
 
     def _look_up(self, number: int, form: Form, begin: int) -> None:
         """Names of a chain that are listed."""
-        for first, last, words in _listed(form):
-            self._known.setdefault(number, set()).update(words)
-            start = begin + form.words[first].start
-            end = Chain(self._page.texts[number], form, begin).end_of(last)
+        chain = Chain(self._page.texts[number], form, begin)
+        listed = [
+            Listed(begin + form.words[first].start, chain.end_of(last), words)
+            for first, last, words in _listed(form)
+        ]
+        if listed:
+            self._take(number, listed)
+
+    def _take(self, number: int, listed: Iterable[Listed]) -> None:
+        """Keep names that are listed."""
+        found, known = self._found[number], self._known.setdefault(number, set())
+        for start, end, words in listed:
+            known.update(words)
             reason = "stands in a list of names"
-            self._found[number].append(Found(start, end, _LABEL, "person-listed", reason))
+            found.append(Found(start, end, _LABEL, "person-listed", reason))
 
     def _cut(self, cluster: Cluster) -> list[Chain]:
         """The chains of a cluster, unless it is a part of one that was cut already."""
-        number, start, _, kind = cluster
+        number, start, kind = cluster.number, cluster.start, cluster.kind
         text, tags = self._page.texts[number], self._tags[number]
         if not kind & HARD:
             return [Chain(text, form, start) for form in self._forms_of(cluster)]
@@ -142,26 +153,47 @@ class _People:
 
     def _forms_of(self, cluster: Cluster) -> list[Form]:
         """The chains of a plain cluster, without their places."""
-        number, start, end, _ = cluster
-        if number in self._hard and self._is_inside(cluster):
+        number, start, end = cluster[:3]
+        if number in self._hard and self._is_inside(number, start):
             return []
         tags = self._tags[number]
         forms = self._forms.setdefault(tags, {})
         return cut_plain(self._page.texts[number][start:end], tags, forms, idle_words())
 
-    def _is_inside(self, cluster: Cluster) -> bool:
-        """Whether a cluster is a part of one that is not plain."""
-        places = self._hard.get(cluster.number, [])
-        following = bisect_right(places, cluster.start, key=itemgetter(0))
-        return following > 0 and cluster.start < places[following - 1][1]
+    def _is_inside(self, number: int, start: int) -> bool:
+        """Whether a cluster that starts here is a part of one that is not plain."""
+        places = self._hard[number]
+        following = bisect_right(places, start, key=itemgetter(0))
+        return following > 0 and start < places[following - 1][1]
 
-    def _find_again(self, number: int, known: set[str]) -> None:
-        found = self._found[number]
-        places = {(one.start, one.end) for one in found if one.rule != "person-account"}
-        for start, end in _again(self._chains.get(number, ()), known):
-            if (start, end) not in places:
+    def _find_again(self, clusters: Clusters) -> None:
+        """Names that were found elsewhere in their document."""
+        cut, bare = clusters.plain_with(self._known)
+        for cluster in cut:
+            self._chains.setdefault(cluster.number, []).extend(self._cut(cluster))
+        places = self._places()
+        again = [
+            (number, start, end)
+            for number, chains in self._chains.items()
+            if number in self._known
+            for start, end in _again(chains, self._known[number])
+        ]
+        for number, start, end, origin in zip(*(column.tolist() for column in bare), strict=True):
+            if number not in self._hard or not self._is_inside(number, origin):
+                again.append((number, start, end))
+        for number, start, end in again:
+            if (number, start, end) not in places:
                 reason = "a name found elsewhere in the document"
-                found.append(Found(start, end, _LABEL, "person-again", reason))
+                self._found[number].append(Found(start, end, _LABEL, "person-again", reason))
+
+    def _places(self) -> set[tuple[int, int, int]]:
+        """The numbers of documents and where names stand there, without those of accounts."""
+        return {
+            (number, one.start, one.end)
+            for number, found in enumerate(self._found)
+            for one in found
+            if one.rule != "person-account"
+        }
 
 
 def speaker_tags(page: Page) -> list[frozenset[str]]:

@@ -15,16 +15,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policies.pii.code import is_announced
+from sfumato.policies.pii import dialing
+from sfumato.policies.pii.code import BACK, announces
 from sfumato.policies.pii.cued_numbers import card_ends
 from sfumato.policies.pii.dates import date_end, may_be_date
 from sfumato.policies.pii.expressions import Expression
 from sfumato.policies.pii.found import Found
-from sfumato.policies.pii.reading import Cue, Page, Reading
+from sfumato.policies.pii.reading import Page, Reading
 from sfumato.policies.pii.runs import FAR, LETTERS, Flags, surely
 
 _FEWEST, _MOST = 5, 17
 _FEWEST_UNTOLD = 7
+_FEWEST_TRIED = 3  # digits at the beginning of a number that is tried as a whole first
 _FEWEST_OF_CODES = 6
 _SHORTEST_PART = 4  # that one part of a number with a slash has at least
 
@@ -43,13 +45,16 @@ class Phone:
 
     def find(self, reading: Reading) -> Iterator[Found]:
         """From every run of digits on, the longest stretch that can be a number."""
-        reached, announced = -1, reading.page.flags(_may_be_announced)
-        dated = frozenset(start for start, _ in card_ends(reading))
+        page, starts, reached = reading.page, reading.starts, -1
+        announced, unsigned = page.flags(_may_be_announced), page.flags(_is_unsigned)
+        dated = {start for start, _ in card_ends(reading)}
         for first in reading.chosen(_may_be_number):
             # The date on a card and the digits behind it look like a number, too.
-            if first <= reached or reading.starts[first] in dated:
+            if first <= reached or starts[first] in dated:
                 continue
-            found = self._number(_Start(reading, first), announced[reading.first + first])
+            number = reading.first + first
+            found = self._unsigned(reading, first) if unsigned[number] else None
+            found = found or self._number(_Start(reading, first), announced[number])
             if found:
                 reached, rule, reason = found
                 begin = _lead(reading, reading.starts[first])
@@ -60,7 +65,7 @@ class Phone:
         candidates = start.candidates()
         if not candidates:
             return None
-        inside = start.is_inside
+        inside = _is_inside(start.reading.text, start.start)
         signed = candidates[0].digits.startswith("00") or start.is_signed
         for holds, rule, judge in (
             (signed, "phone-international", _international),
@@ -74,23 +79,54 @@ class Phone:
                     return candidate.last, rule, reason
         return None
 
+    def _unsigned(self, reading: Reading, first: int) -> tuple[int, str, str] | None:
+        """The longest stretch as a number of a region, which most are: sooner told.
+
+        No sign and no zeros lead it, so ``_number`` would ask for nothing else before that.
+        """
+        text, start = reading.text, reading.starts[first]
+        if _is_inside(text, start):
+            return None
+        runs = list(reading.runs(first, dialing.gaps(), _MOST))
+        last, digits = runs[-1] if runs else (first, "")
+        end = reading.ends[last]
+        if len(digits) < _FEWEST_UNTOLD or _goes_on(text, end):
+            return None
+        gaps: list[str] = []
+        if last == first:
+            if len(digits) < _FEWEST_ALONE:
+                return None
+        else:
+            lengths, gaps = _parts(reading, first, last)
+            first_end = reading.ends[first]
+            if _is_other(digits, lengths, gaps) or (
+                may_be_date(text, start, first_end) and date_end(text, start) > first_end
+            ):
+                return None
+        match = self._numbers.fullmatch(digits)
+        if not match or (_CODE_GAPS.issuperset(gaps) and _is_announced_code(reading, start)):
+            return None
+        return last, "phone-regional", _reason(match.lastgroup)
+
     def _regional(self, candidate: _Candidate) -> str:
-        if len(candidate.digits) < 7:
+        if len(candidate.digits) < _FEWEST_UNTOLD:
             return ""
         if candidate.is_something_else():
             return ""
         match = self._numbers.fullmatch(candidate.digits)
         if not match or candidate.is_code:
             return ""
-        return f"can be a number of region {match.lastgroup}"
+        return _reason(match.lastgroup)
 
     @cached_property
     def _numbers(self) -> Expression:
-        return _numbers_of(self.regions)
+        return dialing.numbers_of(self.regions)
 
 
 class _Start:
     """A run of digits from which on a number may stand, and what holds for all such numbers."""
+
+    __slots__ = ("_date_end", "end", "first", "reading", "start")
 
     def __init__(self, reading: Reading, first: int) -> None:
         self.reading, self.first = reading, first
@@ -99,24 +135,20 @@ class _Start:
 
     def candidates(self) -> list[_Candidate]:
         """What may be a number, the longest first."""
-        runs = self.reading.runs(self.first, _gaps(), _MOST)
-        found = [_Candidate(self, last, digits) for last, digits in runs if len(digits) >= _FEWEST]
-        found.reverse()
-        return found
+        first, runs = self.first, list(self.reading.runs(self.first, dialing.gaps(), _MOST))
+        if not runs or len(runs[-1][1]) < _FEWEST:
+            return []
+        lengths, gaps = _parts(self.reading, first, runs[-1][0])
+        return [
+            _Candidate(self, last, digits, lengths[: last - first + 1], gaps[: last - first])
+            for last, digits in reversed(runs)
+            if len(digits) >= _FEWEST
+        ]
 
     @property
     def is_signed(self) -> bool:
         """Whether there is a plus sign before."""
         return "+" in self.reading.text[max(0, self.start - 3) : self.start]
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether this is the rest of a word, a price or a decimal number."""
-        text, start = self.reading.text, self.start
-        before = text[start - 1] if start else ""
-        if before.isalpha() or (before and before in "$€£¥"):
-            return True
-        return start > 1 and before in ".,:" and text[start - 2] in _DIGITS
 
     @property
     def date_end(self) -> int:
@@ -127,57 +159,39 @@ class _Start:
             self._date_end = date_end(text, start) if dated else start
         return self._date_end
 
-    @property
-    def is_announced_code(self) -> bool:
-        """Whether this is announced as the number of an order, a customer or the like."""
-        before = self.reading.before(self.start, 40)
-        return is_announced(before) and not _calling().search(before)
-
 
 class _Candidate:
-    """Some runs of digits that may be one number."""
+    """Some runs of digits that may be one number: how long each is, what stands between them."""
 
-    def __init__(self, begin: _Start, last: int, digits: str) -> None:
+    __slots__ = ("begin", "digits", "end", "gaps", "last", "lengths", "reading", "start")
+
+    def __init__(
+        self, begin: _Start, last: int, digits: str, lengths: tuple[int, ...], gaps: list[str]
+    ) -> None:
         self.begin, self.reading, self.last, self.digits = begin, begin.reading, last, digits
         self.start, self.end = begin.start, begin.reading.ends[last]
-
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """How many digits each run has."""
-        starts, ends = self.reading.starts, self.reading.ends
-        return tuple([ends[run] - starts[run] for run in range(self.begin.first, self.last + 1)])
-
-    @cached_property
-    def gaps(self) -> list[str]:
-        """What stands between them."""
-        text, starts, ends = self.reading.text, self.reading.starts, self.reading.ends
-        return [text[ends[run] : starts[run + 1]] for run in range(self.begin.first, self.last)]
+        self.lengths, self.gaps = lengths, gaps
 
     def is_money(self) -> bool:
         """Whether a sign of a currency stands beside, or two decimals end a number."""
         text, lengths = self.reading.text, self.lengths
-        if _money_before().search(text, max(0, self.start - 5), self.start):
+        if dialing.money_before().search(text, max(0, self.start - 5), self.start):
             return True
         decimals = len(lengths) > 1 and lengths[-1] == 2 and self.gaps[-1] == "."
-        return (decimals and len(lengths) == 2) or bool(_money_after().match(text, self.end))
+        return (decimals and len(lengths) == 2) or bool(dialing.money_after().match(text, self.end))
 
     def is_something_else(self) -> bool:
         """Whether this is rather a date, years, a decimal or a quantity."""
         alone = self.last == self.begin.first
-        if alone and len(self.digits) < 9:
+        if alone and len(self.digits) < _FEWEST_ALONE:
             # Shorter bare numbers are too often something else; the code recognizer has them.
             return True
         if _goes_on(self.reading.text, self.end):
             return True
         if alone:
             return False
-        lengths, gaps = self.lengths, self.gaps
-        return (
-            self.begin.date_end > self.begin.end
-            or (set(lengths) == {4} and _all_years(self.digits))
-            or _is_quantity(self.digits, lengths, gaps)
-            or (max(lengths) < 3 and (len(set(gaps)) > 1 or len(lengths) < 4))
-        )
+        other = _is_other(self.digits, self.lengths, self.gaps)
+        return other or self.begin.date_end > self.begin.end
 
     @property
     def is_code(self) -> bool:
@@ -185,20 +199,65 @@ class _Candidate:
 
         With blanks between its parts it is none, for the code recognizer does not read on there.
         """
-        if len(self.digits) < _FEWEST_OF_CODES or not set(self.gaps) <= _CODE_GAPS:
+        if len(self.digits) < _FEWEST_OF_CODES or not _CODE_GAPS.issuperset(self.gaps):
             return False
-        return self.begin.is_announced_code
+        return _is_announced_code(self.reading, self.start)
 
 
 _DIGITS = frozenset("0123456789")
 _CODE_GAPS = frozenset("-/")
+_POINTS = frozenset(",.:")
 _ENDING = frozenset(" \n\t;!?)(\"'-/")  # after these and nothing at all a number does not go on
+
+
+def _parts(reading: Reading, first: int, last: int) -> tuple[tuple[int, ...], list[str]]:
+    """How many digits each of some runs has, and what stands between them."""
+    text, starts, ends = (
+        reading.text,
+        reading.starts[first : last + 1],
+        reading.ends[first : last + 1],
+    )
+    lengths = tuple([end - start for start, end in zip(starts, ends, strict=True)])
+    return lengths, [text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
+
+
+def _is_other(digits: str, lengths: tuple[int, ...], gaps: list[str]) -> bool:
+    """Whether groups of digits are rather years, a decimal, a quantity or single figures."""
+    longest = max(lengths)
+    if longest == 4 == min(lengths) and _all_years(digits):
+        return True
+    if _is_quantity(digits, lengths, gaps):
+        return True
+    return longest < 3 and (len(set(gaps)) > 1 or len(lengths) < 4)
+
+
+@cache
+def _reason(region: str | None) -> str:
+    return f"can be a number of region {region}"
+
+
+def _is_inside(text: str, start: int) -> bool:
+    """Whether digits that start here are the rest of a word, a price or a decimal number."""
+    before = text[start - 1] if start else ""
+    if before.isalpha() or (before and before in "$€£¥"):
+        return True
+    return start > 1 and before in ".,:" and text[start - 2] in _DIGITS
+
+
+def _is_announced_code(reading: Reading, start: int) -> bool:
+    """Whether what starts here is announced as the number of an order, a customer or the like."""
+    before = reading.before(start, BACK)
+    return announces(reading.page, before) and not dialing.called_last().search(before)
 
 
 def _goes_on(text: str, end: int) -> bool:
     """Whether decimals, a sign or letters follow."""
     following = text[end : end + 1]
-    return bool(following) and following not in _ENDING and bool(_continued().match(text, end))
+    if not following or following in _ENDING:
+        return False
+    if following in _POINTS:
+        return text[end + 1 : end + 2] in _DIGITS
+    return bool(dialing.continued().match(text, end))
 
 
 def _all_years(digits: str) -> bool:
@@ -211,15 +270,18 @@ def _is_quantity(digits: str, lengths: tuple[int, ...], gaps: list[str]) -> bool
     """12.345.678 and 1 234 567 are quantities, and 3.14159265 is one."""
     if digits.startswith("0") and lengths[0] > 1:
         return False
-    thousands = set(lengths[1:]) == {3} and len(set(gaps)) == 1
-    return (thousands and (gaps[0] == "." or (gaps[0] == " " and lengths[0] == 1))) or gaps == ["."]
+    if gaps == ["."]:
+        return True
+    if gaps[0] != "." and (gaps[0] != " " or lengths[0] != 1):
+        return False
+    return set(lengths[1:]) == {3} and len(set(gaps)) == 1
 
 
 def _international(candidate: _Candidate) -> str:
     import phonenumbers
 
     digits = candidate.digits
-    plus = _plus().search(candidate.reading.before(candidate.start, 3))
+    plus = dialing.plus().search(candidate.reading.before(candidate.start, 3))
     if not plus and not (digits.startswith("00") and len(candidate.lengths) > 1):
         return ""
     number = digits if plus else digits.removeprefix("00")
@@ -250,7 +312,7 @@ def _announced(candidate: _Candidate) -> str:
     reading, start, end = candidate.reading, candidate.start, candidate.end
     if candidate.is_money() or candidate.is_code:
         return ""
-    if not reading.near(start, end, _cue()):
+    if not reading.near(start, end, dialing.calling_words()):
         return ""
     if candidate.gaps == ["/"] and max(candidate.lengths) < _SHORTEST_PART:
         return ""  # a blood pressure
@@ -285,6 +347,19 @@ def _may_be_number(page: Page) -> Flags:
     return held
 
 
+def _is_unsigned(page: Page) -> Flags:
+    """Runs before which no plus sign stands, and that do not begin with two zeros.
+
+    Short ones begin few numbers, so a look at the longest stretch from there on is not worth it.
+    """
+    runs = page.runs
+    held: Flags = (runs.codes[runs.starts] != _ZERO) | (runs.codes[runs.starts + 1] != _ZERO)
+    held &= runs.lengths >= _FEWEST_TRIED
+    for distance in (1, 2, 3):
+        held &= runs.before(distance) != _PLUS
+    return held
+
+
 def _digits_near(page: Page) -> NDArray[np.int64]:
     """How many digits each run has with those that may belong to it."""
     return page.runs.totals(_GAPS, _WIDEST)
@@ -292,7 +367,7 @@ def _digits_near(page: Page) -> NDArray[np.int64]:
 
 def _may_be_announced(page: Page) -> Flags:
     """Some digits, and a word that seems to announce a number on either side of them."""
-    runs, spots = page.runs, _cue().spots(page)
+    runs, spots = page.runs, dialing.calling_words().spots(page)
     enough = page.ask(_digits_near) >= _FEWEST
     before = np.append(-_LOOK_BACK - 1, spots)
     told = runs.starts - before[np.searchsorted(before, runs.starts) - 1] <= _LOOK_BACK
@@ -307,7 +382,7 @@ def _lead(reading: Reading, start: int) -> int:
     """Where the number starts when a plus sign or a parenthesis leads it."""
     if reading.text[max(0, start - 1) : start] not in _OPENING:
         return start
-    match = _opening().search(reading.text, max(0, start - 3), start)
+    match = dialing.opening().search(reading.text, max(0, start - 3), start)
     return match.start() if match else start
 
 
@@ -315,82 +390,5 @@ def _extended(text: str, end: int) -> int:
     """Where the number ends with its extension."""
     if text[end : end + 3].lstrip(" ,")[:1] not in _EXTENDING:
         return end
-    match = _extension().match(text, end)
+    match = dialing.extension().match(text, end)
     return match.end() if match else end
-
-
-@cache
-def _numbers_of(regions: tuple[str, ...]) -> Expression:
-    """One expression for the national numbers of all regions, with or without their prefix.
-
-    Which of its groups matches is the first region that has such a number.
-    """
-    from phonenumbers import PhoneMetadata
-
-    parts = []
-    for region in dict.fromkeys(regions):
-        metadata = PhoneMetadata.metadata_for_region(region)
-        if metadata is None or metadata.general_desc is None:
-            continue
-        pattern = metadata.general_desc.national_number_pattern
-        prefix = f"(?:{metadata.national_prefix})?" if metadata.national_prefix else ""
-        parts.append(f"(?P<{region}>{prefix}(?:{pattern}))")
-    return Expression("|".join(parts) or r"(?!)")
-
-
-@cache
-def _gaps() -> frozenset[str]:
-    """What may stand between the digits of a number."""
-    blank = ("", " ")
-    joined = (f"{one}{sign}{other}" for one in blank for sign in "-/\u200b" for other in blank)
-    closed = (f"){one}{sign}{other}" for one in blank for sign in ("", *"-/.") for other in blank)
-    return frozenset((" ", "  ", ".", "--", "(", " (", "-\n", *joined, *closed))
-
-
-@cache
-def _plus() -> Expression:
-    return Expression(r"\+[ (]?\Z")
-
-
-@cache
-def _opening() -> Expression:
-    return Expression(r"(?:\(\+|\+ ?\(?|\()\Z")
-
-
-@cache
-def _extension() -> Expression:
-    return Expression(
-        r"(?i)[ ,]{0,2}(?:x|ext\.?|extension|poste|#|durchwahl|dw) ?\.?[0-9]{1,6}(?![0-9\p{L}])"
-    )
-
-
-@cache
-def _continued() -> Expression:
-    return Expression(r"[,.:][0-9]|[%°€$£]|(?!x[0-9]|ext)\p{L}")
-
-
-@cache
-def _money_before() -> Expression:
-    return Expression(r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|INR|CHF|Rs\.?)) ?\Z")
-
-
-@cache
-def _money_after() -> Expression:
-    return Expression(r" ?(?:[$€£¥₹]|(?:USD|EUR|GBP|INR|CHF|dollars|euros?|pounds)\b)")
-
-
-@cache
-def _calling() -> Expression:
-    """A word for telephones is the last one: "Telefonnummer"."""
-    return Expression(r"(?i)(?:tele?f|ruf|handy|mobil|fax|phone|t[ée]l\b|whats)\p{L}*\P{L}*\Z")
-
-
-@cache
-def _cue() -> Cue:
-    return Cue(
-        r"(?:tele)?phones?|tel|t[ée]l|mob|mobiles?|cell|cellular|call(?:ed|ing)?|fax|ph|sms|text(?:ed)?",
-        r"dial|ring|rang|reach(?:ed)?|hotline|whats ?app|telegram|signal|pager|landline|contact",
-        r"voicemail|telefon\w*|handy\w*|mobil\w*|rufnummer|festnetz|t[ée]l[ée]phone|portable",
-        r"appel(?:er|ez)?|num[ée]ro|tel[ée]fono|m[óo]vil|celular|cellulare|telefone|telem[óo]vel",
-        r"telefoon\w*|gsm|puhelin|puh|tlf|numer|number",
-    )

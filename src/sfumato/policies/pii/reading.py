@@ -46,7 +46,11 @@ class Page:
             )
         ]
         self.memory: dict[object, object] = {}  # of forms seen on this page, gone with it
+        self.announcing: dict[str, bool] = {}  # what stands before numbers, gone with the page
+        # Where an earlier kind has found something: what a later kind finds inside is left out.
+        self.settled: dict[int, list[tuple[int, int]]] = {}
         self._answers: dict[object, object] = {}
+        self._flags: dict[Trigger, list[bool]] = {}
         self._chosen: dict[Trigger, dict[int, list[int]]] = {}
         self._spots: dict[Finder, dict[int, list[int]]] = {}
 
@@ -57,6 +61,7 @@ class Page:
         """Forget all that was read: documents and their page refer to each other."""
         self.readings.clear()
         self.memory.clear()
+        self.announcing.clear()
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -194,22 +199,24 @@ class Page:
 
     def flags(self, trigger: Trigger) -> list[bool]:
         """What a trigger says of every run of digits, to be asked one by one."""
-        key = ("flags", trigger)
-        if key not in self._answers:
-            self._answers[key] = self.ask(trigger).tolist()
-        return cast("list[bool]", self._answers[key])
+        flags = self._flags.get(trigger)
+        if flags is None:
+            flags = self._flags[trigger] = self.ask(trigger).tolist()
+        return flags
 
     def choose(self, trigger: Trigger) -> dict[int, list[int]]:
         """The runs of digits that matter, counted in their documents, by the document's number."""
-        if not len(self.runs):
-            return {}
         chosen = self._chosen.get(trigger)
         if chosen is None:
-            places = np.flatnonzero(self.ask(trigger))
-            documents = self.runs.documents[places]
-            counted = places - self.runs.first[documents]
-            chosen = self._chosen[trigger] = by_document(documents, counted)
+            chosen = self._chosen[trigger] = self._chosen_by(trigger)
         return chosen
+
+    def _chosen_by(self, trigger: Trigger) -> dict[int, list[int]]:
+        if not len(self.runs):
+            return {}
+        places = np.flatnonzero(self.ask(trigger))
+        documents = self.runs.documents[places]
+        return by_document(documents, places - self.runs.first[documents])
 
 
 def by_document(documents: NDArray[np.int64], values: NDArray[np.int64]) -> dict[int, list[int]]:

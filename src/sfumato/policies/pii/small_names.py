@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Container, Iterator
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from sfumato.policies.pii import cues
 from sfumato.policies.pii.around import Cued
 from sfumato.policies.pii.expressions import Expression, Match
 from sfumato.policies.pii.introductions import asking
-from sfumato.policies.pii.judging import no_names, words_of_name
+from sfumato.policies.pii.judging import judge, no_names
 from sfumato.policies.pii.names import list_names, plain
 from sfumato.policies.pii.reading import Finder, Page
 from sfumato.policies.pii.runs import Flags
@@ -27,8 +28,12 @@ _BREAK = ord("\n")
 
 def find_small(page: Page) -> Iterator[tuple[int, Cued]]:
     """Answers to a question for a name, names after some words, and names that begin a line."""
-    for number, text, line in _matches(page, asking, _answer_line()):
-        yield from ((number, cued) for cued in _answers(text, line))
+    listed = page.spots(_listed)
+    for number, text, line in _matches(page, asking, _answer_line(), listed):
+        start, end = line.span("answer")
+        following = bisect_left(listed[number], start)
+        if following < len(listed[number]) and listed[number][following] < end:
+            yield from ((number, cued) for cued in _answers(text, line))
     for number, text, lead in _matches(page, _leads, _lead()):
         yield from ((number, cued) for cued in _given_name(text, lead))
     for number, places in page.spots(_line_starts).items():
@@ -40,10 +45,15 @@ def find_small(page: Page) -> Iterator[tuple[int, Cued]]:
 
 
 def _matches(
-    page: Page, finder: Finder, expression: Expression
+    page: Page, finder: Finder, expression: Expression, among: Container[int] | None = None
 ) -> Iterator[tuple[int, str, Match]]:
-    """Matches at some places that do not overlap, with the numbers and texts of the documents."""
+    """Matches at some places that do not overlap, with the numbers and texts of the documents.
+
+    Other documents than those ``among`` are left out.
+    """
     for number, places in page.spots_of(finder, expression).items():
+        if among is not None and number not in among:
+            continue
         text, reached = page.texts[number], 0
         match_at = expression.of(text).match
         for place in places:
@@ -59,8 +69,12 @@ def _leads(page: Page) -> _Places:
     return words.starts[words.among(_LEADS) & (words.later(listed, 1) | words.later(listed, 2))]
 
 
+def _listed(page: Page) -> _Places:
+    return page.words.starts[_may_be_listed(page)]
+
+
 def _line_starts(page: Page) -> _Places:
-    places = page.words.starts[_may_be_listed(page)]
+    places = _listed(page)
     spots: NDArray[np.int64] = places[page.runs.codes[places - 1] == _BREAK]
     return spots
 
@@ -92,7 +106,7 @@ def _given_name(text: str, match: Match) -> Iterator[Cued]:
     if given in _no_first_words() and not match["after"]:
         return
     if given not in names:
-        if plain(match["after"] or "") not in names or not words_of_name(match["given"], ""):
+        if plain(match["after"] or "") not in names or not judge(match["given"], ""):
             return
         end = match.end("after")
     reason = "a listed name in small letters, where a name can stand"

@@ -18,10 +18,10 @@ from sfumato.policies.pii import (
     automaton,
     code,
     dates,
+    dialing,
     house,
     introductions,
     national_id,
-    phone,
     plates,
     postcode,
     secrets,
@@ -128,7 +128,7 @@ def test_wherever_a_match_ends_the_machine_that_reads_backward_says_yes(name: st
 
 
 def test_words_that_announce_are_seen_where_the_text_is_cut_off() -> None:
-    cue = phone._cue()
+    cue = dialing.calling_words()
     matches = [
         bool(cue.expression.match(TEXTS[number], place, place + 5)) for number, place in PLACES
     ]

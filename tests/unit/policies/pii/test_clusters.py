@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -75,9 +76,38 @@ def test_twin_that_goes_over_no_small_words_is_caught(monkeypatch: pytest.Monkey
     assert people(Page(texts())) != found
 
 
+def named(page: Page) -> list[set[Found]]:
+    return [set(Person().find(reading)) for reading in page.readings]
+
+
+def test_bare_clusters_hold_the_names_that_come_of_cutting_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = named(Page(texts()))
+    assert sum(one.rule == "person-again" for spans in found for one in spans) > 50
+    made = Clusters.__init__
+
+    def cut_all(self: Clusters, page: Page, tags: Sequence[frozenset[str]]) -> None:
+        made(self, page, tags)
+        self._bare = np.zeros_like(self._bare)
+
+    monkeypatch.setattr(Clusters, "__init__", cut_all)
+    assert named(Page(texts())) == found
+
+
+def test_twin_that_takes_tags_of_speakers_for_words_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = "ANN: hi\nBOB: Hello Mary ANN Smith\nANN: bye\nBOB: bye"
+    found = named(Page([page]))
+    made = Clusters.__init__
+    monkeypatch.setattr(Clusters, "__init__", lambda self, page, _: made(self, page, []))
+    assert named(Page([page])) != found
+
+
 def test_most_words_with_an_ending_are_plain() -> None:
     page = Page(["It's late, I'm tired and I do what Ann's friend said. He'll see."] * 3)
-    assert not any(cluster.kind & HARD for cluster in Clusters(page).telling())
+    assert not any(cluster.kind & HARD for cluster in Clusters(page, speaker_tags(page)).telling())
 
 
 def test_a_name_with_an_ending_is_found_again() -> None:

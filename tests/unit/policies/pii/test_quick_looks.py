@@ -16,10 +16,10 @@ from sfumato.policies.pii import cued_numbers, plates
 from sfumato.policies.pii.address import Address
 from sfumato.policies.pii.capitals import chains
 from sfumato.policies.pii.clusters import HARD, Clusters
+from sfumato.policies.pii.dialing import gaps
 from sfumato.policies.pii.expressions import in_ascii
 from sfumato.policies.pii.judging import idle_words
 from sfumato.policies.pii.person import Person
-from sfumato.policies.pii.phone import _gaps
 from sfumato.policies.pii.plainness import make_plain
 from sfumato.policies.pii.reading import Page, Reading
 
@@ -72,7 +72,7 @@ def test_what_stands_between_digits_of_a_phone_number_is_what_the_expression_sai
     written = {""}
     for _ in range(4):
         written |= {before + sign for before in written for sign in signs}
-    assert {one for one in written if gap.fullmatch(one)} == _gaps()
+    assert {one for one in written if gap.fullmatch(one)} == gaps()
 
 
 PIECES = (
@@ -87,10 +87,14 @@ def test_clusters_are_those_that_a_look_at_every_word_finds() -> None:
     for _ in range(300):
         text = "".join(draws.choice(PIECES) + draws.choice(JOINTS) for _ in range(12))
         page, none = Page([text]), frozenset[str]()
-        clusters = Clusters(page)
+        clusters = Clusters(page, [none])
         words = {word.plain for one in chains(text, none, idle_words()) for word in one.words}
-        found = [*clusters.telling(), *clusters.plain_with({0: words})]
-        places = [(one.start, len(text) if one.kind & HARD else one.end) for one in found]
+        cut, (_, _, ends, origins) = clusters.plain_with({0: words})
+        places = [
+            (one.start, len(text) if one.kind & HARD else one.end)
+            for one in (*clusters.telling(), *cut)
+        ]
+        places += zip(origins.tolist(), ends.tolist(), strict=True)
         for chain in chains(text, none, idle_words()):
             if len(chain.words) == 1 and chain.words[0].plain in idle_words():
                 continue
