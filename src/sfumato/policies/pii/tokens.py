@@ -5,8 +5,8 @@ or a line break or tab. Every form (what a token looks like) has a number; 0 is 
 which there are some between any two texts, so that nothing that looks at neighbors sees from one
 text into another.
 
-Texts whose characters are all of a small table are cut together, by comparing the classes of
-neighboring characters; others one by one, by a regular expression that says the same.
+Texts are cut together, by comparing the classes of neighboring characters. Classes of common
+characters stand in a table; rare ones are looked up once each, however often they stand there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Tokens:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         offsets = np.cumsum(lengths + 1) - lengths - 1
         codes = _codes(joined)
-        starts, ends = _cut(joined, codes, offsets, lengths)
+        starts, ends = _cut(joined, codes)
         figures = np.take(_kinds(), codes[starts], mode="clip") == _FIGURE
         forms, numbers = number_forms(joined, codes, starts, ends, figures)
         counts = np.searchsorted(starts, offsets + lengths) - np.searchsorted(starts, offsets)
@@ -104,33 +104,15 @@ def is_shape(*names: str) -> NDArray[np.bool_]:
     return found
 
 
-def _cut(
-    joined: str, codes: NDArray[Any], offsets: Places, lengths: Places
-) -> tuple[Places, Places]:
+def _cut(joined: str, codes: NDArray[Any]) -> tuple[Places, Places]:
     """Where tokens begin and end in texts that were joined, each with a blank after it."""
     kinds = np.take(_kinds(), codes, mode="clip")
-    _carry_on(codes, kinds)
     strange = np.flatnonzero(kinds == _STRANGE)
-    apart = np.unique(np.searchsorted(offsets, strange, side="right") - 1)
-    for number in apart.tolist():
-        kinds[offsets[number] : offsets[number] + lengths[number]] = _BLANK
-    starts, ends = _runs(codes, kinds)
-    starts, ends = _with_endings(joined, codes, starts, ends)
-    if not len(apart):
-        return starts, ends
-    spans = [
-        (match.start(), match.end())
-        for number in apart.tolist()
-        for match in _pattern().finditer(
-            joined, int(offsets[number]), int(offsets[number] + lengths[number])
-        )
-    ]
-    others = np.array(spans, dtype=np.int64).reshape(-1, 2)
-    order = np.argsort(np.concatenate([starts, others[:, 0]]), kind="stable")
-    return (
-        np.concatenate([starts, others[:, 0]])[order],
-        np.concatenate([ends, others[:, 1]])[order],
-    )
+    if len(strange):
+        rare, which = np.unique(codes[strange], return_inverse=True)
+        kinds[strange] = _classify("".join(map(chr, rare.tolist())))[which]
+    _carry_on(codes, kinds)
+    return _with_endings(joined, codes, *_runs(codes, kinds))
 
 
 def _codes(text: str) -> NDArray[Any]:
@@ -143,12 +125,16 @@ def _codes(text: str) -> NDArray[Any]:
 @cache
 def _kinds() -> NDArray[np.uint8]:
     """The class of each character of the table; the last entry stands for all others."""
-    known = "".join(map(chr, range(_KNOWN)))
-    kinds = np.full(_KNOWN + 1, _SIGN, dtype=np.uint8)
+    known = _classify("".join(map(chr, range(_KNOWN))))
+    return np.append(known, np.uint8(_STRANGE))
+
+
+def _classify(characters: str) -> NDArray[np.uint8]:
+    """The class of each of some characters."""
+    kinds = np.full(len(characters), _SIGN, dtype=np.uint8)
     patterns = (r"[\s\x1c-\x1f]", r"[\p{L}\p{M}]", r"\p{N}", r"[\n\t\v\f\x85\u2028\u2029]")
     for kind, pattern in zip((_BLANK, _LETTER, _FIGURE, _LINE), patterns, strict=True):
-        kinds[[match.start() for match in regex.finditer(pattern, known)]] = kind
-    kinds[_KNOWN] = _STRANGE
+        kinds[[match.start() for match in regex.finditer(pattern, characters)]] = kind
     return kinds
 
 
@@ -186,12 +172,3 @@ def _with_endings(
     if not found:
         return starts, ends
     return np.delete(starts, np.array(found) + 1), np.delete(ends, found)
-
-
-@cache
-def _pattern() -> regex.Pattern[str]:
-    return regex.compile(
-        r"[\p{L}\p{M}]++|\p{N}++|'(?:[stdmSTDM]|re|ve|ll|RE|VE|LL)(?![\p{L}\p{M}])"
-        r"|[\n\t\v\f\x85\u2028\u2029][\n\r\t\v\f\x85\u2028\u2029]*+"
-        r"|([^\s\x1c-\x1f\p{L}\p{M}\p{N}])\1*+"
-    )

@@ -110,3 +110,9 @@ def test_twin_that_takes_a_checksum_for_a_word_is_caught(monkeypatch: pytest.Mon
     monkeypatch.setattr(numbering, "_MIX", np.uint64(0))
     monkeypatch.setattr(numbering, "_numbered", careless)
     assert shown(LONG) != [defined(text) for text in LONG]
+
+
+def test_a_rare_sign_over_and_over_is_one_token() -> None:
+    """An expression that remembers every repetition would need gigabytes for a long line."""
+    [[token]] = shown(["👍" * 200_000])
+    assert token[:2] == (0, 200_000)
