@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,9 +28,9 @@ from torch import Tensor
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.rounding import MeasuredNorms, bound_formed, weigh
 
-# The largest number of numbers that are formed at a time to compute inner products of records: few
-# enough to stay in a processor's cache, also in double precision.
-PIECE = 1 << 19
+# The largest number of numbers that are formed at a time to compute inner products of records, and
+# of those that are turned to double precision: few enough to stay in a processor's cache.
+PIECE, CACHED = 1 << 21, 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +153,15 @@ class Slot(ABC):
         count = records.count
         among = self.parameter.new_zeros(count, count, dtype=torch.float64)
         along = among.new_zeros(count)
-        for piece in self.pieces(records):
-            numbers = piece.gradients.double()
-            add_squares(among, numbers)
-            if direction is not None:
-                along += numbers @ direction[piece.lines].flatten().double()
+        with _one_thread():
+            for piece in self.pieces(records):
+                given = None if direction is None else direction[piece.lines].flatten()
+                width = max(1, CACHED // max(1, count))
+                for start in range(0, piece.gradients.shape[1], width):
+                    numbers = piece.gradients[:, start : start + width].double()
+                    add_squares(among, numbers)
+                    if given is not None:
+                        along += numbers @ given[start : start + width].double()
         return Products(among, along)
 
     @abstractmethod
@@ -174,6 +181,19 @@ def add_squares(total: Tensor, numbers: Tensor) -> None:
         total += torch.from_numpy(rows @ rows.T)
     else:
         total.addmm_(numbers, numbers.t())
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Numpy's products are small here: threads would wait for each other longer than they work."""
+    found: AbstractContextManager[object] = _numpys_threads().limit(limits=1)
+    return found
+
+
+@cache
+def _numpys_threads() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(internal_api="openblas")
 
 
 def piece_width(rows: int, each: int) -> int:
