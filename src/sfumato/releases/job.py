@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -32,7 +32,7 @@ from sfumato.mechanisms.levels import Levels
 from sfumato.releases.columns import Columns, looking
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
-from sfumato.releases.payment import Payment
+from sfumato.releases.payment import Hold, Payment, content_digest
 from sfumato.releases.places import Places
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.refusals import refuse_job, refuse_private_support
@@ -127,17 +127,25 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         raise StorageFailed(_reason(error, job)) from None
 
 
-def _paid(job: Job, privatizer: Privatizer, run: str | None = None) -> AbstractContextManager[None]:
+def _hold(job: Job, privatizer: Privatizer, run: str | None = None) -> Hold | None:
     """Whoever pays for a run pays before anything is drawn."""
     if job.payment is None:
-        return nullcontext()
-    return job.payment.paid(privatizer, _settings(job, privatizer), run)
+        return None
+    work: dict[str, Any] = {"settings": _settings(job, privatizer)}
+    if run is not None and job.source.path is not None:
+        work |= {"input": content_digest(job.source.path), "output": str(job.target.resolve())}
+    return job.payment.hold(privatizer, work, run)
+
+
+def _settle(held: Hold | None) -> None:
+    if held is not None:
+        held.settle()
 
 
 def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally, input_ = Tally(), Input.of(job.source)
+    held = _hold(job, privatizer)
     with (
-        _paid(job, privatizer),
         open_stream(job.target) as output,
         input_.opened() as (chunks, place),
         closing(_privatize(job, privatizer, enumerate(chunks), place)) as finished,
@@ -145,6 +153,7 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         for part in finished:
             output.write(part.content)
             tally.add(part.tally)
+    _settle(held)
     summary = _summary(job, privatizer, tally, input_)
     _write_side(job, summary)
     return summary | _shares(tally)
@@ -157,8 +166,8 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     """
     tally, input_, shared = Tally(), Input.of(job.source), Shared.of(privatizer)
     _warm_up(shared)
+    held = _hold(job, privatizer)
     with (
-        _paid(job, privatizer),
         suppress(KeyboardInterrupt),  # that is how it ends: whoever writes may never stop
         open_stream(job.target) as output,
         input_.opened() as (chunks, _),
@@ -169,6 +178,7 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             tally.add(part.tally)
             output.write(part.content)
             output.flush()
+    _settle(held)
     summary = _summary(job, privatizer, tally, input_)
     _write_side(job, summary)
     return summary | _shares(tally)
@@ -195,10 +205,10 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             return (read_json(job.side) if job.side else {}) | {"already_finished": True}
         sealed = None
         try:
+            held = _hold(job, privatizer, parts.code)
             if job.vault is not None:
                 sealed = SealedParts.begun(job.vault, parts.folder, overwrite=job.overwrite)
-            with _paid(job, privatizer, parts.code):
-                tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
+            tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
         except (BadInput, InputChanged):
             # The input has to be mended, and then these parts belong to another input; or it was
             # changed in between, and nobody knows which of the two they belong to.
@@ -210,6 +220,7 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             raise
         summary = _summary(job, privatizer, tally, input_)
         _put_together(job, parts, count, summary, sealed)
+        _settle(held)
         _put_in_place(job, parts)
     return summary | _shares(tally)
 

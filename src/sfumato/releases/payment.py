@@ -6,19 +6,25 @@ Guarantee
 
 Why it holds
     The level of a run is known from its settings. It is held under a code that is drawn with the
-    run and kept with its finished parts, and settled when the output stands. Under the same code
-    other settings, or another input, are refused: two draws cannot share one charge.
+    run and kept with its finished parts, and settled when all of the output is put together. Under
+    the same code other settings, another input (by its content) or another output file are refused,
+    and so is all work once it is settled.
 
 Care
-    The whole file is one text here, or one corpus: what the account says, it says of that.
+    What the account says, it says of the unit and the neighbors of the guarantee that was charged:
+    words or stretches of a file, or each of its documents.
+
+    The finished parts of a run lie in a folder of its owner. Whoever copies it, and puts it back
+    while the run is not settled, can have parts drawn anew under one charge: the ledger trusts its
+    owner, as every ledger on a disk does.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,24 +53,43 @@ class Payment:
                 "lines are theirs"
             )
 
-    @contextmanager
-    def paid(
-        self, privatizer: Privatizer, settings: Mapping[str, object], run: str | None = None
-    ) -> Iterator[None]:
-        """Hold the cost of a run while it goes on; ``run`` is its code if it can be resumed."""
+    def hold(
+        self, privatizer: Privatizer, work: Mapping[str, object], run: str | None = None
+    ) -> Hold:
+        """Hold the cost of a run before it begins; ``run`` is its code if it can be resumed.
+
+        ``work`` is what the run reads and writes, and how; it is kept as a code under the key.
+        """
         if privatizer.seed is not None:
             raise InvalidArgument(
                 "with a seed an output is not for release, so nothing is charged for it: leave out "
                 "the budget, or the seed"
             )
         claim = claim_of(privatizer.guarantee())
-        request = Request(
-            run or secrets.token_hex(16), json.dumps(settings, sort_keys=True, default=str)
-        )
+        content = json.dumps(work, sort_keys=True, default=str)
+        request = Request(run or secrets.token_hex(16), content)
         with Budget.at(self.budget, self.key) as budget:
             budget.hold(self.account, claim, request)
-            yield
-            budget.settle(self.account, request.key)
+        return Hold(self, request.key)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What is held for a run that goes on."""
+
+    payment: Payment
+    run: str
+
+    def settle(self) -> None:
+        """The run is done."""
+        with Budget.at(self.payment.budget, self.payment.key) as budget:
+            budget.settle(self.payment.account, self.run)
+
+
+def content_digest(path: Path) -> str:
+    """A digest of a file, to be kept under a key and nowhere else: it would test any guess."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def claim_of(guarantee: Guarantee) -> Claim:

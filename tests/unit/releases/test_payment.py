@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,6 +107,49 @@ def test_a_run_that_was_stopped_is_charged_once_if_it_goes_on_and_again_if_it_st
     run_job(replace(job, resume=True), privatizer(small_space))  # finished already
     run_job(replace(job, overwrite=True), privatizer(small_space))
     assert used(payment) == (2.0, 0.0, 2)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_copies_of_a_stopped_run_do_not_share_its_charge(
+    job: Job, payment: Payment, small_space: Space
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "_put_together", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(job, privatizer(small_space))
+    parts = Parts.beside(job.target).folder
+    other = replace(job, target=job.target.with_name("other.jsonl"), resume=True)
+    shutil.copytree(parts, Parts.beside(other.target).folder)
+    shutil.copytree(parts, job.target.with_name("kept"))
+    with pytest.raises(InvalidArgument, match="another request"):
+        run_job(other, privatizer(small_space))
+    run_job(replace(job, resume=True), privatizer(small_space))
+    job.target.unlink()
+    shutil.copytree(job.target.with_name("kept"), parts)
+    with pytest.raises(InvalidArgument, match="settled"):
+        run_job(replace(job, resume=True), privatizer(small_space))
+    assert used(payment) == (1.0, 0.0, 1)
+
+
+def test_another_text_under_the_same_name_and_time_is_another_request(
+    job: Job, payment: Payment, small_space: Space
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "_finish_parts", interrupt)
+        patch.setattr(Parts, "remove", lambda _: None)  # as if it had been killed
+        with pytest.raises(KeyboardInterrupt):
+            run_job(job, privatizer(small_space))
+    path = job.source.path
+    assert path is not None
+    before = path.stat()
+    with path.open("r+b") as opened:
+        opened.write(b'{"text": "Hall')
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(InvalidArgument, match="another request"):
+        run_job(replace(job, resume=True), privatizer(small_space))
 
 
 def test_a_stream_is_charged_too(job: Job, payment: Payment, small_space: Space) -> None:

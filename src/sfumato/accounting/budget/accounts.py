@@ -1,9 +1,10 @@
 """Accounts: of whom they speak, in which measure, and up to which limit.
 
 Guarantee
-    At the limit, which is fixed when the account is opened, the statement of ``Limit.sentence``
+    At the limit, which is fixed when the account is opened, the statement of ``Account.sentence``
     holds for all that was charged together, although each release may have been chosen after
-    seeing what came before.
+    seeing what came before. It is the statement that all charges have in common (``charges``), with
+    the limit in the place of their levels.
 
 Why it holds
     A charge that would pass the limit is refused, so the limit is a *filter*:
@@ -23,17 +24,22 @@ Care
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from sfumato.accounting.budget.amounts import LARGEST, Amount
 from sfumato.accounting.orders import best_epsilon
 from sfumato.core.checks import between, one_of, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.guarantees.wording import at_most
 
 LONGEST_NAME = 1000
+ABOUT = "vectors or policy"
 
 
 class Kind(StrEnum):
@@ -51,7 +57,7 @@ WHOM = {
 }
 
 
-DISTANCE = " (d is 1 where a level speaks of no distance)"
+AT_THE_LIMIT = "This holds at the limit; what is used so far is no statement of its own."
 
 
 class Measure(StrEnum):
@@ -137,35 +143,13 @@ class Limit:
         found = most.level + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
         return max(0.0, found) * (1 + 1e-12)
 
-    def sentence(self, kind: Kind, delta: float = 1e-5) -> str:
-        """What holds at the limit, in plain words."""
-        whom = WHOM[kind]
+    def shown(self) -> str:
+        """The most that may be charged, in symbols."""
         if self.most.units == LARGEST:
-            return (
-                f"This account speaks of {whom} and has no limit: what has been charged is all "
-                "that can be said."
-            )
-        level = at_most(self.epsilon(delta))
-        if self.measure is Measure.LEVEL:
-            each = {
-                Kind.TEXT: "two texts are at most e^(ε·d) times as easy to tell apart, d being the "
-                "sum of how far their words are from each other",
-                Kind.AUTHOR: "two authors whose words differ by no more than d each are at most "
-                "e^(ε·d) times as easy to tell apart",
-                Kind.CORPUS: "two corpora that differ by one unit are at most e^ε times as easy to "
-                "tell apart",
-            }[kind]
-            return (
-                f"This account speaks of {whom}. All releases charged to it together: with ε ≤ "
-                f"{level}, {each}{'' if kind is Kind.CORPUS else DISTANCE}."
-            )
-        chance = self.most.probability if self.measure is Measure.APPROXIMATE else delta
-        return (
-            f"This account speaks of {whom}. All releases charged to it together: two corpora "
-            "that differ by one unit are at most e^ε times as easy to tell apart, with ε ≤ "
-            f"{level}, but for a chance of δ = {chance:.3g}. This holds at the limit; what is "
-            "used so far is no statement of its own."
-        )
+            return "without a limit"
+        symbol = {Measure.RHO: "ρ", Measure.RENYI: "divergence"}.get(self.measure, "ε")
+        chance = f", δ ≤ {self.most.probability:.3g}" if self.most.delta else ""
+        return f"{symbol} ≤ {at_most(self.most.level)}{chance}"
 
 
 @dataclass(frozen=True)
@@ -187,8 +171,36 @@ class Account:
         return self.limit.most.without(self.spent)
 
     def sentence(self, delta: float = 1e-5) -> str:
-        """What holds for all that this account allows."""
-        return self.limit.sentence(self.kind, delta)
+        """What holds for all that this account allows, in the words of what was charged to it."""
+        if not self.speaks_of:
+            return (
+                f"Nothing is charged yet. All charges will have to speak of the same thing, and "
+                f"will have {self.limit.shown()} together."
+            )
+        if self.limit.most.units == LARGEST:
+            return (
+                "This account has no limit: what was charged so far is all that can be said. Each "
+                f"charge speaks of {json.loads(self.speaks_of)['neighbors']}."
+            )
+        return f"All releases that are charged to this account, together: {self._statement(delta)}"
+
+    def _statement(self, delta: float) -> str:
+        limit, subject = self.limit, json.loads(self.speaks_of)
+        if self.kind is Kind.AUTHOR:
+            return (
+                f"two authors, none of whose words differ by more than a distance of d, are at "
+                f"most e^(ε·d) times as easy to tell apart, with {limit.shown()}. The distance is "
+                f"{subject['metric']}; compared are {subject['neighbors']}."
+            )
+        if limit.measure is Measure.RENYI:
+            level, chance = at_most(limit.epsilon(delta)), f"{delta:.3g}"
+            return (
+                f"a divergence of at most {limit.most.level:g} at order {limit.order:g}, hence ε ≤ "
+                f"{level} but for a chance of δ = {chance}, comparing {subject['neighbors']}. "
+                f"{AT_THE_LIMIT}"
+            )
+        said = _stated(subject, limit.most).sentence()
+        return said if limit.measure is Measure.LEVEL else f"{said} {AT_THE_LIMIT}"
 
     def as_dict(self) -> dict[str, object]:
         """For JSON; levels as numbers, no limit as null."""
@@ -209,3 +221,19 @@ class Account:
             "closed": self.closed,
             "sentence": self.sentence(),
         }
+
+
+def _stated(subject: Mapping[str, Any], most: Amount) -> Guarantee:
+    """The statement of all charges, at the limit; each part of one by type has the whole of it."""
+    told = {name: value for name, value in subject.items() if name != ABOUT}
+    parts = [
+        {"types": one["types"], "guarantee": _stated(one["guarantee"], most).as_dict()}
+        for one in told.pop("parts", ())
+    ]
+    independent = told["notion"] == Notion.INDEPENDENT.value
+    level = max((one["guarantee"]["epsilon"] for one in parts), default=most.level)
+    return Guarantee.from_dict(
+        told
+        | {"epsilon": 0.0 if independent else level, "delta": most.probability}
+        | ({"parts": parts} if parts else {})
+    )

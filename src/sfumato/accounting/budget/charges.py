@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from sfumato.accounting.budget.accounts import Account, Kind, Measure
+from sfumato.accounting.budget.accounts import ABOUT, Account, Kind, Measure
 from sfumato.accounting.budget.amounts import Amount
 from sfumato.core.checks import at_least
 from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.keys import Key
 from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.guarantees.wording import SMALL_UNITS
 
-_ABOUT = "vectors or policy"
 # These say nothing without the vectors, the scale or the policy that they speak of.
 _ABOUT_SOMETHING = (
     Notion.METRIC_DP,
@@ -26,8 +27,11 @@ _ABOUT_SOMETHING = (
     Notion.UTILITY_OPTIMIZED_METRIC_LDP,
     Notion.LDP_WITHIN_GROUPS,
     Notion.SELECTIVE_DP,
+    Notion.DIRECTIONAL,
     Notion.BY_TYPE,
 )
+# What differs from release to release.
+_LEVELS = ("epsilon", "delta", "stays", "unchanged", "for_release")
 
 
 @dataclass(frozen=True)
@@ -43,23 +47,44 @@ class Claim:
 
     def cost(self, kind: Kind, measure: Measure) -> Amount:
         """What it costs an account: for an author, the level of each word that was replaced."""
+        self._refuse_unfit(kind)
+        self._refuse_measure(measure)
+        one = Amount.charged(self.guarantee.epsilon, self.guarantee.delta)
+        return one.times(at_least("words", self.words, 0)) if kind is Kind.AUTHOR else one
+
+    def _refuse_unfit(self, kind: Kind) -> None:
         proven = self.guarantee
         if math.isinf(proven.epsilon) or proven.notion is Notion.NONE:
             raise IncomparableGuarantees(
                 "this release has no proven level, so no budget can pay for it"
             )
+        if not proven.for_release:
+            raise IncomparableGuarantees("this release is not for release, so nobody pays for it")
+        if kind is Kind.CORPUS and (proven.metric or proven.unit in SMALL_UNITS or proven.parts):
+            raise IncomparableGuarantees(
+                "this release speaks of parts of a text, and an account of a corpus of its units; "
+                "charge an account of the kind 'text'"
+            )
+        if kind is Kind.AUTHOR and not (proven.metric and proven.unit == "word"):
+            raise IncomparableGuarantees(
+                "an author pays for every word by its distance, and this release states something "
+                "else; charge an account of the kind 'text' or 'corpus'"
+            )
+
+    def _refuse_measure(self, measure: Measure) -> None:
+        proven = self.guarantee
         if measure is Measure.LEVEL and proven.delta:
             raise IncomparableGuarantees(
                 "this release has a delta, and the account adds up levels alone; open one with the "
                 "measure 'approximate'"
             )
-        if measure in (Measure.RHO, Measure.RENYI):
+        concentrated = proven.notion is Notion.ZCDP
+        if concentrated != (measure is Measure.RHO) or measure is Measure.RENYI:
             raise IncomparableGuarantees(
-                f"the account is kept in {measure.value!r}, and this release states a level; what "
-                "it costs in that measure must be computed from its plan"
+                f"the account is kept in {measure.value!r}, and this release states "
+                f"{proven.notion.value}; what it costs in that measure must be computed from its "
+                "plan"
             )
-        one = Amount.charged(proven.epsilon, proven.delta)
-        return one.times(at_least("words", self.words, 0)) if kind is Kind.AUTHOR else one
 
     def speaks_of(self, key: Key) -> str:
         """What all charges of an account have in common, in one spelling."""
@@ -70,7 +95,7 @@ class Claim:
                 "policy, and which ones these were is not known"
             )
         about = key.code("about", *self.about) if self.about else ""
-        return json.dumps(_subject(proven) | {_ABOUT: about}, sort_keys=True)
+        return json.dumps(_subject(proven) | {ABOUT: about}, sort_keys=True)
 
 
 def refuse_another(before: str, now: str) -> None:
@@ -85,19 +110,14 @@ def refuse_another(before: str, now: str) -> None:
     )
 
 
-def _subject(proven: Guarantee) -> dict[str, object]:
-    subject: dict[str, object] = {
-        "notion": proven.notion.value,
-        "unit": proven.unit,
-        "record": proven.record,
-        "neighbors": proven.neighbors,
-        "metric": proven.metric,
-        "scope": proven.scope,
-        "policy": proven.policy,
-    }
+def _subject(proven: Guarantee) -> dict[str, Any]:
+    """A guarantee without its levels: what all charges of an account have in common."""
+    subject = {name: one for name, one in proven.as_dict().items() if name not in _LEVELS}
     if proven.parts:
-        # Levels of a part may differ from release to release; what it speaks of may not.
-        subject["parts"] = [[list(part.types), _subject(part.guarantee)] for part in proven.parts]
+        subject["parts"] = [
+            {"types": list(part.types), "guarantee": _subject(part.guarantee)}
+            for part in proven.parts
+        ]
     return subject
 
 

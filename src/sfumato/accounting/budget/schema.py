@@ -56,6 +56,11 @@ _ACCOUNT_MAY_CHANGE = " AND ".join(
         *map(_SAME.format, _FIXED_OF_ACCOUNT),
         "(OLD.speaks_of = '' OR NEW.speaks_of = OLD.speaks_of)",
         "(OLD.closed IS NULL OR (NEW.closed = OLD.closed AND NEW.spent <= OLD.spent))",
+        # What is spent falls only by what a settled charge gives back.
+        "(NEW.spent >= OLD.spent OR NEW.spent >= (SELECT COALESCE(SUM(amount), 0) FROM charge"
+        " WHERE account = OLD.id))",
+        "(NEW.spent_delta >= OLD.spent_delta OR NEW.spent_delta >="
+        " (SELECT COALESCE(SUM(delta), 0) FROM charge WHERE account = OLD.id))",
     ]
 )
 _CHARGE_MAY_CHANGE = " AND ".join(
@@ -66,8 +71,13 @@ _CHARGE_MAY_CHANGE = " AND ".join(
         " AND NEW.delta = OLD.delta AND NEW.outcome IS NULL))",
     ]
 )
-_RULES = {"account": _ACCOUNT_MAY_CHANGE, "charge": _CHARGE_MAY_CHANGE}
+_RULES = {"account": _ACCOUNT_MAY_CHANGE, "charge": _CHARGE_MAY_CHANGE, "meta": "1 = 0"}
+_THE_SAME = {
+    "account": "name = NEW.name OR id = NEW.id",
+    "charge": "account = NEW.account AND key = NEW.key",
+}
 REFUSAL = "what is in a budget stays as it is"
+KNOWN = "there is one of this name"
 
 
 def for_sqlite() -> list[str]:
@@ -85,6 +95,13 @@ def for_sqlite() -> list[str]:
             f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} "
             f"WHEN NOT ({changed}) {refuse}",
         ]
+    # An insertion may ask to replace what is there, without a word about deleting it.
+    made += [
+        f"CREATE TRIGGER {table}_doubled BEFORE INSERT ON {table} "  # noqa: S608  # constants
+        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) "
+        f"BEGIN SELECT RAISE(ABORT, '{KNOWN}'); END"
+        for table, same in _THE_SAME.items()
+    ]
     return made
 
 
@@ -95,16 +112,15 @@ def for_postgres() -> list[str]:
         "real": "DOUBLE PRECISION", "strict": "",
     }  # fmt: skip
     made = [table.format(**types) for table in (_ACCOUNT, _CHARGE, _META)]
-    made.append(
-        "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
-        f"$$ BEGIN RAISE EXCEPTION '{REFUSAL}'; END $$"
-    )
+    refuse = f"RAISE EXCEPTION '{REFUSAL}'"
     for table, rule in _RULES.items():
-        refuse = "EXECUTE FUNCTION refuse_change()"
         made += [
-            f"CREATE TRIGGER {table}_deleted BEFORE DELETE ON {table} FOR EACH ROW {refuse}",
-            f"CREATE TRIGGER {table}_emptied BEFORE TRUNCATE ON {table} {refuse}",
-            f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} FOR EACH ROW "
-            f"WHEN (NOT ({rule})) {refuse}",
+            f"CREATE FUNCTION keep_{table}() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN IF TG_OP <> 'UPDATE' THEN {refuse}; END IF; "
+            f"IF NOT ({rule}) THEN {refuse}; END IF; RETURN NEW; END $$",
+            f"CREATE TRIGGER {table}_changed BEFORE UPDATE OR DELETE ON {table} FOR EACH ROW "
+            f"EXECUTE FUNCTION keep_{table}()",
+            f"CREATE TRIGGER {table}_emptied BEFORE TRUNCATE ON {table} "
+            f"EXECUTE FUNCTION keep_{table}()",
         ]
     return made

@@ -172,15 +172,19 @@ class Budget(AbstractContextManager["Budget"]):
         self, name: str, claim: Claim, request: Request, *, outcome: str | None, held: bool
     ) -> Charged:
         account = self.show(name)
-        asked = bytes.fromhex(self._key.code("request", request.content))
+        cost = claim.cost(account.kind, account.limit.measure)
+        speaks_of = claim.speaks_of(self._key)
+        # Under one key there is one request, at one cost: a larger one must not pass for it.
+        parts = (request.content, str(cost.units), str(cost.delta), speaks_of, str(held))
+        asked = bytes.fromhex(self._key.code("request", *parts))
         entry = Entry(
             account=self._code(AccountName.read(name)),
             key=request.key,
             request=asked,
-            amount=claim.cost(account.kind, account.limit.measure),
+            amount=cost,
             held=held,
             guarantee=json.dumps(_spoken(claim)),
-            speaks_of=claim.speaks_of(self._key),
+            speaks_of=speaks_of,
             outcome=outcome,
             at=_now(),
         )
@@ -188,17 +192,22 @@ class Budget(AbstractContextManager["Budget"]):
             return Charged(self.show(name), entry.amount, outcome)
         known = self._store.stored(entry.account, request.key)
         if known is not None:
-            return self._again(name, known, asked)
+            return self._again(name, known, asked, held=held)
         account = self.show(name)
         if account.closed is not None:
             raise BudgetExceeded("the account is closed; nothing more can be charged to it")
         refuse_another(account.speaks_of, entry.speaks_of)
         raise BudgetExceeded(_missing(account, entry.amount))
 
-    def _again(self, name: str, known: Stored, asked: bytes) -> Charged:
+    def _again(self, name: str, known: Stored, asked: bytes, *, held: bool) -> Charged:
         if known.request != asked:
             raise InvalidArgument(
                 "this key was used for another request; every request has a key of its own"
+            )
+        if held and not known.held:
+            raise InvalidArgument(
+                "the work under this key is settled, so it cannot go on; what is drawn now is a "
+                "new release, with a key of its own"
             )
         return Charged(self.show(name), known.amount, known.outcome, repeated=True)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.accounting.budget.schema import for_sqlite
+from sfumato.accounting.budget.schema import KNOWN, for_sqlite
 from sfumato.accounting.budget.store import Entry, Row, Store
 from sfumato.core.errors import StorageFailed
 from sfumato.core.files import OWNER_ONLY
@@ -116,7 +116,7 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as error:
-        if "UNIQUE constraint failed: charge." in str(error):
+        if str(error) == KNOWN:
             raise _KnownKey from None
         raise StorageFailed(f"the budget refused a change: {error}") from None
     except (sqlite3.Error, OSError) as error:

@@ -134,22 +134,24 @@ class Store(ABC):
 
     def open(self, name: bytes, kind: Kind, limit: Limit, at: str) -> bool:
         """A new account; False if there is one of this name."""
-        made = self.run(
-            "INSERT INTO account"
-            " (name, kind, measure, alpha, speaks_of, most, most_delta, opened)"
-            " VALUES (:name, :kind, :measure, :alpha, '', :most, :most_delta, :at)"
-            " ON CONFLICT (name) DO NOTHING RETURNING id",
-            {
-                "name": name,
-                "kind": kind.value,
-                "measure": limit.measure.value,
-                "alpha": limit.order,
-                "most": limit.most.units,
-                "most_delta": limit.most.delta,
-                "at": at,
-            },
-        )
-        return bool(made)
+        with self.transaction():
+            if self.account(name) is not None:
+                return False
+            self.run(
+                "INSERT INTO account"
+                " (name, kind, measure, alpha, speaks_of, most, most_delta, opened)"
+                " VALUES (:name, :kind, :measure, :alpha, '', :most, :most_delta, :at)",
+                {
+                    "name": name,
+                    "kind": kind.value,
+                    "measure": limit.measure.value,
+                    "alpha": limit.order,
+                    "most": limit.most.units,
+                    "most_delta": limit.most.delta,
+                    "at": at,
+                },
+            )
+        return True
 
     def accounts(self) -> list[tuple[bytes, Account]]:
         """All accounts with their coded names, the oldest first."""

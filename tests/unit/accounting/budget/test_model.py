@@ -26,15 +26,17 @@ class Model:
     """What should be: amounts by key, and which of them are held."""
 
     charged: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, tuple[int, bool]] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     closed: bool = False
 
     def enter(self, key: str, amount: int, *, held: bool) -> bool:
         if key in self.charged:
-            return True
+            return self.asked[key] == (amount, held) and (not held or key in self.held)
         if self.closed or sum(self.charged.values()) + amount > LIMIT:
             return False
         self.charged[key] = amount
+        self.asked[key] = amount, held
         self.held |= {key} if held else set()
         return True
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import sqlite3
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -124,20 +126,32 @@ def test_an_account_is_charged_for_one_thing_only(budget: Budget) -> None:
 
 def test_what_has_no_level_or_another_measure_is_refused(budget: Budget) -> None:
     budget.open(NAME, Limit.of("level", 50.0))
+    budget.open("text:memo", Limit.of("level", 50.0))
     with pytest.raises(IncomparableGuarantees, match="has a delta"):
         budget.charge(NAME, approximate(1.0, 1e-6), Request("a"))
     with pytest.raises(IncomparableGuarantees, match="no proven level"):
         budget.charge(NAME, pure(math.inf), Request("b"))
+    with pytest.raises(IncomparableGuarantees, match="not for release"):
+        budget.charge(NAME, Claim(pure(1.0).guarantee.reproducible()), Request("s"))
     with pytest.raises(IncomparableGuarantees, match="which ones"):
-        budget.charge(NAME, metric(1.0, about=()), Request("c"))
+        budget.charge("text:memo", metric(1.0, about=()), Request("c"))
+    with pytest.raises(IncomparableGuarantees, match="parts of a text"):
+        budget.charge(NAME, metric(1.0), Request("w"))
+    budget.open("author:u", Limit.of("level", 50.0))
+    with pytest.raises(IncomparableGuarantees, match="every word by its distance"):
+        budget.charge("author:u", pure(1.0), Request("v"))
+    concentrated = Claim(replace(pure(1.0).guarantee, notion=Notion.ZCDP))
+    with pytest.raises(IncomparableGuarantees, match="zero-concentrated"):
+        budget.charge(NAME, concentrated, Request("z"))
     selective = Guarantee(
         notion=Notion.SELECTIVE_DP, unit="example", neighbors="two corpora", epsilon=1.0
     )
     with pytest.raises(IncomparableGuarantees, match="which ones"):
         budget.charge(NAME, Claim(selective), Request("d"))
     budget.open("corpus:b", Limit.of("rho", 1.0))
-    with pytest.raises(IncomparableGuarantees, match="from its plan"):
+    with pytest.raises(IncomparableGuarantees, match="computed from its plan"):
         budget.charge("corpus:b", pure(1.0), Request("e"))
+    assert budget.charge("corpus:b", concentrated, Request("f")).amount == Amount.charged(1.0)
     assert budget.show(NAME).charges == 0
 
 
@@ -197,10 +211,29 @@ def test_the_database_keeps_what_was_charged(budget: Budget) -> None:
         "UPDATE account SET speaks_of = '{}'",
         "UPDATE account SET spent = most + 1",
         "UPDATE account SET spent = -1",
+        "UPDATE account SET spent = 0",
+        "UPDATE account SET spent = spent - 1",
+        "UPDATE meta SET schema = 2",
+        "DELETE FROM meta",
     ):
         with pytest.raises(StorageFailed):
             budget._store.run(statement_)
     assert budget.show(NAME).spent == Amount.charged(1.5)
+
+
+def test_nothing_is_replaced_in_a_file(tmp_path: Path, key_file: Path) -> None:
+    """An insertion that replaces deletes without a word, where nobody asks for triggers."""
+    path = tmp_path / "budget.db"
+    with Budget.at(path, key_file, new=True) as budget:
+        budget.open(NAME, Limit.of("level", 2.0))
+        budget.charge(NAME, pure(1.0), Request("a"))
+    with sqlite3.connect(path) as plain:
+        for table, change in (("account", "most = most * 10"), ("charge", "amount = 0")):
+            columns = [one[1] for one in plain.execute(f"PRAGMA table_info({table})")]
+            name, value = change.split(" = ")
+            chosen = ", ".join(value if one == name else one for one in columns)
+            with pytest.raises(sqlite3.IntegrityError):
+                plain.execute(f"INSERT OR REPLACE INTO {table} SELECT {chosen} FROM {table}")
 
 
 def test_a_failed_transaction_leaves_nothing(budget: Budget) -> None:
@@ -234,7 +267,6 @@ def test_the_page_for_an_officer(budget: Budget) -> None:
     budget.open(NAME, Limit.of("renyi", 6.0, order=3.8))
     page = statement(budget.code(NAME), budget.show(NAME), budget.history(NAME))
     assert "None so far." in page
-    assert "9.3296" in page
     assert "tickets" not in page
     budget.open("corpus:b", Limit.of("level", 2.0))
     budget.charge("corpus:b", pure(1.0), Request("a"))
@@ -243,6 +275,40 @@ def test_the_page_for_an_officer(budget: Budget) -> None:
     assert json.dumps(budget.show("corpus:b").as_dict())
     assert [one.as_dict()["charged"] for one in budget.history("corpus:b")] == [1.0]
     assert list(budget.accounts()) == [budget.code(NAME), budget.code("corpus:b")]
+
+
+def test_the_sentence_is_that_of_the_charges_with_the_limit_as_its_level(budget: Budget) -> None:
+    budget.open(NAME, Limit.of("approximate", 8.0, delta=1e-3))
+    assert "Nothing is charged yet" in budget.show(NAME).sentence()
+    budget.charge(NAME, approximate(1.0, 1e-6), Request("a"))
+    said = budget.show(NAME).sentence()
+    whole = approximate(8.0, 1e-3).guarantee.sentence()
+    assert whole in said
+    assert "no statement of its own" in said
+    budget.open("text:memo", Limit.of("level", 20.0))
+    budget.charge("text:memo", metric(5.0), Request("a"))
+    said = budget.show("text:memo").sentence()
+    assert metric(20.0).guarantee.sentence() in said
+    assert "no statement" not in said
+    budget.open("author:u", Limit.of("level", 20.0))
+    budget.charge("author:u", metric(5.0), Request("a"))
+    assert "ε ≤ 20" in budget.show("author:u").sentence()
+    budget.open("text:all", Limit.of("level", math.inf))
+    budget.charge("text:all", metric(5.0), Request("a"))
+    assert "no limit" in budget.show("text:all").sentence()
+
+
+def test_a_key_does_not_pay_for_a_larger_claim_or_for_work_that_was_settled(
+    budget: Budget,
+) -> None:
+    budget.open(NAME, Limit.of("level", 9.0))
+    budget.charge(NAME, pure(0.1), Request("k"), outcome="soft")
+    with pytest.raises(InvalidArgument, match="another request"):
+        budget.charge(NAME, pure(5.0), Request("k"), outcome="hard")
+    budget.hold(NAME, pure(2.0), Request("run"))
+    budget.settle(NAME, "run", Amount(0))
+    with pytest.raises(InvalidArgument, match="settled"):
+        budget.hold(NAME, pure(2.0), Request("run"))
 
 
 def test_no_name_and_no_request_is_in_the_bytes(tmp_path: Path, key_file: Path) -> None:
