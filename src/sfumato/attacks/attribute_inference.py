@@ -17,11 +17,20 @@ How
     in a folder, logistic regression on vectors of whole documents. Every document is guessed by a
     model that has not seen it.
 
+    Where the originals have authors (``author_field``), no model has seen another document of the
+    same author either: folds are dealt by author, ``others`` by a tested author are left out, and
+    intervals are over authors. The notes say which of the two was done.
+
 Control
-    The adaptive attack with the attribute randomly permuted over the documents. Chance is the share
-    of the most frequent value.
+    The adaptive attack with the attribute randomly permuted over the documents, or over the authors
+    if there are any. Chance is the share of the most frequent value.
 
 Care
+    Without authors, several documents of one person make all figures larger if the attribute
+    belongs to people: who is recognized by their other documents is known, even if nothing but the
+    author is told. The control does not show it, and intervals are too short. So give the authors;
+    what is told of them is what ``authorship`` measures.
+
     What a text is *for* may be the attribute itself: the sentiment of a review is an attribute, and
     what a rewriter is asked to keep. The figure says what can be learned, not whether it may be.
 
@@ -36,6 +45,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.guessed_labels import (
@@ -79,9 +90,9 @@ class AttributeInference:
     """Guess an attribute of each document from its privatized text.
 
     The attribute is the field of labels. ``folds`` is the number of parts in cross-validation; a
-    value with fewer documents than that is left out and counted. ``characters`` and ``words`` are
-    the longest n-grams, 0 for none. With the folder of an ``encoder``, vectors of documents take
-    their place.
+    value with fewer documents than that, or fewer authors if there are any, is left out and
+    counted. ``characters`` and ``words`` are the longest n-grams, 0 for none. With the folder of an
+    ``encoder``, vectors of documents take their place.
     """
 
     folds: int = 5
@@ -113,8 +124,9 @@ class AttributeInference:
     def opened(self, inputs: Inputs) -> tuple[list[Document], Known]:
         """The privatized documents, and what is known."""
         assert inputs.originals is not None  # noqa: S101  # see ``missing``
-        # The attribute may have been left out of the privatized file; it is not looked for there.
-        without = replace(inputs.layout, label_field=None, group_field=None)
+        # Attribute and author may have been left out of the privatized file; they are not looked
+        # for there.
+        without = replace(inputs.layout, label_field=None, group_field=None, author_field=None)
         released = replace(inputs, layout=without).documents(inputs.target)
         others = None if inputs.others is None else inputs.documents(inputs.others)
         return released, Known(inputs.documents(inputs.originals), others)
@@ -131,23 +143,26 @@ class AttributeInference:
         with time_block() as watch:
             refuse_other_originals(data.originals, target)
             values = [_value(one, place) for place, one in enumerate(data.originals, start=1)]
-            kept = self._kept(values)
+            authors = _authors(data.originals)
+            kept = self._kept(values, authors)
             after = [target[place].text for place in kept]
             before = [data.originals[place].text for place in kept]
             values = [values[place] for place in kept]
+            people = None if authors is None else [authors[place] for place in kept]
+            others, same = _by_other_people(data.others, people)
             make = self._maker()
-            at_random = shuffle(values, randomness.stream(0))
+            at_random = shuffle(values, randomness.stream(0), people)
 
             def over_folds(name: str, train: list[str], test: list[str], of: list[str]) -> Measured:
-                folds = deal_folds(of, self.folds, randomness.stream(1 + len(figures)))
-                return guess_over_folds(name, train, test, of, folds, make)
+                folds = deal_folds(of, self.folds, randomness.stream(1 + len(figures)), people)
+                return share(name, guess_over_folds(name, train, test, of, folds, make), people)
 
             figures: list[Measured] = []
             trials: list[Any] = [
                 lambda: (
                     over_folds(STATIC, before, after, values)
-                    if data.others is None
-                    else _guess(STATIC, data.others, after, values, make)
+                    if others is None
+                    else _guess(STATIC, others, after, values, make, people)
                 ),
                 lambda: over_folds(ADAPTIVE, after, after, values),
                 lambda: over_folds(ORIGINALS, before, before, values),
@@ -160,16 +175,21 @@ class AttributeInference:
             majority = max(Counter(values).values()) / len(values)
             scores = Scores(
                 attack=self.name,
-                knowledge=_knowledge(held_out=data.others is not None),
+                knowledge=_knowledge(held_out=others is not None, by_author=people is not None),
                 figures=tuple(figures[:-1]),
                 chance={one.metric: majority for one in figures[:-1]},
                 control=Control(
-                    what="the adaptive attack with the attribute randomly permuted over documents",
+                    what="the adaptive attack with the attribute randomly permuted over "
+                    + ("documents" if people is None else "authors"),
                     figures=(figures[-1],),
                 ),
-                notes=_notes(majority, len(values), len(data.originals) - len(values)),
+                notes=_notes(
+                    majority, len(values), len(data.originals) - len(values), people, same
+                ),
                 details={"documents": len(values), "folds": self.folds}
-                | {"values": len(set(values)), "majority": majority},
+                | {"values": len(set(values)), "majority": majority}
+                | {"folds_by": "document" if people is None else "author"}
+                | ({} if people is None else {"authors": len(set(people))}),
             )
         return watch.stamp(scores)
 
@@ -179,29 +199,70 @@ class AttributeInference:
         encode, known = read_encoder(self.encoder), dict[str, Floats]()
         return lambda: MeaningModel(encode, known)
 
-    def _kept(self, values: Sequence[str]) -> list[int]:
-        """The documents whose value has enough of them."""
-        counts = Counter(values)
+    def _kept(self, values: Sequence[str], authors: Sequence[str] | None) -> list[int]:
+        """The documents whose value has enough of them, or of authors."""
+        cases = range(len(values)) if authors is None else authors
+        # A person counts once for each value.
+        counts = Counter(value for value, _ in set(zip(values, cases, strict=True)))
         kept = [place for place, one in enumerate(values) if counts[one] >= self.folds]
         if len({values[place] for place in kept}) < 2:
+            of, instead = (
+                ("documents", "")
+                if authors is None
+                else ("authors", ", or without `author_field`: then by document")
+            )
             raise MissingInput(
-                f"at least two values of the attribute with {self.folds} documents each are "
+                f"at least two values of the attribute with {self.folds} {of} each are "
                 f"needed; {sum(count >= self.folds for count in counts.values())} of {len(counts)} "
-                "have as many (fewer folds: `settings={'folds': 2}`)"
+                f"have as many (fewer folds: `settings={{'folds': 2}}`{instead})"
             )
         return kept
 
 
 def _guess(
-    metric: str, learned: Sequence[Document], tested: list[str], values: list[str], make: MakeModel
+    metric: str,
+    learned: Sequence[Document],
+    tested: list[str],
+    values: list[str],
+    make: MakeModel,
+    people: Sequence[str] | None,
 ) -> Measured:
     """The share of right guesses by a model that learned from other text."""
     labels = [_value(one, place) for place, one in enumerate(learned, start=1)]
     if len(set(labels)) < 2:
         raise BadInput("the other text has one value of the attribute: nothing can be learned")
     model = fit(make, [one.text for one in learned], labels, metric)
-    right = sum(guess == value for guess, value in zip(model.predict(tested), values, strict=True))
-    return share(metric, right, len(tested))
+    guesses = zip(model.predict(tested), values, strict=True)
+    return share(metric, np.array([guess == value for guess, value in guesses]), people)
+
+
+def _authors(originals: Sequence[Document]) -> list[str] | None:
+    """The author of each document; None if there are none."""
+    if not any(one.author for one in originals):
+        return None
+    found = [one.author or "" for one in originals]
+    if not all(found):
+        raise BadInput(
+            f"document {found.index('') + 1} has no author, and others have one: every document "
+            "needs its author, or leave out `author_field`"
+        )
+    return found
+
+
+def _by_other_people(
+    others: Sequence[Document] | None, people: Sequence[str] | None
+) -> tuple[Sequence[Document] | None, int]:
+    """The other text without that of tested people, and how many documents were theirs."""
+    if others is None or people is None:
+        return others, 0
+    tested = set(people)
+    kept = [one for one in others if one.author not in tested]
+    if not kept:
+        raise BadInput(
+            "all of the other text is by authors of the originals: whoever learned from it would "
+            "recognize them; give text by other people, or none"
+        )
+    return kept, len(others) - len(kept)
 
 
 def _value(document: Document, number: int) -> str:
@@ -210,25 +271,36 @@ def _value(document: Document, number: int) -> str:
     return document.labels[0]
 
 
-def _knowledge(*, held_out: bool) -> str:
+def _knowledge(*, held_out: bool, by_author: bool) -> str:
+    rest = "documents by other authors" if by_author else "other documents"
     learned = (
         "other text of the same kind, in the clear, with its attribute"
         if held_out
-        else "the originals of all other documents, with their attribute"
+        else f"the originals of all {rest}, with their attribute"
     )
     return (
         f"The static attacker has {learned}; the adaptive attacker knows the attribute of all "
-        "other documents, and has them as they were released."
+        f"{rest}, and has them as they were released."
     )
 
 
-def _notes(majority: float, kept: int, left_out: int) -> tuple[str, ...]:
+def _notes(
+    majority: float, kept: int, left_out: int, people: Sequence[str] | None, same: int
+) -> tuple[str, ...]:
+    cases, of = (kept, "documents") if people is None else (len(set(people)), "authors")
     notes = [
-        f"Chance is the share of the most frequent value. With {kept:,} documents a true share of "
-        f"{tells_from(majority, kept):.2g} would be told from it with a probability of 95 %.",
+        f"Chance is the share of the most frequent value. With {cases:,} {of} a true share of "
+        f"{tells_from(majority, cases):.2g} would be told from it with a probability of 95 %.",
+        "Folds, the control and intervals are by document. If several documents are by one person, "
+        "all figures may show that the author was recognized: name the authors with `author_field`."
+        if people is None
+        else "Folds, the control and intervals are by author: no model has seen another document "
+        "of the author it guesses about.",
     ]
     if left_out:
         notes.append(
-            f"{left_out:,} documents were left out: their values have fewer documents than folds."
+            f"{left_out:,} documents were left out: their values have fewer {of} than folds."
         )
+    if same:
+        notes.append(f"{same:,} documents of the other text were left out: their authors are here.")
     return tuple(notes)

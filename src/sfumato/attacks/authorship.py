@@ -32,7 +32,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sfumato.attacks.attack import Done, Inputs, Needs
-from sfumato.attacks.guessed_labels import deal_folds, guess_over_folds, n_gram_model, shuffle
+from sfumato.attacks.guessed_labels import (
+    deal_folds,
+    guess_over_folds,
+    n_gram_model,
+    share,
+    shuffle,
+)
 from sfumato.attacks.text_target import refuse_other_originals
 from sfumato.core.checks import at_least, extra
 from sfumato.core.errors import BadInput, MissingInput
@@ -116,7 +122,8 @@ class Authorship:
             for number, (name, train, test, authors) in enumerate(trials, start=1):
                 # New folds for each trial, so that no trial is favored.
                 folds = deal_folds(authors, self.folds, randomness.stream(1 + number))
-                figures.append(guess_over_folds(name, train, test, authors, folds, self._model))
+                right = guess_over_folds(name, train, test, authors, folds, self._model)
+                figures.append(share(name, right))
                 if done:
                     done(number, len(trials))
             majority = max(Counter(writings.authors).values()) / len(writings.authors)

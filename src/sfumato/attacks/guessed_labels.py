@@ -2,21 +2,28 @@
 
 Every document is guessed once, by a model that has not seen it. Vocabulary and weights are learned
 on the training folds only, so a guess rests on nothing of the document but its text.
+
+A label that belongs to a person, such as a region, must be guessed by a model that has not seen the
+person either: else whoever is recognized is known. With ``people``, the person of each document,
+folds are dealt, labels are permuted and intervals computed by person.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.arrays import Floats, Integers
 from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.results.measured import SHARE, Measured
 from sfumato.statistics.intervals import wilson
+from sfumato.statistics.shares import clustered_share
 from sfumato.vectors.means import unit_rows
 
 MakeModel = Callable[[], Any]
@@ -79,15 +86,15 @@ def guess_over_folds(
     labels: Sequence[str],
     folds: Integers,
     make: MakeModel,
-) -> Measured:
-    """The share of right guesses; ``train`` and ``test`` are two forms of the same documents."""
-    right = 0
+) -> NDArray[np.bool_]:
+    """Which guesses are right; ``train`` and ``test`` are two forms of the same documents."""
+    right = np.zeros(len(test), dtype=np.bool_)
     for fold in np.unique(folds):
         inside, outside = (np.flatnonzero(one).tolist() for one in (folds == fold, folds != fold))
         model = fit(make, [train[one] for one in outside], [labels[one] for one in outside], metric)
         guesses = model.predict([test[one] for one in inside])
-        right += sum(guess == labels[one] for guess, one in zip(guesses, inside, strict=True))
-    return share(metric, right, len(test))
+        right[inside] = [guess == labels[one] for guess, one in zip(guesses, inside, strict=True)]
+    return right
 
 
 def fit(make: MakeModel, texts: list[str], labels: list[str], metric: str) -> Any:
@@ -103,13 +110,32 @@ def fit(make: MakeModel, texts: list[str], labels: list[str], metric: str) -> An
     return model
 
 
-def share(metric: str, right: int, count: int) -> Measured:
-    """A share of right guesses, with its interval."""
-    return Measured(metric, right / count, *wilson(right, count), count, SHARE)
+def share(metric: str, right: NDArray[np.bool_], people: Sequence[str] | None = None) -> Measured:
+    """A share of right guesses, with its interval over documents, or over people."""
+    if people is not None:
+        _, which = np.unique(np.array(people), return_inverse=True)
+        return clustered_share(metric, right, which.reshape(-1).astype(np.int64))
+    hits, count = int(right.sum()), len(right)
+    return Measured(metric, hits / count, *wilson(hits, count), count, SHARE)
 
 
-def deal_folds(labels: Sequence[str], folds: int, randomness: Randomness) -> Integers:
-    """A fold for each document, with the documents of every label spread over all folds."""
+def deal_folds(
+    labels: Sequence[str],
+    folds: int,
+    randomness: Randomness,
+    people: Sequence[str] | None = None,
+) -> Integers:
+    """A fold for each document, with the documents of every label spread over all folds.
+
+    With ``people``, all documents of a person are in one fold, and the people of every label are
+    spread over all folds. Somebody with several labels counts for the rarest of them.
+    """
+    if people is not None:
+        own = _by_person(labels, people)
+        holders = Counter(one for mine in own.values() for one in set(mine))
+        rarest = [min(mine, key=lambda one: (holders[one], one)) for mine in own.values()]
+        dealt_to = dict(zip(own, deal_folds(rarest, folds, randomness).tolist(), strict=True))
+        return np.array([dealt_to[one] for one in people], dtype=np.int64)
     order = np.argsort(randomness.uniform(len(labels)), kind="stable")
     found = np.empty(len(labels), dtype=np.int64)
     dealt: Counter[str] = Counter()
@@ -119,7 +145,27 @@ def deal_folds(labels: Sequence[str], folds: int, randomness: Randomness) -> Int
     return found
 
 
-def shuffle(labels: Sequence[str], randomness: Randomness) -> list[str]:
-    """The same labels, over documents at random."""
+def shuffle(
+    labels: Sequence[str], randomness: Randomness, people: Sequence[str] | None = None
+) -> list[str]:
+    """The same labels, over documents at random.
+
+    With ``people``, each of them gets the labels of one of them, drawn without replacement, in
+    their order and again from the first where they are too few. So documents of one person go on
+    to share what they share.
+    """
+    if people is not None:
+        own = _by_person(labels, people)
+        order = np.argsort(randomness.uniform(len(own)), kind="stable")
+        given = list(own.values())
+        gets = {one: cycle(given[place]) for one, place in zip(own, order.tolist(), strict=True)}
+        return [next(gets[one]) for one in people]
     order = np.argsort(randomness.uniform(len(labels)), kind="stable")
     return [labels[place] for place in order.tolist()]
+
+
+def _by_person(labels: Sequence[str], people: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for label, person in zip(labels, people, strict=True):
+        found.setdefault(person, []).append(label)
+    return found

@@ -15,12 +15,18 @@ Why it holds
     times e^top, then one of its sentences uniformly: y is proposed with probability ∝ e^top(y). It
     is taken with probability e^(s(y) − top(y)), which is 1 at most, and else all of it is repeated.
     So y is taken in one round with probability ∝ e^s(y), whatever the tops are. Steps are a quarter
-    high: more than half of all proposals are taken.
+    high: more than half of all proposals are taken where β·slack is small, and more than a quarter
+    wherever there are proposals.
 
     *Tops.* Whatever the order in which a product of d numbers is summed in single precision, it is
     off by at most d·u/(1 − d·u)·‖x‖·‖y‖, u = 2^−24, and lengths are 1 at most; rounding the vector
     x, the two ends of the window and the difference adds 6u. With n vectors that is below
     n·(d + 8)·6e-8 (``slack``), which is added to the upper end of each step.
+
+    *Narrow windows.* A narrow window has a large β, and with β·slack the tops rise above all
+    scores: next to nothing would be taken, with a probability that 53 digits no longer tell. Where
+    β·slack is above ½, single precision helps nobody: all exact scores are computed, and
+    ``Weighted`` draws by e^s(y) itself (``Whole``), which is the same law.
 
     The exact score of a proposal is computed by itself, from its own vector: no other proposal and
     no other text can change a digit of it.
@@ -56,6 +62,8 @@ _CELLS = 1 << 18
 _STEP = 0.25
 _SINGLE = 6e-8
 _WIDER = 1 + 1e-6
+# β·slack above which tops say too little, and exact scores of the whole pool are taken.
+_COARSE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +85,25 @@ class CutCosines:
         """More than a quick sum over so many vectors is off by."""
         return float(count * (self.public.shape[1] + 8) * _SINGLE)
 
-    def propose_each(self, vectors: Floats) -> Iterator[Proposals]:
+    def too_coarse(self, count: int) -> bool:
+        """Whether quick sums over so many vectors say too little of their scores."""
+        return self.beta * self.slack(count) > _COARSE
+
+    def propose_each(self, vectors: Floats) -> Iterator[Proposals | Whole]:
         """What to draw from for each vector."""
+        if self.too_coarse(1):
+            yield from (self._whole(vector[None]) for vector in vectors)
+            return
         for start in range(0, len(vectors), TOGETHER):
             some = vectors[start : start + TOGETHER]
             steps = self._steps(some, apart=True)
             for vector, mine in zip(some, steps, strict=True):
                 yield self._proposals(vector[None], mine)
 
-    def propose(self, vectors: Floats) -> Proposals:
+    def propose(self, vectors: Floats) -> Proposals | Whole:
         """What to draw from for one document, by all of its vectors together."""
+        if self.too_coarse(len(vectors)):
+            return self._whole(vectors)
         return self._proposals(vectors, self._steps(vectors, apart=False)[0])
 
     def _steps(self, vectors: Floats, *, apart: bool) -> NDArray[Any]:
@@ -125,6 +142,28 @@ class CutCosines:
 
     def _proposals(self, vectors: Floats, steps: NDArray[Any]) -> Proposals:
         return Proposals(steps, self._tops(len(vectors)), lambda one: self.exact(vectors, one))
+
+    def _whole(self, vectors: Floats) -> Whole:
+        scores = np.zeros(len(self.public))
+        rows = max(64, _CELLS // self.public.shape[1])
+        for start in range(0, len(scores), rows):
+            part = self.public[start : start + rows].astype(np.float64)
+            for vector in vectors:
+                # One vector at a time: what others are beside it must not change a digit.
+                cut = np.clip(part @ vector, self.low, self.high) - self.low
+                scores[start : start + rows] += cut
+        return Whole(self.beta * scores)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Whole:
+    """The exact score of every sentence of a pool."""
+
+    scores: Floats
+
+    def draw(self, count: int, randomness: Randomness) -> Points:
+        """The numbers of so many sentences, independent draws."""
+        return Weighted.of(np.exp(self.scores)).draw(count, randomness)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

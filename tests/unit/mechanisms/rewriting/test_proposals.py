@@ -14,7 +14,7 @@ from sfumato.mechanisms.rewriting import proposals
 from sfumato.mechanisms.rewriting.candidate_law import ByCosine
 from sfumato.mechanisms.rewriting.law import SentenceLaw
 from sfumato.mechanisms.rewriting.pool import Pool, in_singles
-from sfumato.mechanisms.rewriting.proposals import CutCosines, Proposals
+from sfumato.mechanisms.rewriting.proposals import CutCosines, Proposals, Whole
 
 CASES = [(0.0, 0.1, 0.7), (3.0, 0.1, 0.7), (30.0, 0.1, 0.4), (15.0, -1.0, 1.0), (400.0, 0.3, 0.31)]
 
@@ -34,9 +34,14 @@ def made(beta: float, low: float, high: float, count: int = 300, size: int = 48)
 
 def every(cosines: CutCosines, vectors: Floats) -> Iterator[tuple[Floats, Proposals]]:
     for vector, found in zip(vectors, cosines.propose_each(vectors), strict=True):
-        yield vector[None], found
-    yield vectors, cosines.propose(vectors)
-    yield vectors[:0], cosines.propose(vectors[:0])
+        yield vector[None], quick(found)
+    yield vectors, quick(cosines.propose(vectors))
+    yield vectors[:0], quick(cosines.propose(vectors[:0]))
+
+
+def quick(found: Proposals | Whole) -> Proposals:
+    assert isinstance(found, Proposals)
+    return found
 
 
 def chances(cosines: CutCosines, vectors: Floats, found: Proposals) -> Floats:
@@ -74,9 +79,9 @@ def test_the_law_is_that_of_the_plain_way() -> None:
     whole = ByCosine(pool=pool, beta=20.0, low=0.1, high=0.7, most=3)
     cosines = CutCosines(public=pool.vectors, beta=20.0, low=0.1, high=0.7)
     for vector, found in zip(near, cosines.propose_each(near), strict=True):
-        mine = chances(cosines, vector[None], found)
+        mine = chances(cosines, vector[None], quick(found))
         assert np.allclose(mine, np.exp(each.log_rows(vector[None])[0]), rtol=1e-9)
-    mine = chances(cosines, near, cosines.propose(near))
+    mine = chances(cosines, near, quick(cosines.propose(near)))
     assert np.allclose(mine, np.exp(whole.log_row(near)), rtol=1e-9)
 
 
@@ -107,8 +112,8 @@ def test_the_twin_that_leaves_sentences_out_has_another_law() -> None:
     nearest = np.argsort(-(cosines.public @ vector[0]))[:50]
     index = replace(cosines, public=cosines.public[nearest])
     (short,) = index.propose_each(vector)
-    mine, theirs = chances(cosines, vector, found), np.zeros(300)
-    theirs[nearest] = chances(index, vector, short)
+    mine, theirs = chances(cosines, vector, quick(found)), np.zeros(300)
+    theirs[nearest] = chances(index, vector, quick(short))
     assert (theirs == 0).sum() == 250
     assert not np.allclose(mine, theirs, rtol=0.01)
     assert (mine > 0).all()
@@ -125,3 +130,55 @@ def test_draws_are_numbers_of_the_pool_whatever_is_beside() -> None:
     # Steps may differ in a last digit, so nothing is said of all of them.
     assert sum(int(a[0]) == int(b[0]) for a, b in zip(each, alone, strict=True)) >= 65
     assert cosines.propose(vectors[:2]).draw(500, Randomness.secure()).shape == (500,)
+
+
+def around_the_window(cosines: CutCosines) -> Floats:
+    """A vector whose cosines with part of the pool lie inside of a narrow window."""
+    first, second = cosines.public[:2].astype(float)
+    away = second - (second @ first) * first
+    found: Floats = (0.1 + 4e-7) * first + np.sqrt(0.98) * away / np.linalg.norm(away)
+    return found[None]
+
+
+def test_a_narrow_window_takes_exact_scores_of_the_whole_pool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cosines = made(3e6, 0.1, 0.1 + 1e-6)
+    vectors = np.vstack([around_the_window(cosines), vectors_of(2, 48, 6)])
+    assert cosines.too_coarse(1)
+    wholes = [*cosines.propose_each(vectors), cosines.propose(vectors)]
+    assert all(isinstance(one, Whole) for one in wholes)
+    assert set(wholes[0].draw(50, Randomness.secure()).tolist()) <= set(range(300))
+    monkeypatch.setattr(proposals, "_COARSE", np.inf)
+    # Both ways have one law, but the quick one would take next to nothing.
+    for (mine, found), whole in zip(list(every(cosines, vectors))[:4], wholes, strict=True):
+        assert isinstance(whole, Whole)
+        weights = np.exp(whole.scores)
+        assert np.allclose(weights / weights.sum(), chances(cosines, mine, found), rtol=1e-9)
+        exact = np.array([cosines.exact(mine, one) for one in range(300)])
+        assert np.allclose(whole.scores, exact, rtol=0, atol=1e-9)
+        assert np.exp(exact - found.tops[found.steps]).max() < 1e-3
+    assert 0.5 < cosines.exact(vectors[:1], 0) < 2.5
+
+
+def test_both_ways_have_one_law_where_either_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    cosines, vectors = made(20.0, 0.1, 0.7), vectors_of(3, 48, 5)
+    expected = [chances(cosines, *one) for one in every(cosines, vectors)]
+    monkeypatch.setattr(proposals, "_COARSE", -1.0)
+    wholes = [*cosines.propose_each(vectors), *map(cosines.propose, (vectors, vectors[:0]))]
+    for whole, law in zip(wholes, expected, strict=True):
+        assert isinstance(whole, Whole)
+        weights = np.exp(whole.scores)
+        assert np.allclose(weights / weights.sum(), law, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("beta", [0.9, 1.1])
+def test_proposals_end_where_a_quarter_of_them_is_no_longer_taken(beta: float) -> None:
+    cosines = made(1.0, 0.1, 0.1001)
+    edge = replace(cosines, beta=beta * 0.5 / cosines.slack(1))
+    vector = vectors_of(1, 48, 2)
+    (found,) = edge.propose_each(vector)
+    assert isinstance(found, Whole) == (beta > 1)
+    if isinstance(found, Proposals):
+        exact = np.array([edge.exact(vector, one) for one in range(300)])
+        assert np.exp(exact - found.tops[found.steps]).min() > 0.25
