@@ -39,20 +39,21 @@ import numpy as np
 
 from sfumato.accounting.summed_scores import MOST_PARTS, change_level, widest_part
 from sfumato.core.arrays import Floats
-from sfumato.core.checks import at_least, number
+from sfumato.core.checks import at_least
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.mechanisms.mechanism import PointMechanism, check_level
+from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rewriting.candidate_law import (
     ByCosine,
     ByDepth,
     CandidateLaw,
     OnDocuments,
 )
+from sfumato.mechanisms.rewriting.law import check_weight, check_window
 from sfumato.mechanisms.rewriting.pool import Pool, encoder_digest, load_pool
 from sfumato.policies.identity import Identity
 from sfumato.text.sentences import split_sentences
@@ -98,21 +99,10 @@ class Candidates:
                 "candidates are sentences of a public pool: name a file of public sentences, "
                 "`settings={'pool': FILE}`"
             )
-        if (self.epsilon is None) == (self.beta is None):
-            raise InvalidArgument(
-                "give the level, `epsilon=...`, or the weight of a score, "
-                "`settings={'beta': 8}`; not both"
-            )
         if self.score not in (COSINE, DEPTH):
             raise InvalidArgument(f"score={self.score!r} must be {COSINE!r} or {DEPTH!r}")
-        if self.epsilon is not None:
-            check_level(self.epsilon)
-        elif number("beta", self.beta) < 0:
-            raise InvalidArgument(f"beta={self.beta} must not be negative")
-        if not -1 <= number("low", self.low) < number("high", self.high) <= 1:
-            raise InvalidArgument(
-                f"low={self.low:g} and high={self.high:g} must be cosines, the first the smaller"
-            )
+        check_weight(self.epsilon, self.beta)
+        check_window(self.low, self.high)
         at_least("most", self.most, 2 if self.score == DEPTH else 1, MOST_PARTS)
         at_least("components", self.components, 0)
         at_least("projections", self.projections, 1, MOST_PROJECTIONS)

@@ -26,8 +26,11 @@ import numpy as np
 
 from sfumato.accounting.bounded_range import exact_level
 from sfumato.core.arrays import Floats, Points
+from sfumato.core.checks import number
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion, independent, metric_dp
+from sfumato.mechanisms.mechanism import check_level
 from sfumato.mechanisms.rewriting.pool import Pool
 from sfumato.mechanisms.rewriting.proposals import CutCosines
 from sfumato.mechanisms.rows import FromRows, log_normalized
@@ -158,3 +161,24 @@ class OnPool(FromRows):
         found = pool[np.where(known, points, 0)].astype(np.float64)
         found[~known] = 0.0
         return found
+
+
+def check_weight(epsilon: float | None, beta: float | None) -> None:
+    """A level or the weight of a score is given, and not both."""
+    if (epsilon is None) == (beta is None):
+        raise InvalidArgument(
+            "give the level, `epsilon=...`, or the weight of a score, `settings={'beta': 30}`; "
+            "not both"
+        )
+    if epsilon is not None:
+        check_level(epsilon)
+    elif number("beta", beta) < 0:
+        raise InvalidArgument(f"beta={beta} must not be negative")
+
+
+def check_window(low: float, high: float) -> None:
+    """The two ends to which cosines are cut."""
+    if not -1 <= number("low", low) < number("high", high) <= 1:
+        raise InvalidArgument(
+            f"low={low:g} and high={high:g} must be cosines, the first the smaller"
+        )

@@ -44,15 +44,21 @@ import numpy as np
 from sfumato.accounting.bounded_range import least_level, widest_range
 from sfumato.accounting.events import LARGEST_RANGE, BoundedRange
 from sfumato.core.arrays import Floats
-from sfumato.core.checks import at_least, between, number
+from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead, FolderToFill
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee, Notion, independent
-from sfumato.mechanisms.mechanism import PointMechanism, check_level
-from sfumato.mechanisms.rewriting.law import POOL_GAP, OnPool, SentenceLaw
+from sfumato.mechanisms.mechanism import PointMechanism
+from sfumato.mechanisms.rewriting.law import (
+    POOL_GAP,
+    OnPool,
+    SentenceLaw,
+    check_weight,
+    check_window,
+)
 from sfumato.mechanisms.rewriting.pool import Pool, encoder_digest, load_pool
 from sfumato.policies.identity import Identity
 from sfumato.text.sentences import split_sentences
@@ -96,19 +102,8 @@ class Sentences:
                 "sentences are drawn from a public pool: name a file of public sentences, "
                 "`settings={'pool': FILE}`"
             )
-        if (self.epsilon is None) == (self.beta is None):
-            raise InvalidArgument(
-                "give the level, `epsilon=...`, or the weight of a cosine, "
-                "`settings={'beta': 30}`; not both"
-            )
-        if self.epsilon is not None:
-            check_level(self.epsilon)
-        elif number("beta", self.beta) < 0:
-            raise InvalidArgument(f"beta={self.beta} must not be negative")
-        if not -1 <= number("low", self.low) < number("high", self.high) <= 1:
-            raise InvalidArgument(
-                f"low={self.low:g} and high={self.high:g} must be cosines, the first the smaller"
-            )
+        check_weight(self.epsilon, self.beta)
+        check_window(self.low, self.high)
         self._check_unit()
         if self.beta is not None:
             BoundedRange(range=self.beta * (self.high - self.low), outcomes=2)  # or an error
