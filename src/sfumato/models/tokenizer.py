@@ -99,8 +99,8 @@ class Tokenizer:
         if foreign is not None:
             raise InvalidArgument(
                 f"the prompt holds {self.decode([foreign])!r}, for which the tokenizer {self.name} "
-                f"has the number {foreign:,}, and the model has embeddings for {self.rows:,}; leave "
-                "it out, or take a model that was trained with it"
+                f"has the number {foreign:,}, and the model has embeddings for {self.rows:,}; "
+                "leave it out, or take a model that was trained with it"
             )
         return found
 
