@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ ADDED = "zebracanary"
 TEXT = f"a {ADDED} was good"
 
 
-def add(folder: Path, **special: str) -> Path:
+def add(folder: Path, **special: Any) -> Path:
     """One more token of the tokenizer, none of the network."""
     backend = AutoTokenizer.from_pretrained(folder)
     backend.add_tokens([ADDED])
