@@ -27,6 +27,7 @@ from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import quiet, read_network
 from sfumato.models.places import places_to_read
+from sfumato.models.readable_numbers import fit_tokenizer
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 
 AT_ONCE = 32
@@ -96,7 +97,7 @@ def load_encoder(folder: Path) -> SentenceEncoder:
     extra("transformers", needed_for="a sentence encoder", extra="train")
     with quiet():
         network, _ = read_network("AutoModel", folder, "a transformer")
-        tokenizer = load_tokenizer(folder)
+        tokenizer = fit_tokenizer(load_tokenizer(folder), network)
     network = network.eval()
     limit = min(_LONGEST, places_to_read(network, _CONTEXT))
     encoder = SentenceEncoder(folder.resolve().name, network, tokenizer, limit, folder)

@@ -17,6 +17,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import quiet, read_network
 from sfumato.models.encoder import digest_of_folder
 from sfumato.models.places import places_to_read
+from sfumato.models.readable_numbers import fit_tokenizer
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Filler:
     @property
     def outputs(self) -> int:
         """How many tokens it has scores for; it may have fewer, or more, than its tokenizer."""
-        return min(self.tokenizer.size, int(self.network.config.vocab_size))
+        readable = self.tokenizer.rows or self.tokenizer.size
+        return min(self.tokenizer.size, int(self.network.config.vocab_size), readable)
 
     def score_places(self, tokens: Sequence[int], places: Sequence[int] | None = None) -> Floats:
         """One row of scores for each of these places of a text (all), read without its token."""
@@ -70,12 +72,17 @@ def load_filler(folder: Path) -> Filler:
     extra("transformers", needed_for="a masked language model", extra="train")
     with quiet():
         network, missing = read_network("AutoModelForMaskedLM", folder, "a masked language model")
-        tokenizer = load_tokenizer(folder)
+        tokenizer = fit_tokenizer(load_tokenizer(folder), network)
     mask = tokenizer.backend.mask_token_id
     if mask is None:
         raise BadInput(
             f"the tokenizer in {folder} has no mask token: a masked language model is needed, such "
             "as BERT"
+        )
+    if tokenizer.rows is not None and mask >= tokenizer.rows:
+        raise BadInput(
+            f"the tokenizer in {folder} has the mask token {mask:,}, and the model has embeddings "
+            f"for {tokenizer.rows:,}; take a model that was trained with its mask"
         )
     if missing:
         raise BadInput(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import MissingModel, UndecodableText
+from sfumato.core.errors import InvalidArgument, MissingModel, UndecodableText
 from sfumato.core.pretrained import read_tokenizer
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.provenance import read_provenance
@@ -35,11 +35,14 @@ class Tokenizer:
     """A Hugging Face tokenizer as a map between text and token numbers.
 
     ``guarantee`` is what is proven about the text it was learned from, if it was learned privately.
+    ``rows`` is how many numbers the network has that reads them, where that is known; a text with
+    another number is read as if its token were unknown (``models.readable_numbers``).
     """
 
     backend: PreTrainedTokenizerBase = field(repr=False)
     name: str = "tokenizer"
     guarantee: Guarantee | None = field(default=None, repr=False)
+    rows: int | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -49,23 +52,29 @@ class Tokenizer:
     @property
     def number_type(self) -> type[np.unsignedinteger[Any]]:
         """The smallest type that holds every token number."""
-        return np.uint16 if self.size <= 2**16 else np.uint32
+        return np.uint16 if max(self.size, self.rows or 0) <= 2**16 else np.uint32
 
     @property
     def begin(self) -> int | None:
         """The token before a document; the one for its end if there is no other."""
-        return _first(self.backend.bos_token_id, self.end)
+        return _first(self._read(self.backend.bos_token_id), self.end)
 
     @property
     def end(self) -> int | None:
         """The token after a document."""
-        return _first(self.backend.eos_token_id)
+        return _first(self._read(self.backend.eos_token_id))
 
     @property
     def padding(self) -> int:
         """The token that fills up a row; it is masked, so any number will do."""
-        number = _first(self.backend.pad_token_id, self.end)
+        number = _first(self._read(self.backend.pad_token_id), self.end)
         return 0 if number is None else number
+
+    @property
+    def unknown(self) -> int:
+        """The token that is read for one that the network does not have."""
+        number = _first(self._read(self.backend.unk_token_id))
+        return self.padding if number is None else number
 
     @cached_property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -75,7 +84,9 @@ class Tokenizer:
         place = next(
             start for start in range(len(whole)) if whole[start : start + len(plain)] == plain
         )
-        return tuple(whole[:place]), tuple(whole[place + len(plain) :])
+        around = whole[:place], whole[place + len(plain) :]
+        before, after = (self._readable(np.array(one, dtype=np.int64)) for one in around)
+        return tuple(before.tolist()), tuple(after.tolist())
 
     def encode(self, text: str) -> Tokens:
         """The tokens of a text, without special ones."""
@@ -83,7 +94,15 @@ class Tokenizer:
 
     def encode_public(self, text: str) -> list[int]:
         """The tokens of a public text, such as a prompt; special tokens in it count as such."""
-        return [int(one) for one in self.backend.encode(text, add_special_tokens=False)]
+        found = [int(one) for one in self.backend.encode(text, add_special_tokens=False)]
+        foreign = next((one for one in found if self._read(one) is None), None)
+        if foreign is not None:
+            raise InvalidArgument(
+                f"the prompt holds {self.decode([foreign])!r}, for which the tokenizer {self.name} "
+                f"has the number {foreign:,}, and the model has embeddings for {self.rows:,}; "
+                "leave it out, or take a model that was trained with it"
+            )
+        return found
 
     def encode_many(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text, without special ones."""
@@ -99,7 +118,11 @@ class Tokenizer:
             split_special_tokens=True,
             verbose=False,
         )["input_ids"]
-        return [np.array(row, dtype=self.number_type) for row in rows]
+        if not self._has_more:
+            return [np.array(row, dtype=self.number_type) for row in rows]
+        return [
+            self._readable(np.array(row, dtype=np.int64)).astype(self.number_type) for row in rows
+        ]
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where each token of a text begins and ends, in characters.
@@ -123,6 +146,21 @@ class Tokenizer:
             self.backend.decode(
                 numbers, skip_special_tokens=False, clean_up_tokenization_spaces=False
             )
+        )
+
+    @cached_property
+    def _has_more(self) -> bool:
+        """Whether there are numbers that the network does not have."""
+        return self.rows is not None and max(self.backend.get_vocab().values()) >= self.rows
+
+    def _read(self, number: int | None) -> int | None:
+        """A number, if the network has it."""
+        known = number is not None and (self.rows is None or number < self.rows)
+        return number if known else None
+
+    def _readable(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (
+            numbers if self.rows is None else np.where(numbers < self.rows, numbers, self.unknown)
         )
 
 

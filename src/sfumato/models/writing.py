@@ -19,6 +19,7 @@ from sfumato.core.checks import extra
 from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.models.encoder import digest_of_folder
 from sfumato.models.places import places_to_read, places_to_write
+from sfumato.models.readable_numbers import fit_tokenizer
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Writer:
     @property
     def outputs(self) -> int:
         """How many tokens it has scores for; it may have fewer, or more, than its tokenizer."""
-        return min(self.tokenizer.size, int(self.network.config.vocab_size))
+        readable = self.tokenizer.rows or self.tokenizer.size
+        return min(self.tokenizer.size, int(self.network.config.vocab_size), readable)
 
     def begin(self, rows: Sequence[Sequence[int]], *, width: int = 0) -> Writing:
         """Read some rows of tokens, none of them empty, each padded to ``width`` at least."""
@@ -67,7 +69,7 @@ def load_writer(folder: Path) -> Writer:
     kind = "AutoModelForSeq2SeqLM" if apart else "AutoModelForCausalLM"
     with quiet():
         network, _ = read_network(kind, folder, "a language model that writes")
-        tokenizer = load_tokenizer(folder)
+        tokenizer = fit_tokenizer(load_tokenizer(folder), network)
     limit = places_to_read(network, _CONTEXT)
     longest = (places_to_write(network) if apart else None) or sys.maxsize
     name = folder.resolve().name

@@ -15,7 +15,9 @@ Why it holds
     not taken from the document.
 
     Documents share no draw. With ``batch=1`` each is read by itself. In a larger batch the last
-    digits of its scores depend on the others, which the guarantee then names.
+    digits of its scores depend on the others, which the guarantee then names. A model for which
+    more than digits would, or that keeps something of what it has read, is refused as far as that
+    is known or shows in a trial with public rows (``models.row_independence``).
 
 Care
     A level of several hundreds proves nothing that anybody would call private: it is what this
@@ -51,6 +53,7 @@ from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.rewriting.by_tokens import ByTokens, readable
 from sfumato.mechanisms.rewriting.token_law import OnTokens, few_tokens
 from sfumato.mechanisms.rows import log_normalized
+from sfumato.models.row_independence import refuse_coupled_rows
 from sfumato.models.writing import Writer, load_writer
 from sfumato.policies.identity import Identity
 
@@ -60,6 +63,8 @@ BATCH_LEAK = (
     "batch with it"
 )
 _NOT_COPIED = ("writer", "law")
+# The shape of the trial that a model must pass; here, that of a batch follows its documents.
+_TRIAL_ROWS, _TRIAL_WIDTH = 8, 32
 # Each takes what may be written from what was read, or moves scores out of their window.
 _REFUSED = {
     "top_k": "keeps the k best tokens of each document and makes all others impossible",
@@ -109,7 +114,9 @@ class Temperature(ByTokens):
     @cached_property
     def writer(self) -> Writer:
         """The model, loaded at the first use."""
-        return _writer(self.model)
+        found = _writer(self.model)
+        refuse_coupled_rows(found, rows=min(self.batch, _TRIAL_ROWS), width=_TRIAL_WIDTH)
+        return found
 
     @property
     def scoring(self) -> Writer:

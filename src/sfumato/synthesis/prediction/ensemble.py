@@ -2,11 +2,18 @@
 
 Guarantee
     What a prompt says depends on its own records, on public numbers and on the tokens that were
-    drawn before, to the last digit: no record has any influence on what another prompt says.
+    drawn before, to the last digit: no record has any influence on what another prompt says. This
+    is for networks that compute each row of a batch from that row alone.
 
 Why it holds
-    A row of a batch is computed from that row alone, but the digits of its sums depend on the shape
-    of the batch and on its place in it. Both are public here: every row is padded to a length that
+    Whether a network does so is checked before anything private is read
+    (``models.row_independence``): kinds that are known not to are refused, and a public batch is
+    read with another last row. That trial is in rows of the length that is used, in a batch of the
+    size that is used or in one for a single text if that is smaller; it proves nothing for a
+    network that couples rows in a way that is neither known nor shows there.
+
+    The digits of a row's sums depend on the shape of the batch and on its place in it. Both are
+    public here: every row is padded to a length that
     is the same for all corpora, one longer than the longest prompt there can be, so that no row
     and no batch is without padding, which some networks treat in another way; a place that is empty
     is a row that reads the prompt without a record, and its scores are thrown away.

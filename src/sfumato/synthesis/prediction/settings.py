@@ -13,6 +13,7 @@ from sfumato.core.settings import FileToRead
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.models.public_tokens import public_tokens
+from sfumato.models.row_independence import refuse_coupled_rows
 from sfumato.models.writing import Writer, load_writer
 from sfumato.synthesis.prediction.ensemble import Ensemble, Frame
 from sfumato.synthesis.prediction.law import AverageLaw
@@ -80,10 +81,13 @@ class Prediction:
         return {"vocabulary": self._public_text()} if self.vocabulary else {}
 
     def ensemble(self, plan: PredictionPlan, labels: tuple[str, ...]) -> Ensemble:
-        """The prompts of a plan; ``labels`` are public, and one empty one where there are none."""
+        """The prompts of a plan; ``labels`` are public, and one empty one where there are none.
+
+        A model that reads one prompt differently because of another is refused.
+        """
         public = self._public_text().documents() if self.vocabulary else None
         tokenizer = self.writer.tokenizer
-        return Ensemble(
+        ensemble = Ensemble(
             writer=self.writer,
             law=AverageLaw(
                 tokens=public_tokens(
@@ -103,6 +107,9 @@ class Prediction:
             tokens=plan.tokens,
             batch=self.batch,
         )
+        rows = min(self.batch, plan.speakers)
+        refuse_coupled_rows(self.writer, rows=rows, width=ensemble.frame.width)
+        return ensemble
 
     def public_facts(self, ensemble: Ensemble) -> dict[str, Any]:
         """What may be told: all of it is public."""
