@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -18,9 +19,17 @@ def missing() -> str:
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking:
         return f"no PostgreSQL here ({', '.join(lacking)} not on the path): NOT TESTED with it"
-    if os.geteuid() == 0 and shutil.which("runuser") is None:
-        return "PostgreSQL does not run as root, and there is no runuser: NOT TESTED with it"
+    if os.geteuid() == 0 and (shutil.which("runuser") is None or not _has_user("postgres")):
+        return "PostgreSQL does not run as root, and nobody else can here: NOT TESTED with it"
     return ""
+
+
+def _has_user(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 @contextmanager
