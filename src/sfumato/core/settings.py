@@ -148,7 +148,10 @@ def _shown(value: Any) -> Any:
 
 def purposes(component: Callable[..., Any]) -> dict[str, str]:
     """The settings of a component that are files or name files, each with its purpose."""
-    built = component.__init__ if inspect.isclass(component) else component
+    built: Any = component
+    if inspect.isclass(component) and not is_dataclass(component):
+        built = component.__init__
+    # (The fields of a dataclass are looked up where each is declared, perhaps in another module.)
     hints = get_type_hints(built, include_extras=True)
     found = {}
     for name, kind in hints.items():

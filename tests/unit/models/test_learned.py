@@ -123,7 +123,11 @@ def library_words(text: str) -> list[str]:
     return [word for word, _ in cutting.pre_tokenize_str(text) if len(word) > 1]
 
 
-@given(st.text() | st.text(alphabet="ab '\n\t 1½١.,-’üß😀\u00a0\u2009s") | st.just(TEXTS[0]))
+# Characters that a version of Unicode has added are letters for one library and none for another.
+KNOWN = st.text(st.characters(exclude_categories=["Cn", "Cs"]))
+
+
+@given(KNOWN | st.text(alphabet="ab '\n\t 1½١.,-’üß😀\u00a0\u2009s") | st.just(TEXTS[0]))
 def test_words_are_those_of_the_library(text: str) -> None:
     assert byte_words(text) == library_words(text)
 

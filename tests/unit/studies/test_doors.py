@@ -200,7 +200,7 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 TEXTS = {
     "attacker", "before", "consistent", "country", "decimal", "entries", "form", "keep", "label",
     "labels", "language", "law", "method", "noise", "observer", "pattern", "pool_field", "prior",
-    "prompt", "readout", "recall", "regions", "scale", "selectable", "sensitive", "shift",
+    "prompt", "readout", "recall", "regions", "scale", "score", "selectable", "sensitive", "shift",
     "signals", "state", "types", "unknown", "variant", "vocabulary_field",
 }  # fmt: skip
 

@@ -101,6 +101,13 @@ RENAMED: dict[str, dict[str, str]] = {
 }
 # Commands that show what the package is, or that objects of the package do by methods.
 WITHOUT_VERB = {
+    "budget close": "Budget.end",
+    "budget export": "Budget.history",
+    "budget history": "Budget.history",
+    "budget key": "Key",
+    "budget list": "Budget.accounts",
+    "budget open": "Budget.open",
+    "budget show": "Budget.show",
     "evaluate": "Run.evaluate",
     "generate": "Run.generate",
     "init": "sfumato.preset",
