@@ -142,7 +142,16 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "synthesis: noise": Check(1e-9, ("counts", "rounds")),
         "synthesis: tokens": Check(1e-9, ("drawn from the law",)),
         "rewriting: one candidate": Check(1e-9, ("draws", "true claims")),
-        # The rest, 1e-9, is kept for checks to come.
+        "word view: draws": Check(4e-10, ("stays", "guesses", "intervals")),
+        "staying curves": Check(1e-10, ("exponential", "laplace")),
+        "representations: noise": Check(
+            2e-10,
+            ("laplace", "gaussian", "per-dimension", "projected", "binary", "true claims"),
+        ),
+        "representations: attacks": Check(
+            1e-10, ("noise alone", "bound, laplace", "bound, gaussian", "bound, binary")
+        ),
+        # The rest, 2e-10, is kept for checks to come.
     }
 )
 

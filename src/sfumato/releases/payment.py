@@ -21,75 +21,80 @@ Care
 
 from __future__ import annotations
 
-import hashlib
-import json
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from sfumato.accounting.budget import payment
 from sfumato.accounting.budget.accounts import AccountName, Kind
 from sfumato.accounting.budget.charges import Claim
-from sfumato.accounting.budget.shared import Budget, Request
-from sfumato.core.errors import IncomparableGuarantees, InvalidArgument
+from sfumato.accounting.budget.payment import Hold, refuse_seed
+from sfumato.core.checks import one_of, positive
+from sfumato.core.errors import InvalidArgument
+from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
-from sfumato.policies.identity import Identified, identity_of
+from sfumato.policies.identity import told_apart
 from sfumato.releases.privatizer import Privatizer
+from sfumato.releases.sidefile import document_of
 from sfumato.vectors.space import Space
+
+MASK, WITHHOLD = "mask", "withhold"
 
 
 @dataclass(frozen=True)
-class Payment:
-    """Where a run is charged: a budget, the file of its key, and an account."""
+class Payment(payment.Payment):
+    """Where a run is charged: a budget, the file of its key, and an account.
 
-    budget: str
-    account: str
-    key: Path | None = None
+    ``author:FIELD`` charges every line to the author that its field names (``authors``). Accounts
+    of authors that have none are opened with ``author_limit``; without it nothing is left in them.
+    What an author cannot pay for is masked or withheld, as ``when_spent`` says.
+    """
+
+    author_limit: float | None = None
+    when_spent: str = MASK
 
     def __post_init__(self) -> None:
-        if AccountName.read(self.account).kind is Kind.AUTHOR:
+        one_of("when_spent", self.when_spent, (MASK, WITHHOLD))
+        if self.author_limit is not None:
+            positive("author_limit", self.author_limit)
+        if self.author_field is None and (self.author_limit is not None or self.when_spent != MASK):
             raise InvalidArgument(
-                "a file is charged to text:ID or corpus:ID; what an author pays depends on which "
-                "lines are theirs"
+                "`author_limit=...` and `when_spent=...` are for authors who pay for their own "
+                "lines: `account='author:FIELD'`, with the field that names the author"
             )
 
+    @property
+    def author_field(self) -> str | None:
+        """The field that names who pays for a line; none where an account pays for all."""
+        name = AccountName.read(self.account)
+        return name.id if name.kind is Kind.AUTHOR else None
+
+    @property
+    def rule(self) -> list[object] | None:
+        """How authors pay, to be compared when a run is resumed; nothing where one account does."""
+        if self.author_field is None:
+            return None
+        return [self.author_field, self.author_limit, self.when_spent]
+
     def hold(
-        self, privatizer: Privatizer, work: Mapping[str, object], run: str | None = None
+        self,
+        privatizer: Privatizer,
+        source: Source,
+        work: Mapping[str, object],
+        run: str | None = None,
     ) -> Hold:
         """Hold the cost of a run before it begins; ``run`` is its code if it can be resumed.
 
         ``work`` is what the run reads and writes, and how; it is kept as a code under the key.
         """
-        if privatizer.seed is not None:
-            raise InvalidArgument(
-                "with a seed an output is not for release, so nothing is charged for it: leave out "
-                "the budget, or the seed"
-            )
-        claim = claim_of(privatizer.guarantee())
-        content = json.dumps(work, sort_keys=True, default=str)
-        request = Request(run or secrets.token_hex(16), content)
-        with Budget.at(self.budget, self.key) as budget:
-            budget.hold(self.account, claim, request)
-        return Hold(self, request.key)
+        refuse_seed(privatizer.randomness)
+        return self.pay(claim_on(source, privatizer.guarantee()), work, run)
 
 
-@dataclass(frozen=True)
-class Hold:
-    """What is held for a run that goes on."""
-
-    payment: Payment
-    run: str
-
-    def settle(self) -> None:
-        """The run is done."""
-        with Budget.at(self.payment.budget, self.payment.key) as budget:
-            budget.settle(self.payment.account, self.run)
-
-
-def content_digest(path: Path) -> str:
-    """A digest of a file, to be kept under a key and nowhere else: it would test any guess."""
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+def claim_on(source: Source, guarantee: Guarantee) -> Claim:
+    """What a guarantee costs for a file: one line, one record and a whole file are no one unit."""
+    has_fields, whole_file = source.format.has_fields, source.layout.whole_file
+    document = document_of(has_fields=has_fields, whole_file=whole_file)
+    return claim_of(guarantee.of_documents(document))
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
@@ -102,10 +107,6 @@ def _spelled(one: object) -> str:
         return f"space {one.digest}"
     if one is None or isinstance(one, (str, int, float)):
         return f"{type(one).__name__} {one!r}"
-    identity = identity_of(one) if isinstance(one, Identified) else None
-    if identity is None:
-        raise IncomparableGuarantees(
-            "the policy, or something else that the guarantee speaks of, does not say what it is; "
-            "so nobody could tell whether later charges speak of the same"
-        )
-    return f"policy {identity.spelled}"
+    if isinstance(one, tuple):
+        return f"({', '.join(map(_spelled, one))})"
+    return told_apart(one)  # type: ignore[arg-type]  # what is no policy does not say what it is

@@ -184,10 +184,32 @@ def test_what_does_not_say_what_it_is_cannot_be_charged(small_space: Space) -> N
         claim_of(privatizer(small_space, policy=Nameless()).guarantee())
 
 
-def test_seeds_and_authors_are_refused(job: Job, payment: Payment, small_space: Space) -> None:
+def test_seeds_are_refused(job: Job, payment: Payment, small_space: Space) -> None:
     seeded = replace(privatizer(small_space), seed=1)
     with pytest.raises(InvalidArgument, match="with a seed"):
         run_job(job, seeded)
-    with pytest.raises(InvalidArgument, match="text:ID or corpus:ID"):
-        Payment(payment.budget, "author:u-17")
     assert used(payment) == (0.0, 0.0, 0)
+
+
+def test_a_line_and_a_whole_file_are_two_units_though_both_are_called_documents(
+    job: Job, payment: Payment, tmp_path: Path
+) -> None:
+    pool, lines = tmp_path / "pool.txt", tmp_path / "in.txt"
+    pool.write_text("The food was good.\nThe soup was cold.\nA lovely view.\n")
+    lines.write_text("Ada lives here.\nShe has a cat.\n")
+    rewriter = Privatizer(
+        policy="everything",
+        mechanism="sentences",
+        epsilon=1.0,
+        settings={"pool": str(pool), "most": 2, "fill": True},
+    )
+    by_line = replace(job, source=Source.of(lines, Layout()), target=tmp_path / "a.txt")
+    whole = Source.of(lines, Layout(whole_file=True))
+    assert run_job(by_line, rewriter)["guarantee"]["record"] == "line of the file"
+    with pytest.raises(IncomparableGuarantees, match="another record"):
+        run_job(replace(by_line, source=whole, target=tmp_path / "b.txt"), rewriter)
+    assert used(payment)[2] == 1
+    unpaid = replace(by_line, source=whole, target=tmp_path / "c.txt", payment=None)
+    assert run_job(unpaid, rewriter)["guarantee"]["record"] == "file as a whole"
+    # The twin: claims in the words of a privatizer alone cannot be told apart, and add up.
+    assert claim_of(rewriter.guarantee()).guarantee.record == "text that was handed over"

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sfumato.accounting.budget.charges import Charge as Charge
     from sfumato.accounting.budget.charges import Charged as Charged
     from sfumato.accounting.budget.charges import Claim as Claim
+    from sfumato.accounting.budget.choosing import Choice as Choice
+    from sfumato.accounting.budget.choosing import choose_order as choose_order
+    from sfumato.accounting.budget.costs import Costs as Costs
     from sfumato.accounting.budget.shared import Budget as Budget
     from sfumato.accounting.budget.shared import Request as Request
 else:
@@ -24,6 +27,8 @@ else:
             "sfumato.accounting.budget.accounts": "Account AccountName Limit Measure",
             "sfumato.accounting.budget.amounts": "Amount",
             "sfumato.accounting.budget.charges": "Charge Charged Claim",
+            "sfumato.accounting.budget.choosing": "Choice choose_order",
+            "sfumato.accounting.budget.costs": "Costs",
             "sfumato.accounting.budget.shared": "Budget Request",
         },
     )
@@ -35,8 +40,11 @@ __all__ = [
     "Budget",
     "Charge",
     "Charged",
+    "Choice",
     "Claim",
+    "Costs",
     "Limit",
     "Measure",
     "Request",
+    "choose_order",
 ]

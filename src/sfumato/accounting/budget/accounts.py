@@ -32,6 +32,7 @@ from enum import StrEnum
 from typing import Any
 
 from sfumato.accounting.budget.amounts import LARGEST, Amount
+from sfumato.accounting.budget.authors import statement
 from sfumato.accounting.orders import best_epsilon
 from sfumato.core.checks import between, one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -40,6 +41,8 @@ from sfumato.guarantees.wording import at_most
 
 LONGEST_NAME = 1000
 ABOUT = "vectors or policy"
+# The notion of a corpus account: what is stated of its units follows from its measure.
+DIFFERENTIAL = "differential privacy"
 
 
 class Kind(StrEnum):
@@ -57,6 +60,8 @@ WHOM = {
 }
 
 
+_ALL = "all of them"
+_EACH = "what each of them leaves out or shows in its own words (they stand in the history)"
 AT_THE_LIMIT = "This holds at the limit; what is used so far is no statement of its own."
 
 
@@ -148,8 +153,12 @@ class Limit:
         if self.most.units == LARGEST:
             return "without a limit"
         symbol = {Measure.RHO: "ρ", Measure.RENYI: "divergence"}.get(self.measure, "ε")
-        chance = f", δ ≤ {self.most.probability:.3g}" if self.most.delta else ""
+        chance = f", δ ≤ {at_most(self.most.probability)}" if self.most.delta else ""
         return f"{symbol} ≤ {at_most(self.most.level)}{chance}"
+
+
+# The limit of an account that holds nothing back, in levels.
+NO_LIMIT = Limit(Measure.LEVEL, Amount(LARGEST))
 
 
 @dataclass(frozen=True)
@@ -187,18 +196,20 @@ class Account:
     def _statement(self, delta: float) -> str:
         limit, subject = self.limit, json.loads(self.speaks_of)
         if self.kind is Kind.AUTHOR:
-            return (
-                f"two authors, none of whose words differ by more than a distance of d, are at "
-                f"most e^(ε·d) times as easy to tell apart, with {limit.shown()}. The distance is "
-                f"{subject['metric']}; compared are {subject['neighbors']}."
-            )
+            return f"{statement(subject, limit.shown())}{_left_open(subject)}"
+        if self.kind is Kind.CORPUS and limit.measure is not Measure.RENYI:
+            said = _of_units(subject, limit).sentence()
+            return said if limit.measure is Measure.LEVEL else f"{said} {AT_THE_LIMIT}"
         if limit.measure is Measure.RENYI:
-            level, chance = at_most(limit.epsilon(delta)), f"{delta:.3g}"
+            level, chance = at_most(limit.epsilon(delta)), at_most(delta)
+            order = repr(limit.order).removesuffix(".0")  # of this very order, and of no larger one
             return (
-                f"a divergence of at most {limit.most.level:g} at order {limit.order:g}, hence ε ≤ "
-                f"{level} but for a chance of δ = {chance}, comparing {subject['neighbors']}. "
-                f"{AT_THE_LIMIT}"
+                f"a divergence of at most {at_most(limit.most.level)} at order {order}, "
+                f"hence ε ≤ {level} at δ = {chance}, comparing "
+                f"{subject['neighbors']}; not covered: {_EACH}. {AT_THE_LIMIT}"
             )
+        if limit.measure is Measure.RHO:  # what was charged had a level, and what is stated has ρ
+            subject["notion"] = Notion.ZCDP.value
         said = _stated(subject, limit.most).sentence()
         return said if limit.measure is Measure.LEVEL else f"{said} {AT_THE_LIMIT}"
 
@@ -221,6 +232,27 @@ class Account:
             "closed": self.closed,
             "sentence": self.sentence(),
         }
+
+
+def _left_open(subject: Mapping[str, Any]) -> str:
+    """What all charges leave out or show, in the words of a guarantee."""
+    said = (("Not covered", subject.get("uncovered")), ("Still visible", subject.get("leaks")))
+    return "".join(f" {what}: {'; '.join(listed)}." for what, listed in said if listed)
+
+
+def _of_units(subject: Mapping[str, Any], limit: Limit) -> Guarantee:
+    """What holds at the limit for the units of a corpus, whatever was released."""
+    notions = {Measure.LEVEL: Notion.PURE_DP, Measure.RHO: Notion.ZCDP}
+    return Guarantee(
+        notion=notions.get(limit.measure, Notion.APPROXIMATE_DP),
+        unit=subject["unit"],
+        neighbors=subject["neighbors"],
+        epsilon=limit.most.level,
+        delta=limit.most.probability,
+        record=subject.get("record", ""),
+        scope=_ALL,
+        uncovered=(_EACH,),
+    )
 
 
 def _stated(subject: Mapping[str, Any], most: Amount) -> Guarantee:

@@ -62,6 +62,10 @@ class Amount:
         """So many releases of this cost."""
         return Amount(self.units * count, self.delta * count)
 
+    def plus(self, other: Amount) -> Amount:
+        """Both together."""
+        return Amount(self.units + other.units, self.delta + other.delta)
+
     def without(self, other: Amount) -> Amount:
         """What is left of it."""
         return Amount(self.units - other.units, self.delta - other.delta)

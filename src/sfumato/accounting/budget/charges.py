@@ -3,18 +3,24 @@
 A charge is refused unless it speaks of the same thing as all others of its account: the same
 notion, unit, neighbors, scope, public vectors and policy. Sums of other things prove nothing.
 Vectors and policies are told apart by codes under the budget's key, for a policy may be private.
+
+Releases about the units of a corpus add up whatever they release: a model, a tokenizer and a
+synthetic corpus are one composition, if neighbors are the same. So what they cover, show and leave
+out may differ there, and the account says that each release has its own words for it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.accounting.budget.accounts import ABOUT, Account, Kind, Measure
+from sfumato.accounting.budget.accounts import ABOUT, DIFFERENTIAL, Account, Kind, Limit, Measure
 from sfumato.accounting.budget.amounts import Amount
-from sfumato.core.checks import at_least
+from sfumato.accounting.budget.authors import account_for, draws, price, refuse_unfit
+from sfumato.accounting.budget.costs import Costs, pure_costs
 from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.keys import Key
 from sfumato.guarantees.guarantee import Guarantee, Notion
@@ -30,6 +36,8 @@ _ABOUT_SOMETHING = (
     Notion.DIRECTIONAL,
     Notion.BY_TYPE,
 )
+# Notions that a corpus account adds up, whichever of them each release states.
+OF_UNITS = (Notion.PURE_DP, Notion.APPROXIMATE_DP, Notion.ZCDP)
 # What differs from release to release.
 _LEVELS = ("epsilon", "delta", "stays", "unchanged", "for_release")
 
@@ -38,19 +46,51 @@ _LEVELS = ("epsilon", "delta", "stays", "unchanged", "for_release")
 class Claim:
     """What a release proves, and ``about`` which vectors, scales and policies, spelled out.
 
-    ``words`` is the number of words that were replaced, for which an author pays.
+    ``words`` is the number of words that were replaced, for which an author pays (of stretches, or
+    of draws for whole documents, where the statement is about those); of a guarantee by type,
+    ``places`` has one such number for each part. ``replacing`` counts them. ``costs`` are
+    those of its plan, for measures in which a guarantee says nothing.
     """
 
     guarantee: Guarantee
     about: tuple[str, ...] = ()
     words: int = 1
+    costs: Costs | None = None
+    places: tuple[int, ...] = ()
 
-    def cost(self, kind: Kind, measure: Measure) -> Amount:
-        """What it costs an account: for an author, the level of each word that was replaced."""
+    def cost(self, kind: Kind, limit: Limit) -> Amount:
+        """What it costs an account: for an author, the level of each place that was replaced."""
         self._refuse_unfit(kind)
-        self._refuse_measure(measure)
-        one = Amount.charged(self.guarantee.epsilon, self.guarantee.delta)
-        return one.times(at_least("words", self.words, 0)) if kind is Kind.AUTHOR else one
+        if limit.measure in (Measure.RHO, Measure.RENYI):
+            return Amount.charged(self._concentrated(limit))
+        self._refuse_measure(limit.measure)
+        if kind is Kind.AUTHOR:
+            return price(self.guarantee, self.counts)
+        return Amount.charged(self.guarantee.epsilon, self.guarantee.delta)
+
+    def replacing(self, documents: Iterable[Sequence[int]]) -> Claim:
+        """The same claim for documents with so many places under each statement."""
+        counts = draws(self.guarantee, documents)
+        if self.guarantee.parts:
+            return replace(self, words=0, places=counts)
+        return replace(self, words=counts[0])
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many places were replaced under each statement."""
+        return self.places if self.guarantee.parts else (self.words,)
+
+    def spoken(self, kind: Kind) -> dict[str, object]:
+        """What a history tells of the release; of an author's lines, what each was charged for."""
+        proven, of_author = self.guarantee, kind is Kind.AUTHOR
+        return {
+            "notion": proven.notion.value,
+            "epsilon": proven.epsilon,
+            "delta": proven.delta,
+            # An account has a line for each line of its author: the whole sentence would be there
+            # many times, and is told by the account.
+            "sentence": account_for(proven, self.counts) if of_author else proven.sentence(),
+        }
 
     def _refuse_unfit(self, kind: Kind) -> None:
         proven = self.guarantee
@@ -65,28 +105,40 @@ class Claim:
                 "this release speaks of parts of a text, and an account of a corpus of its units; "
                 "charge an account of the kind 'text'"
             )
-        if kind is Kind.AUTHOR and not (proven.metric and proven.unit == "word"):
-            raise IncomparableGuarantees(
-                "an author pays for every word by its distance, and this release states something "
-                "else; charge an account of the kind 'text' or 'corpus'"
-            )
+        if kind is Kind.AUTHOR:
+            refuse_unfit(proven)
 
     def _refuse_measure(self, measure: Measure) -> None:
         proven = self.guarantee
+        if proven.notion is Notion.ZCDP:
+            raise IncomparableGuarantees(
+                f"the account is kept in {measure.value!r}, and this release states "
+                f"{proven.notion.value}; charge an account of the measure 'rho'"
+            )
         if measure is Measure.LEVEL and proven.delta:
             raise IncomparableGuarantees(
                 "this release has a delta, and the account adds up levels alone; open one with the "
                 "measure 'approximate'"
             )
-        concentrated = proven.notion is Notion.ZCDP
-        if concentrated != (measure is Measure.RHO) or measure is Measure.RENYI:
-            raise IncomparableGuarantees(
-                f"the account is kept in {measure.value!r}, and this release states "
-                f"{proven.notion.value}; what it costs in that measure must be computed from its "
-                "plan"
-            )
 
-    def speaks_of(self, key: Key) -> str:
+    def _concentrated(self, limit: Limit) -> float:
+        """What it costs in divergences: by its plan, or by a level that holds without a delta."""
+        proven, costs = self.guarantee, self.costs
+        if proven.notion is Notion.ZCDP and limit.measure is Measure.RHO:
+            return proven.epsilon
+        if costs is None and proven.notion is Notion.PURE_DP:
+            costs = pure_costs(proven.unit, proven.neighbors, proven.epsilon)
+        if costs is None:
+            raise IncomparableGuarantees(
+                f"the account is kept in {limit.measure.value!r}, and this release states "
+                f"{proven.notion.value}; what it costs in that measure must be computed from its "
+                "plan, and no plan says it"
+            )
+        if limit.measure is Measure.RHO:
+            return costs.rho()
+        return costs.divergence(float(limit.order or math.inf))
+
+    def speaks_of(self, key: Key, kind: Kind) -> str:
         """What all charges of an account have in common, in one spelling."""
         proven = self.guarantee
         if proven.notion in _ABOUT_SOMETHING and not (self.about or proven.policy):
@@ -95,7 +147,22 @@ class Claim:
                 "policy, and which ones these were is not known"
             )
         about = key.code("about", *self.about) if self.about else ""
-        return json.dumps(_subject(proven) | {ABOUT: about}, sort_keys=True)
+        subject = self._of_units() if kind is Kind.CORPUS else _subject(proven)
+        return json.dumps(subject | {ABOUT: about}, sort_keys=True)
+
+    def _of_units(self) -> dict[str, Any]:
+        """Neighbors alone: of a corpus, whatever is released about the same ones adds up."""
+        proven, costs = self.guarantee, self.costs
+        notion = DIFFERENTIAL if proven.notion in OF_UNITS else proven.notion.value
+        subject = {
+            "notion": notion,
+            "unit": costs.unit if costs else proven.unit,
+            "neighbors": costs.neighbors if costs else proven.neighbors,
+        }
+        for name in ("record", "policy"):
+            if getattr(proven, name):
+                subject[name] = getattr(proven, name)
+        return subject
 
 
 def refuse_another(before: str, now: str) -> None:
@@ -103,7 +170,9 @@ def refuse_another(before: str, now: str) -> None:
     if before in ("", now):
         return
     earlier, later = json.loads(before), json.loads(now)
-    differs = sorted(name for name in later if earlier.get(name) != later[name])
+    differs = sorted(
+        name for name in earlier.keys() | later.keys() if earlier.get(name) != later.get(name)
+    )
     raise IncomparableGuarantees(
         f"this release speaks of another {' and another '.join(differs)} than all that the "
         "account was charged with, so their sum would prove nothing; charge an account of its own"

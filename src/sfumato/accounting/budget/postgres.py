@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sfumato.accounting.budget.schema import for_postgres
+from sfumato.accounting.budget.schema import POSTGRES_LOCKS, Step, for_postgres
 from sfumato.accounting.budget.store import Entry, Row, Store
 from sfumato.core.checks import extra
 from sfumato.core.errors import StorageFailed
@@ -83,8 +83,16 @@ class PostgresStore(Store):
         return self.run("SELECT to_regclass('meta')")[0][0] is not None
 
     def tables(self) -> list[str]:
-        """The statements that make it one."""
+        """The statements that make it one, of version 1."""
         return for_postgres()
+
+    def statements(self, step: Step) -> tuple[str, ...]:
+        """Those of a step to another version."""
+        return step.postgres
+
+    def lock(self, table: str) -> tuple[str, str]:
+        """The statements that let a table be changed, and that forbid it again."""
+        return POSTGRES_LOCKS[table]
 
     def close(self) -> None:
         """Release the connection."""

@@ -1,5 +1,9 @@
 """The tables of a budget, and how they grow from version to version.
 
+``STEPS`` leads from version 1 to ``VERSION``, one version at a time; a new budget takes the same
+way, so it has the same tables as one that grew (``migration`` takes it). A step may add, and must
+neither lose nor lower anything.
+
 Accounts have names that only the holder of the key can compute. Neither database lets anyone who
 goes through it delete an account or a charge, raise a limit, change what an account speaks of, or
 make a charge smaller, except when held work is settled; outcomes may be forgotten.
@@ -11,7 +15,46 @@ Care
 
 from __future__ import annotations
 
-VERSION = 1
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.accounting.budget.accounts import ABOUT, DIFFERENTIAL
+from sfumato.accounting.budget.charges import OF_UNITS
+from sfumato.guarantees.guarantee import Notion
+
+
+@dataclass(frozen=True)
+class Step:
+    """What leads to a version from the one before, as statements for either database.
+
+    ``respell`` gives accounts of a corpus the words in which this version says what they speak of.
+    """
+
+    to: int
+    sqlite: tuple[str, ...]
+    postgres: tuple[str, ...]
+    respell: Callable[[str], str] | None = None
+
+
+def of_units(before: str) -> str:
+    """What an account of a corpus speaks of: its neighbors alone, whatever was released of them.
+
+    In version 1 the notion, the scope and what shows were part of it. All charges had them in
+    common, so they have the neighbors in common.
+    """
+    told = json.loads(before) if before else {}
+    if "leaks" not in told:
+        return before
+    kept = {name: told[name] for name in ("unit", "neighbors", "record", "policy") if name in told}
+    notion = DIFFERENTIAL if Notion(told["notion"]) in OF_UNITS else told["notion"]
+    return json.dumps(kept | {"notion": notion, ABOUT: told[ABOUT]}, sort_keys=True)
+
+
+# An author has a charge for each line: what is held must be found without looking at all of them.
+_HELD = "CREATE INDEX charge_held ON charge (account) WHERE state = 'held'"
+STEPS = (Step(2, (_HELD,), (_HELD,), of_units),)
+VERSION = 1 + len(STEPS)
 
 _ACCOUNT = """
 CREATE TABLE account (
@@ -81,20 +124,13 @@ KNOWN = "there is one of this name"
 
 
 def for_sqlite() -> list[str]:
-    """The statements that make the tables of a new budget in SQLite."""
+    """The statements that make the tables of version 1 in SQLite."""
     types = {
         "id": "INTEGER", "whole": "INTEGER", "bytes": "BLOB", "real": "REAL", "strict": "STRICT",
     }  # fmt: skip
     made = [table.format(**types) for table in (_ACCOUNT, _CHARGE, _META)]
-    for table, rule in _RULES.items():
-        refuse = f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
-        # Before version 3.39, SQLite spells this comparison in another way.
-        changed = rule.replace("IS NOT DISTINCT FROM", "IS")
-        made += [
-            f"CREATE TRIGGER {table}_deleted BEFORE DELETE ON {table} {refuse}",
-            f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} "
-            f"WHEN NOT ({changed}) {refuse}",
-        ]
+    for table in _RULES:
+        made += _sqlite_locks(table)
     # An insertion may ask to replace what is there, without a word about deleting it.
     made += [
         f"CREATE TRIGGER {table}_doubled BEFORE INSERT ON {table} "  # noqa: S608  # constants
@@ -103,6 +139,16 @@ def for_sqlite() -> list[str]:
         for table, same in _THE_SAME.items()
     ]
     return made
+
+
+def _sqlite_locks(table: str) -> list[str]:
+    refuse = f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
+    # Before version 3.39, SQLite spells this comparison in another way.
+    changed = _RULES[table].replace("IS NOT DISTINCT FROM", "IS")
+    return [
+        f"CREATE TRIGGER {table}_deleted BEFORE DELETE ON {table} {refuse}",
+        f"CREATE TRIGGER {table}_changed BEFORE UPDATE ON {table} WHEN NOT ({changed}) {refuse}",
+    ]
 
 
 def for_postgres() -> list[str]:
@@ -118,9 +164,25 @@ def for_postgres() -> list[str]:
             f"CREATE FUNCTION keep_{table}() RETURNS trigger LANGUAGE plpgsql AS "
             f"$$ BEGIN IF TG_OP <> 'UPDATE' THEN {refuse}; END IF; "
             f"IF NOT ({rule}) THEN {refuse}; END IF; RETURN NEW; END $$",
-            f"CREATE TRIGGER {table}_changed BEFORE UPDATE OR DELETE ON {table} FOR EACH ROW "
-            f"EXECUTE FUNCTION keep_{table}()",
+            _postgres_lock(table),
             f"CREATE TRIGGER {table}_emptied BEFORE TRUNCATE ON {table} "
             f"EXECUTE FUNCTION keep_{table}()",
         ]
     return made
+
+
+def _postgres_lock(table: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_changed BEFORE UPDATE OR DELETE ON {table} FOR EACH ROW "
+        f"EXECUTE FUNCTION keep_{table}()"
+    )
+
+
+# What nobody may change, a migration may: it takes the lock away, and puts it back in the same
+# transaction. First the statement that opens, then the one that closes.
+SQLITE_LOCKS = {
+    table: (f"DROP TRIGGER {table}_changed", _sqlite_locks(table)[1]) for table in _RULES
+}
+POSTGRES_LOCKS = {
+    table: (f"DROP TRIGGER {table}_changed ON {table}", _postgres_lock(table)) for table in _RULES
+}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.accounting.budget.schema import KNOWN, for_sqlite
+from sfumato.accounting.budget.schema import KNOWN, SQLITE_LOCKS, Step, for_sqlite
 from sfumato.accounting.budget.store import Entry, Row, Store
 from sfumato.core.errors import StorageFailed
 from sfumato.core.files import OWNER_ONLY
@@ -75,13 +75,26 @@ class SqliteStore(Store):
             return False
         return True
 
+    def forget_outcomes(self, before: str) -> None:
+        """Drop outcomes that are older, and what the journal still has of them."""
+        super().forget_outcomes(before)
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def has_tables(self) -> bool:
         """Whether this is a budget already."""
         return bool(self.run("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
     def tables(self) -> list[str]:
-        """The statements that make it one."""
+        """The statements that make it one, of version 1."""
         return for_sqlite()
+
+    def statements(self, step: Step) -> tuple[str, ...]:
+        """Those of a step to another version."""
+        return step.sqlite
+
+    def lock(self, table: str) -> tuple[str, str]:
+        """The statements that let a table be changed, and that forbid it again."""
+        return SQLITE_LOCKS[table]
 
     def close(self) -> None:
         """Release the file."""
@@ -102,6 +115,7 @@ class SqliteStore(Store):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
             self._open = os.getpid(), connection
         return self._open[1]
 

@@ -22,7 +22,8 @@ from typing import Any
 from sfumato.accounting.budget.accounts import Account, Kind, Limit, Measure
 from sfumato.accounting.budget.amounts import Amount
 from sfumato.accounting.budget.charges import Charge
-from sfumato.accounting.budget.schema import VERSION
+from sfumato.accounting.budget.migration import migrate
+from sfumato.accounting.budget.schema import VERSION, Step
 from sfumato.core.errors import CannotUnseal, StorageFailed
 
 Row = Sequence[Any]
@@ -78,6 +79,14 @@ class Stored:
     outcome: str | None
 
 
+@dataclass(frozen=True)
+class Standing:
+    """What of an account decides whether it can be charged; no charge of it is looked at."""
+
+    limit: Limit
+    speaks_of: str
+
+
 class Store(ABC):
     """A database with the tables of ``schema``. Parameters in statements are written ``:name``."""
 
@@ -104,43 +113,55 @@ class Store(ABC):
 
     @abstractmethod
     def tables(self) -> list[str]:
-        """The statements that make it one."""
+        """The statements that make it one, of version 1."""
+
+    @abstractmethod
+    def statements(self, step: Step) -> tuple[str, ...]:
+        """Those of a step to another version."""
+
+    @abstractmethod
+    def lock(self, table: str) -> tuple[str, str]:
+        """The statements that let a table be changed, and that forbid it again."""
 
     @abstractmethod
     def close(self) -> None:
         """Release the connection."""
 
     def prepare(self, key_check: bytes) -> None:
-        """Make the tables if there are none, and refuse another version or another key."""
+        """Make the tables if there are none, and refuse another key; older ones grow.
+
+        A program of before cannot read what has grown.
+        """
         with self.transaction():
             if not self.has_tables():
                 for statement in self.tables():
                     self.run(statement)
-                self.run(
-                    "INSERT INTO meta VALUES (:schema, :check)",
-                    {"schema": VERSION, "check": key_check},
-                )
+                self.run("INSERT INTO meta VALUES (1, :check)", {"check": key_check})
             [(version, check)] = self.run("SELECT schema, key_check FROM meta")
-        if version != VERSION:
-            raise StorageFailed(
-                f"this budget has version {version} and this program knows {VERSION}; use the "
-                "program that it was made with"
-            )
         if bytes(check) != key_check:
             raise CannotUnseal(
                 "the budget was made under another key; under this one every account would look "
                 "untouched"
             )
+        if version < VERSION:
+            migrate(self)
+        if version > VERSION:
+            raise StorageFailed(
+                f"this budget has version {version} and this program knows {VERSION}; use a newer "
+                "program"
+            )
 
     def open(self, name: bytes, kind: Kind, limit: Limit, at: str) -> bool:
         """A new account; False if there is one of this name."""
         with self.transaction():
-            if self.account(name) is not None:
+            if self.standing(name) is not None:
                 return False
-            self.run(
+            made = self.run(
                 "INSERT INTO account"
                 " (name, kind, measure, alpha, speaks_of, most, most_delta, opened)"
-                " VALUES (:name, :kind, :measure, :alpha, '', :most, :most_delta, :at)",
+                " VALUES (:name, :kind, :measure, :alpha, '', :most, :most_delta, :at)"
+                # Somebody else may be opening it at this moment.
+                " ON CONFLICT (name) DO NOTHING RETURNING id",
                 {
                     "name": name,
                     "kind": kind.value,
@@ -151,7 +172,7 @@ class Store(ABC):
                     "at": at,
                 },
             )
-        return True
+        return bool(made)
 
     def accounts(self) -> list[tuple[bytes, Account]]:
         """All accounts with their coded names, the oldest first."""
@@ -162,6 +183,17 @@ class Store(ABC):
         """One account."""
         rows = self.run(_ACCOUNTS + " WHERE name = :name", {"name": name})
         return _account(rows[0]) if rows else None
+
+    def standing(self, name: bytes) -> Standing | None:
+        """What is needed to charge an account; however many charges it has, this is quick."""
+        rows = self.run(
+            "SELECT measure, alpha, most, most_delta, speaks_of FROM account WHERE name = :name",
+            {"name": name},
+        )
+        if not rows:
+            return None
+        measure, alpha, most, most_delta, speaks_of = rows[0]
+        return Standing(Limit(Measure(measure), Amount(most, most_delta), alpha), speaks_of)
 
     def stored(self, name: bytes, key: str) -> Stored | None:
         """The charge that was made under a key."""

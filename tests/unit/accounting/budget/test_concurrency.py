@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from budget_claims import pure
+from forked import granted, in_a_child
 from sfumato.accounting.budget import Budget, Limit
 from sfumato.accounting.budget.shared import Request
 from sfumato.accounting.budget.sqlite import SqliteStore
@@ -18,23 +19,6 @@ from sfumato.core.errors import BudgetExceeded, StorageFailed
 
 NAME = "corpus:tickets"
 PROCESSES, TRIES, ALLOWED = 8, 6, 20
-
-
-def in_a_child(work: Callable[[], int]) -> int:
-    """The process that does some work and ends with what it returns."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(work())
-        except BaseException:
-            os._exit(255)
-    return child
-
-
-def granted(children: list[int]) -> int:
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    assert 255 not in codes
-    return sum(codes)
 
 
 def test_processes_that_charge_at_once_are_granted_exactly_the_limit(

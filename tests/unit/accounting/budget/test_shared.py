@@ -138,7 +138,7 @@ def test_what_has_no_level_or_another_measure_is_refused(budget: Budget) -> None
     with pytest.raises(IncomparableGuarantees, match="parts of a text"):
         budget.charge(NAME, metric(1.0), Request("w"))
     budget.open("author:u", Limit.of("level", 50.0))
-    with pytest.raises(IncomparableGuarantees, match="every word by its distance"):
+    with pytest.raises(IncomparableGuarantees, match="replaced by its distance"):
         budget.charge("author:u", pure(1.0), Request("v"))
     concentrated = Claim(replace(pure(1.0).guarantee, notion=Notion.ZCDP))
     with pytest.raises(IncomparableGuarantees, match="zero-concentrated"):
@@ -150,7 +150,7 @@ def test_what_has_no_level_or_another_measure_is_refused(budget: Budget) -> None
         budget.charge(NAME, Claim(selective), Request("d"))
     budget.open("corpus:b", Limit.of("rho", 1.0))
     with pytest.raises(IncomparableGuarantees, match="computed from its plan"):
-        budget.charge("corpus:b", pure(1.0), Request("e"))
+        budget.charge("corpus:b", approximate(1.0, 1e-6), Request("e"))
     assert budget.charge("corpus:b", concentrated, Request("f")).amount == Amount.charged(1.0)
     assert budget.show(NAME).charges == 0
 
@@ -161,6 +161,23 @@ def test_an_author_pays_for_every_word(budget: Budget) -> None:
     with pytest.raises(BudgetExceeded, match="costs 15 and 10 is left"):
         budget.charge("author:u-17", metric(5.0, words=3), Request("b"))
     assert budget.charge("author:u-17", metric(5.0, words=0), Request("c")).amount == Amount(0)
+
+
+def test_several_works_are_required_to_fit_together_before_any_is_charged(budget: Budget) -> None:
+    budget.open(NAME, Limit.of("level", 3.0))
+    budget.hold(NAME, pure(1.0), Request("held"))
+    budget.require(NAME, [(pure(1.0), "held"), (pure(1.0), "new"), (pure(1.0), None)])
+    with pytest.raises(BudgetExceeded, match=r"these 2 releases cost 2\.5 and 2 is left"):
+        budget.require(NAME, [(pure(1.0), "held"), (pure(1.5), None), (pure(1.0), None)])
+    with pytest.raises(BudgetExceeded, match=r"this release costs 2\.5 and 2 is left"):
+        budget.require(NAME, [(pure(2.5), None)])
+    with pytest.raises(IncomparableGuarantees, match="another neighbors and another unit"):
+        budget.require(NAME, [(pure(0.1, unit="author"), None)])
+    assert budget.show(NAME).charges == 1
+    budget.end(NAME)
+    budget.require(NAME, [(pure(1.0), "held")])
+    with pytest.raises(BudgetExceeded, match="closed"):
+        budget.require(NAME, [(pure(1.0), None)])
 
 
 def test_accounts_are_opened_once_and_closed_for_good(budget: Budget) -> None:
@@ -174,6 +191,21 @@ def test_accounts_are_opened_once_and_closed_for_good(budget: Budget) -> None:
     assert budget.settle(NAME, "run", Amount.charged(0.5)).spent == Amount.charged(0.5)
     with pytest.raises(BadInput, match="no account"):
         budget.show("corpus:Tickets")
+
+
+@pytest.mark.parametrize("key", ["", "k" * 201, "a\0b", "half \udcff"])
+def test_keys_that_cannot_be_stored_are_refused(key: str) -> None:
+    with pytest.raises(InvalidArgument, match="can be printed"):
+        Request(key)
+
+
+def test_names_and_requests_need_not_be_text(budget: Budget) -> None:
+    odd = "text:half \udcff"  # as a command line gives bytes that are no UTF-8
+    budget.open(odd, Limit.of("level", 2.0))
+    budget.charge(odd, metric(1.0), Request("k", "\udcff"))
+    assert budget.show(odd).charges == 1
+    with pytest.raises(InvalidArgument, match="another request"):
+        budget.charge(odd, metric(1.0), Request("k", "\udcfe"))
 
 
 def test_another_key_is_refused_and_a_missing_one_named(
@@ -282,8 +314,9 @@ def test_the_sentence_is_that_of_the_charges_with_the_limit_as_its_level(budget:
     assert "Nothing is charged yet" in budget.show(NAME).sentence()
     budget.charge(NAME, approximate(1.0, 1e-6), Request("a"))
     said = budget.show(NAME).sentence()
-    whole = approximate(8.0, 1e-3).guarantee.sentence()
-    assert whole in said
+    whole = replace(approximate(8.0, 1e-3).guarantee, scope="all of them").sentence()
+    assert whole.removesuffix(".") in said
+    assert "the history" in said
     assert "no statement of its own" in said
     budget.open("text:memo", Limit.of("level", 20.0))
     budget.charge("text:memo", metric(5.0), Request("a"))
@@ -296,6 +329,46 @@ def test_the_sentence_is_that_of_the_charges_with_the_limit_as_its_level(budget:
     budget.open("text:all", Limit.of("level", math.inf))
     budget.charge("text:all", metric(5.0), Request("a"))
     assert "no limit" in budget.show("text:all").sentence()
+
+
+def test_an_account_of_rho_never_states_its_limit_as_a_level(budget: Budget) -> None:
+    budget.open("text:memo", Limit.of("rho", 0.6))
+    budget.charge("text:memo", pure(1.0), Request("a"))  # ρ = 1/2, and ε = 1: above 0.6
+    account = budget.show("text:memo")
+    told = json.loads(account.speaks_of)
+    # The twin: what was charged, with the limit in the place of its level, is false.
+    told.pop("vectors or policy")
+    twin = Guarantee.from_dict(told | {"epsilon": 0.6})
+    assert "at most exp(0.6) times likelier" in twin.sentence()
+    assert "exp(" not in account.sentence()
+    assert "divergence of any order α" in account.sentence()
+    assert "at most 0.6·α" in account.sentence()
+
+
+def test_an_author_pays_only_for_what_the_distance_bounds_and_reads_what_it_leaves_open(
+    budget: Budget,
+) -> None:
+    budget.open("author:u", Limit.of("level", 20.0))
+    shown = replace(metric(5.0).guarantee, notion=Notion.UTILITY_OPTIMIZED_METRIC_LDP)
+    with pytest.raises(IncomparableGuarantees, match="bounds no such distance"):
+        budget.charge("author:u", replace(metric(5.0), guarantee=shown), Request("a"))
+    open_words = metric(5.0).guarantee.not_covering("public words").leaking("how many words")
+    budget.charge("author:u", replace(metric(5.0), guarantee=open_words), Request("b"))
+    said = budget.show("author:u").sentence()
+    assert "Not covered: public words. Still visible: how many words." in said
+
+
+def test_no_figure_of_a_statement_is_below_what_it_states(budget: Budget) -> None:
+    budget.open(NAME, Limit.of("renyi", 3.1234549, order=3.0000004))
+    budget.charge(NAME, pure(0.5), Request("a"))
+    said = budget.show(NAME).sentence(delta=1.2349e-5)
+    assert "at most 3.12346 at order 3.0000004" in said  # rounded to the nearest: 3.12345
+    assert "δ = 1.2349e-05" in said
+    budget.open("corpus:b", Limit.of("level", 2.0))
+    budget.charge("corpus:b", pure(1.2345612), Request("a"))
+    page = statement(budget.code("corpus:b"), budget.show("corpus:b"), budget.history("corpus:b"))
+    assert "| used | 1.23457 |" in page  # to the nearest: 1.23456, of which nothing is proven
+    assert "| 1.23457 | 1.23457 | spent |" in page
 
 
 def test_a_key_does_not_pay_for_a_larger_claim_or_for_work_that_was_settled(
