@@ -1,5 +1,6 @@
 # docker build -t sfumato .
 # docker build -t sfumato --build-arg EXTRAS=attack,charts,train .
+# docker build -t sfumato-service --build-arg EXTRAS=service,postgres .    (compose.yaml runs it)
 # docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" sfumato privatize in.txt -o out.txt --epsilon 5
 FROM python:3.11-slim
 

@@ -33,14 +33,18 @@ def _has_user(name: str) -> bool:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """The address of a new server; it listens on a socket in its folder only."""
+def server(*, durable: bool = False) -> Iterator[str]:
+    """The address of a new server; it listens on a socket in its folder only.
+
+    Unless it is ``durable`` it does not wait for its disk.
+    """
     folder = Path(tempfile.mkdtemp(prefix="sfumato-pg-"))
     owner = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if owner:
         shutil.chown(folder, "postgres")
     data = folder / "data"
-    asked = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
+    fsync = "on" if durable else "off"
+    asked = f"-k {folder} -c listen_addresses='' -c fsync={fsync} -c max_connections=200"
 
     def run(*command: str) -> None:
         subprocess.run(

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.waiting import FOREVER
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = Path(os.environ.get("SFUMATO_CHROMIUM", "/usr/bin/chromium"))
 READY = "html[data-ready=yes]"
-FOREVER = 1_200_000.0  # milliseconds: it hangs; a busy machine takes long, too
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for all; without it nothing is looked at, and that is said."""
-    if not CHROMIUM.exists():
-        pytest.skip(
-            f"SKIPPED WITHOUT CHROMIUM: there is no {CHROMIUM}, so no page was looked at in a "
-            "browser; set SFUMATO_CHROMIUM to where it is"
-        )
-    sync_api = pytest.importorskip(
-        "playwright.sync_api",
-        reason="SKIPPED WITHOUT PLAYWRIGHT: no page was looked at in a browser",
-    )
-    with sync_api.sync_playwright() as playwright:
-        # Inside a container the kernel may not give it a sandbox; the pages are our own.
-        chromium = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"], timeout=FOREVER
-        )
-        yield chromium
-        chromium.close()
 
 
 class Visit:

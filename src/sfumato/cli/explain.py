@@ -1,4 +1,4 @@
-"""``sfumato explain``: what would happen to a sentence, word by word."""
+"""``sfumato explain``: what would happen to a sentence, word by word, or to one word of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import in_options, print_json, stdout, visible
+from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
+    from sfumato.attacks.inference.word_view import Attacked, Bars, WordView
+    from sfumato.metrics.deniability import Estimate
     from sfumato.releases.explanation import ExplainedWord, Explanation
 
 NEXT = "Next: see what it does to a file: `sfumato.privatize(IN, dry_run=True)`."
@@ -35,18 +38,57 @@ def explain(  # noqa: PLR0913  # a command's options are its parameters
     draws: Annotated[
         int, typer.Option("--draws", min=10, max=options.MOST, help="Draws per word.")
     ] = 400,
+    word: Annotated[
+        str | None,
+        typer.Option("--word", help="Look at this word of TEXT only: what it may become."),
+    ] = None,
+    focus: Annotated[
+        int | None,
+        typer.Option("--focus", min=1, help="Look at this place only, the first being 1."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--most", min=1, max=1000, help="Bars of --word and --focus.")
+    ] = 8,
     seed: options.SeedOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Show what is selected in a sentence, by what it is replaced, and how likely it stays.
 
-    Without --policy every word is selected, or what pii finds where no --epsilon is given. This
-    prints the original beside the replacement: it is for your own eyes.
+    Without --policy every word is selected, or what pii finds where no --epsilon is given. With
+    --word or --focus one word is shown with its likeliest replacements, and with what an attacker
+    would guess who sees one and knows how frequent words are in public. This prints the original
+    beside the replacement: it is for your own eyes.
+
+    Example: sfumato explain "Ask London" --mechanism exponential --epsilon 3 --word London
     """
     from sfumato.verbs.explain import explain as explain_text
+    from sfumato.verbs.explain_word import explain_word
 
+    given = sys.stdin.read() if text == "-" else text
+    if word is not None and focus is not None:
+        raise InvalidArgument("--word and --focus both say which place; give one of them")
+    if word is not None or focus is not None:
+        view = explain_word(
+            word if word is not None else focus or 1,
+            text=given,
+            epsilon=epsilon,
+            policy=policy or None,
+            level=[options.read_level(one) for one in level],
+            exclude=exclude,
+            mechanism=mechanism,
+            by_type=options.read_by_type(by_type),
+            vectors=options.read_vectors(vectors),
+            unknown=unknown,
+            case=case,
+            settings=options.read_settings(settings),
+            draws=draws,
+            most=most,
+            seed=seed,
+        )
+        print_json(view.as_dict()) if json else _print_word(view)
+        return
     explanation = explain_text(
-        sys.stdin.read() if text == "-" else text,
+        given,
         epsilon=epsilon,
         policy=policy or None,
         level=[options.read_level(one) for one in level],
@@ -110,3 +152,61 @@ def _plain(*cells: str) -> list[Any]:
     from rich.text import Text
 
     return [Text(visible(cell)) for cell in cells]
+
+
+WIDE = 30
+
+
+def _print_word(view: WordView) -> None:
+    console = stdout()
+    level = "" if view.epsilon is None else f" at epsilon {view.epsilon:g}"
+    console.print(f"{visible(view.word)}{level}", markup=False)
+    if view.stays is not None:
+        console.print(f"  stays with {_share(view.stays)}", markup=False)
+    if view.replacements is not None:
+        console.print("Becomes", _bars(view.replacements), sep="\n")
+    if view.attacker is not None:
+        console.print("What an attacker guesses", _bars(view.attacker.guesses), sep="\n")
+        for line in _guessed(view.attacker):
+            console.print(line, markup=False)
+    if view.examples:
+        console.print("For example", *map(visible, view.examples), sep="\n  ", markup=False)
+    for line in (*view.notes, f"Exactly: {view.guarantee.sentence()}"):
+        console.print(in_options(line), markup=False)
+
+
+def _bars(bars: Bars) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False)
+    longest = max((one.share.value for one in bars.words), default=1.0)
+    for one in bars.words:
+        bar = "█" * max(1, round(WIDE * one.share.value / longest))
+        table.add_row(*_plain(one.word, bar, _share(one.share)))
+    table.add_row(*_plain("(all others)", "", _share(bars.others)))
+    return table
+
+
+def _guessed(attacker: Attacked) -> list[str]:
+    blind = attacker.blind
+    lines = [
+        f"The guess is right with {_share(attacker.right)}. Without looking it would be "
+        f"'{visible(blind.word)}', which is {'right' if blind.right else 'wrong'}.",
+        f"They expect {attacker.prior}.",
+    ]
+    if attacker.sees_place is not None:
+        lines.append(
+            f"Whoever saw the noisy place itself would be right with {_share(attacker.sees_place)}."
+        )
+    else:
+        lines.append(
+            f"For {attacker.settled:.1%} of what comes out it is proven that no other word is a "
+            "better guess."
+        )
+    return lines
+
+
+def _share(share: Estimate) -> str:
+    if share.low == share.high:
+        return f"{share.value:.4f}"
+    return f"{share.value:.4f} ({share.low:.4f}–{share.high:.4f})"
