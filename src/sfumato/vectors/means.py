@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Points
 from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
@@ -31,15 +31,37 @@ def mean_vectors(texts: Sequence[str], space: Space) -> Floats:
     >>> near.shape
     (50,)
     """
-    spread = math.log(len(space)) + 0.5772
     found = np.zeros((len(texts), space.dimension))
     for place, text in enumerate(texts):
         points = space.points(Words.of(text))
         known = points[points != space.unknown]
         if len(known):
-            # Words stand in the order of their frequency.
-            weights = _RARE / (_RARE + 1 / (spread * (known + 1)))
+            weights = _weights(_shares(known, space))
             found[place] = weights @ space.at(known) / weights.sum()
+    return found
+
+
+def public_mean(space: Space) -> Floats:
+    """What such vectors have in common, by public word frequencies alone.
+
+    It is the weighted mean of all words, each as often as Zipf's law says.
+    """
+    points = np.arange(len(space))
+    shares = _shares(points, space)
+    weights = _weights(shares) * shares
+    found: Floats = weights @ space.vectors.astype(np.float64) / weights.sum()
+    return found
+
+
+def _shares(points: Points, space: Space) -> Floats:
+    """How frequent words are; they stand in the order of their frequency."""
+    spread = math.log(len(space)) + 0.5772
+    found: Floats = 1 / (spread * (points + 1))
+    return found
+
+
+def _weights(shares: Floats) -> Floats:
+    found: Floats = _RARE / (_RARE + shares)
     return found
 
 

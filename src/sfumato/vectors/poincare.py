@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Singles
 from sfumato.core.errors import InvalidArgument
 from sfumato.vectors.distances import extend, squared_distances
 from sfumato.vectors.space import Space
@@ -38,6 +38,8 @@ TYPICAL_RADIUS = 2.0
 # Up to this radius float64 distinguishes neighbors: precision is lost as exp(2r) grows.
 LARGEST_RADIUS = 12.0
 WORDS = 2048
+# 1 − |k|² of the last place before the boundary that float64 tells from it.
+SMALLEST_GAP = 2.0**-52
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +127,23 @@ class Ball:
         places /= (np.cosh(radii) + np.sinh(radii) * along)[:, None]
         return places
 
+    def distances_from_places(self, places: Floats, first: int | None = None) -> Singles:
+        """d_H from each place of the Klein model to every word, or to the first words.
+
+        In single precision. A place that is rounded to the boundary counts as the last before it.
+        """
+        inside = np.maximum(1.0 - np.einsum("nd,nd->n", places, places), SMALLEST_GAP)
+        table = self._single_table[:, :first]
+        found: Singles = places.astype(np.float32) @ table[:-1]
+        np.subtract(table[-1], found, out=found)
+        found /= np.sqrt(inside).astype(np.float32)[:, None]
+        np.maximum(found, 1, out=found)
+        # arcosh c = ln(c + √(c² − 1)), written out because that is quicker.
+        steps = np.square(found)
+        steps -= 1
+        found += np.sqrt(steps, out=steps)
+        return np.log(found, out=found)
+
     def nearest(self, places: Floats) -> NDArray[np.intp]:
         """The word nearest in d_H to each place of the Klein model.
 
@@ -142,6 +161,10 @@ class Ball:
             best[better] = value[better]
             winner[better] = local[better] + start
         return winner
+
+    @cached_property
+    def _single_table(self) -> Singles:
+        return self._table.astype(np.float32)
 
     @cached_property
     def _table(self) -> Floats:

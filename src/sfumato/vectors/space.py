@@ -7,10 +7,12 @@ by a fixed public rule (``point_of``), so that a mechanism on points is a total 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,11 @@ from sfumato.vectors.search import ClusteredSearch, NearestSearch
 
 SEARCHES = ("approximate", "exact")
 LARGEST = 1e9  # beyond it, squares and sums overflow float32
+# How many things made of a space are kept at most: clients of a service may ask for many.
+KEPT = 12
+_KEEPING = Lock()
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +98,24 @@ class Space:
             return ClusteredSearch(self.vectors)
         return NearestSearch(self.vectors)
 
+    def derive(self, key: Hashable, build: Callable[[], Made]) -> Made:
+        """What follows from the public vectors and ``key``, made once and kept for a while.
+
+        A mechanism at another level is another object; what no level changes is kept here.
+        """
+        kept = self._derived.get(key)
+        if kept is not None:
+            found: Made = kept
+            return found
+        made = build()
+        if isinstance(made, np.ndarray):
+            made.flags.writeable = False  # many share it
+        with _KEEPING:
+            self._derived[key] = made
+            while len(self._derived) > KEPT:
+                del self._derived[next(iter(self._derived))]
+        return made
+
     def point_of(self, word: str) -> int:
         """The point for any surface form: as spelled, else without case, else the centroid.
 
@@ -121,6 +146,14 @@ class Space:
         here = self.at(np.array([point], dtype=np.intp))[0]
         distances: NDArray[np.float64] = np.sqrt(np.square(self.vectors - here).sum(axis=1))
         return distances
+
+    @cached_property
+    def _derived(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whatever was made of the space is made again where a copy needs it.
+        return {name: value for name, value in vars(self).items() if name != "_derived"}
 
     @cached_property
     def _exact(self) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""Attacks on noisy vectors: what they still tell about the texts behind them."""
