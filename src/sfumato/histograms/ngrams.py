@@ -24,7 +24,7 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sfumato.core.checks import at_least
@@ -32,6 +32,7 @@ from sfumato.core.progress import progress
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.histograms.counts import NoisyCounts, Tally, words_of_contributors
+from sfumato.histograms.thresholds import Noise
 from sfumato.histograms.words import CHOICE, NOISE, Budget
 from sfumato.text.document import Document
 from sfumato.text.words import Words
@@ -55,11 +56,17 @@ class Ngrams:
 
 
 def count_ngrams(
-    documents: Sequence[Document], longest: int, budget: Budget, randomness: Randomness
+    documents: Sequence[Document],
+    longest: int,
+    budget: Budget,
+    randomness: Randomness,
+    *,
+    before: Callable[[Noise], None] | None = None,
 ) -> Ngrams:
     """How many contributors have each n-gram of up to ``longest`` words, with noise.
 
-    This is one release: calling it again on the same documents is another one.
+    This is one release: calling it again on the same documents is another one. ``before`` is called
+    when nothing is left to do but to draw the noise, which is the same for all lengths.
     """
     at_least("n", longest, 1, LONGEST)
     levels: list[NoisyCounts] = []
@@ -72,6 +79,8 @@ def count_ngrams(
                 tally.add(words, chosen)
                 advance((length - 1) * len(documents) + tally.contributors)
             noise = budget.solve(tally.contributors, levels=longest)
+            if before is not None and not levels:
+                before(noise)
             levels.append(tally.release(noise, drawn.stream(NOISE)))
     return Ngrams(tuple(levels), budget.promise(noise, randomness, SCOPE))
 

@@ -69,6 +69,12 @@ from sfumato.core.errors import InvalidArgument
 
 WEIGHTS = ("plain", "by-length")
 
+# Why such a histogram has no divergence.
+SHOWN_ALONE = (
+    "a word that one unit alone has is shown with a small probability, and then the unit is known "
+    "for certain: no divergence is finite"
+)
+
 # The most words of a contributor. By length, pairs of numbers up to this are compared.
 MOST_WORDS = {"plain": 100_000, "by-length": 300}
 

@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.accounting.budget.charges import Claim
+from sfumato.accounting.budget.costs import Costs
 from sfumato.accounting.delta import resolve_delta
+from sfumato.accounting.events import SampledGaussian
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import BadInput
 from sfumato.core.progress import progress
@@ -18,6 +21,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import LACKS_ONE, Guarantee, Notion
 from sfumato.histograms.counts import UNITS, NoisyCounts, Tally, words_of_contributors
 from sfumato.histograms.thresholds import (
+    SHOWN_ALONE,
     Contribution,
     Noise,
     solve_levels,
@@ -84,6 +88,17 @@ class Budget:
             uncovered=_UNCOVERED[self.unit],
         )
         return stated if randomness.for_release else stated.reproducible()
+
+    def claim(self, noise: Noise, randomness: Randomness, scope: str) -> Claim:
+        """What an account is charged for a release with this noise."""
+        proven = self.promise(noise, randomness, scope)
+        costs = Costs(
+            unit=proven.unit,
+            neighbors=proven.neighbors,
+            events=(SampledGaussian(noise_multiplier=noise.multiplier),),
+            unbounded="" if noise.threshold is None else SHOWN_ALONE,
+        )
+        return Claim(proven, costs=costs)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
