@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from sfumato.attacks.gradients.span import GradientSpan as GradientSpan
     from sfumato.attacks.gradients.tokens import GradientTokens as GradientTokens
     from sfumato.attacks.inference.token_inference import TokenInference as TokenInference
+    from sfumato.attacks.inference.word_comparison import WordComparison as WordComparison
+    from sfumato.attacks.inference.word_focus import look_at_word as look_at_word
+    from sfumato.attacks.inference.word_view import ViewEffort as ViewEffort
+    from sfumato.attacks.inference.word_view import WordView as WordView
+    from sfumato.attacks.inference.word_view import view_word as view_word
     from sfumato.attacks.membership.attack import Membership as Membership
     from sfumato.attacks.memorization import Memorization as Memorization
     from sfumato.attacks.model_target import ModelTarget as ModelTarget
@@ -31,6 +36,15 @@ if TYPE_CHECKING:
     from sfumato.attacks.stretches.released import open_released as open_released
     from sfumato.attacks.text_target import TextTarget as TextTarget
     from sfumato.attacks.text_target import open_text as open_text
+    from sfumato.attacks.vectors.attributes import VectorAttributes as VectorAttributes
+    from sfumato.attacks.vectors.inversion import VectorInversion as VectorInversion
+    from sfumato.attacks.vectors.keywords import VectorKeywords as VectorKeywords
+    from sfumato.attacks.vectors.membership import VectorMembership as VectorMembership
+    from sfumato.attacks.vectors.reidentification import (
+        VectorReidentification as VectorReidentification,
+    )
+    from sfumato.attacks.vectors.target import VectorTarget as VectorTarget
+    from sfumato.attacks.vectors.target import open_vectors as open_vectors
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -46,6 +60,9 @@ else:
             "sfumato.attacks.gradients.span": "GradientSpan",
             "sfumato.attacks.gradients.tokens": "GradientTokens",
             "sfumato.attacks.inference.token_inference": "TokenInference",
+            "sfumato.attacks.inference.word_comparison": "WordComparison",
+            "sfumato.attacks.inference.word_focus": "look_at_word",
+            "sfumato.attacks.inference.word_view": "ViewEffort WordView view_word",
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
             "sfumato.attacks.model_target": "ModelTarget open_model",
@@ -54,6 +71,12 @@ else:
             "sfumato.attacks.stretches.matching": "Matching",
             "sfumato.attacks.stretches.released": "Released open_released",
             "sfumato.attacks.text_target": "TextTarget open_text",
+            "sfumato.attacks.vectors.attributes": "VectorAttributes",
+            "sfumato.attacks.vectors.inversion": "VectorInversion",
+            "sfumato.attacks.vectors.keywords": "VectorKeywords",
+            "sfumato.attacks.vectors.membership": "VectorMembership",
+            "sfumato.attacks.vectors.reidentification": "VectorReidentification",
+            "sfumato.attacks.vectors.target": "VectorTarget open_vectors",
         },
     )
 
@@ -78,8 +101,20 @@ __all__ = [
     "Released",
     "TextTarget",
     "TokenInference",
+    "VectorAttributes",
+    "VectorInversion",
+    "VectorKeywords",
+    "VectorMembership",
+    "VectorReidentification",
+    "VectorTarget",
+    "ViewEffort",
+    "WordComparison",
+    "WordView",
+    "look_at_word",
     "open_model",
     "open_released",
     "open_text",
+    "open_vectors",
     "run_attack",
+    "view_word",
 ]

@@ -41,52 +41,28 @@ Reference
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
-from sfumato.attacks.attack import Done, Inputs, Needs
-from sfumato.attacks.guessed_labels import (
-    MakeModel,
-    MeaningModel,
-    deal_folds,
-    fit,
-    guess_over_folds,
-    n_gram_model,
-    share,
-    shuffle,
+from sfumato.attacks.attack import Inputs, Needs
+from sfumato.attacks.attribute_guessing import (
+    ORIGINALS,
+    GuessesAttributes,
+    Known,
+    lacks_attribute,
 )
-from sfumato.attacks.text_target import lacks_originals, refuse_other_originals
+from sfumato.attacks.guessed_labels import MakeModel, MeaningModel, n_gram_model
+from sfumato.attacks.text_target import lacks_originals
 from sfumato.core.arrays import Floats
-from sfumato.core.checks import at_least, extra
-from sfumato.core.errors import BadInput, MissingInput
-from sfumato.core.randomness import Randomness
+from sfumato.core.checks import at_least
 from sfumato.core.settings import FileToRead
 from sfumato.metrics.rewriting import read_encoder
-from sfumato.results.measured import Measured
-from sfumato.results.scores import Control, Scores, time_block
-from sfumato.statistics.power import tells_from
 from sfumato.text.document import Document
-
-STATIC, ADAPTIVE, ORIGINALS = "static", "adaptive", "originals"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Known:
-    """The originals with their attribute, and other text in the clear if there is any."""
-
-    originals: Sequence[Document]
-    others: Sequence[Document] | None = None
-
-    def __repr__(self) -> str:
-        return f"Known({len(self.originals)} originals)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttributeInference:
+class AttributeInference(GuessesAttributes):
     """Guess an attribute of each document from its privatized text.
 
     The attribute is the field of labels. ``folds`` is the number of parts in cross-validation; a
@@ -95,7 +71,6 @@ class AttributeInference:
     ``encoder``, vectors of documents take their place.
     """
 
-    folds: int = 5
     characters: int = 4
     words: int = 2
     encoder: FileToRead = ""
@@ -107,19 +82,13 @@ class AttributeInference:
     )
 
     def __post_init__(self) -> None:
-        at_least("folds", self.folds, 2)
+        super().__post_init__()
         at_least("characters", self.characters, 0)
         at_least("words", self.words, 0 if self.characters else 1)
 
     def missing(self, inputs: Inputs) -> str | None:
         """What is missing of a privatized file, its originals and their attribute."""
-        lacking = lacks_originals(inputs)
-        if lacking is None and inputs.layout.label_field is None:
-            return (
-                "the originals need a column with the attribute: `label_field=NAME` (jsonl, csv, "
-                "tsv or parquet; a text file has no columns)"
-            )
-        return lacking
+        return lacks_originals(inputs) or lacks_attribute(inputs)
 
     def opened(self, inputs: Inputs) -> tuple[list[Document], Known]:
         """The privatized documents, and what is known."""
@@ -131,176 +100,18 @@ class AttributeInference:
         others = None if inputs.others is None else inputs.documents(inputs.others)
         return released, Known(inputs.documents(inputs.originals), others)
 
-    def score(
-        self,
-        target: Sequence[Document],
-        data: Known,
-        randomness: Randomness,
-        done: Done | None = None,
-    ) -> Scores:
-        """Guess the attribute of every document with a model that was trained on others."""
-        extra("sklearn", needed_for="guessing attributes", extra="attack")
-        with time_block() as watch:
-            refuse_other_originals(data.originals, target)
-            values = [_value(one, place) for place, one in enumerate(data.originals, start=1)]
-            authors = _authors(data.originals)
-            kept = self._kept(values, authors)
-            after = [target[place].text for place in kept]
-            before = [data.originals[place].text for place in kept]
-            values = [values[place] for place in kept]
-            people = None if authors is None else [authors[place] for place in kept]
-            others, same = _by_other_people(data.others, people)
-            make = self._maker()
-            at_random = shuffle(values, randomness.stream(0), people)
+    def after(self, target: Sequence[Document]) -> list[str]:
+        """The privatized texts."""
+        return [one.text for one in target]
 
-            def over_folds(name: str, train: list[str], test: list[str], of: list[str]) -> Measured:
-                folds = deal_folds(of, self.folds, randomness.stream(1 + len(figures)), people)
-                return share(name, guess_over_folds(name, train, test, of, folds, make), people)
+    def before(self, target: Any, documents: Sequence[Document]) -> list[str]:
+        """Texts in the clear."""
+        del target
+        return [one.text for one in documents]
 
-            figures: list[Measured] = []
-            trials: list[Any] = [
-                lambda: (
-                    over_folds(STATIC, before, after, values)
-                    if others is None
-                    else _guess(STATIC, others, after, values, make, people)
-                ),
-                lambda: over_folds(ADAPTIVE, after, after, values),
-                lambda: over_folds(ORIGINALS, before, before, values),
-                lambda: over_folds(ADAPTIVE, after, after, at_random),
-            ]
-            for number, trial in enumerate(trials, start=1):
-                figures.append(trial())
-                if done:
-                    done(number, len(trials))
-            majority = max(Counter(values).values()) / len(values)
-            scores = Scores(
-                attack=self.name,
-                knowledge=_knowledge(held_out=others is not None, by_author=people is not None),
-                figures=tuple(figures[:-1]),
-                chance={one.metric: majority for one in figures[:-1]},
-                control=Control(
-                    what="the adaptive attack with the attribute randomly permuted over "
-                    + ("documents" if people is None else "authors"),
-                    figures=(figures[-1],),
-                ),
-                notes=_notes(
-                    majority, len(values), len(data.originals) - len(values), people, same
-                ),
-                details={"documents": len(values), "folds": self.folds}
-                | {"values": len(set(values)), "majority": majority}
-                | {"folds_by": "document" if people is None else "author"}
-                | ({} if people is None else {"authors": len(set(people))}),
-            )
-        return watch.stamp(scores)
-
-    def _maker(self) -> MakeModel:
+    def model_maker(self) -> MakeModel:
+        """N-grams and a linear machine, or vectors of meaning."""
         if not self.encoder:
             return lambda: n_gram_model(self.characters, self.words)
         encode, known = read_encoder(self.encoder), dict[str, Floats]()
         return lambda: MeaningModel(encode, known)
-
-    def _kept(self, values: Sequence[str], authors: Sequence[str] | None) -> list[int]:
-        """The documents whose value has enough of them, or of authors."""
-        cases = range(len(values)) if authors is None else authors
-        # A person counts once for each value.
-        counts = Counter(value for value, _ in set(zip(values, cases, strict=True)))
-        kept = [place for place, one in enumerate(values) if counts[one] >= self.folds]
-        if len({values[place] for place in kept}) < 2:
-            of, instead = (
-                ("documents", "")
-                if authors is None
-                else ("authors", ", or without `author_field`: then by document")
-            )
-            raise MissingInput(
-                f"at least two values of the attribute with {self.folds} {of} each are "
-                f"needed; {sum(count >= self.folds for count in counts.values())} of {len(counts)} "
-                f"have as many (fewer folds: `settings={{'folds': 2}}`{instead})"
-            )
-        return kept
-
-
-def _guess(
-    metric: str,
-    learned: Sequence[Document],
-    tested: list[str],
-    values: list[str],
-    make: MakeModel,
-    people: Sequence[str] | None,
-) -> Measured:
-    """The share of right guesses by a model that learned from other text."""
-    labels = [_value(one, place) for place, one in enumerate(learned, start=1)]
-    if len(set(labels)) < 2:
-        raise BadInput("the other text has one value of the attribute: nothing can be learned")
-    model = fit(make, [one.text for one in learned], labels, metric)
-    guesses = zip(model.predict(tested), values, strict=True)
-    return share(metric, np.array([guess == value for guess, value in guesses]), people)
-
-
-def _authors(originals: Sequence[Document]) -> list[str] | None:
-    """The author of each document; None if there are none."""
-    if not any(one.author for one in originals):
-        return None
-    found = [one.author or "" for one in originals]
-    if not all(found):
-        raise BadInput(
-            f"document {found.index('') + 1} has no author, and others have one: every document "
-            "needs its author, or leave out `author_field`"
-        )
-    return found
-
-
-def _by_other_people(
-    others: Sequence[Document] | None, people: Sequence[str] | None
-) -> tuple[Sequence[Document] | None, int]:
-    """The other text without that of tested people, and how many documents were theirs."""
-    if others is None or people is None:
-        return others, 0
-    tested = set(people)
-    kept = [one for one in others if one.author not in tested]
-    if not kept:
-        raise BadInput(
-            "all of the other text is by authors of the originals: whoever learned from it would "
-            "recognize them; give text by other people, or none"
-        )
-    return kept, len(others) - len(kept)
-
-
-def _value(document: Document, number: int) -> str:
-    if not document.labels:
-        raise BadInput(f"document {number} has no value of the attribute")
-    return document.labels[0]
-
-
-def _knowledge(*, held_out: bool, by_author: bool) -> str:
-    rest = "documents by other authors" if by_author else "other documents"
-    learned = (
-        "other text of the same kind, in the clear, with its attribute"
-        if held_out
-        else f"the originals of all {rest}, with their attribute"
-    )
-    return (
-        f"The static attacker has {learned}; the adaptive attacker knows the attribute of all "
-        f"{rest}, and has them as they were released."
-    )
-
-
-def _notes(
-    majority: float, kept: int, left_out: int, people: Sequence[str] | None, same: int
-) -> tuple[str, ...]:
-    cases, of = (kept, "documents") if people is None else (len(set(people)), "authors")
-    notes = [
-        f"Chance is the share of the most frequent value. With {cases:,} {of} a true share of "
-        f"{tells_from(majority, cases):.2g} would be told from it with a probability of 95 %.",
-        "Folds, the control and intervals are by document. If several documents are by one person, "
-        "all figures may show that the author was recognized: name the authors with `author_field`."
-        if people is None
-        else "Folds, the control and intervals are by author: no model has seen another document "
-        "of the author it guesses about.",
-    ]
-    if left_out:
-        notes.append(
-            f"{left_out:,} documents were left out: their values have fewer {of} than folds."
-        )
-    if same:
-        notes.append(f"{same:,} documents of the other text were left out: their authors are here.")
-    return tuple(notes)

@@ -1,39 +1,41 @@
-"""Memorization: give a model the beginning of a training document, see whether it continues it.
+"""Memorization: give a model a part of a training document, see whether it completes it.
 
-The attacker holds the first tokens of a document (a letterhead, a salutation, the first line of a
-record) and asks for the next ones. Three figures are measured: suffixes that are reproduced
-exactly, those that are nearly so, and the probability that one is among a number of sampled
-continuations. All are compared with a *twin* that was never trained on the text: what the twin
-completes too is common language or a form letter, not memorized. Documents that begin alike are one
-case with a number of copies, because repetition makes a model memorize.
+The attacker holds some tokens of a document (a letterhead, a salutation, the first line of a
+record) and asks for others: the next ones (``by="prefix"``), or those of a span in the middle
+(``by="span"``). Three figures are measured: answers that are reproduced exactly, those that are
+nearly so, and the probability that one is among a number of sampled answers. All are compared with
+a *twin* that was never trained on the text (by default the same network untrained; better one that
+was trained on other text of the kind, such as the same corpus without the canaries): what the twin
+completes, too, is common language or a form letter, not memorized. With ``others``, documents that
+the model was not trained on, the same is asked about them. Ratios say how many times more often
+documents of the training text come back; their intervals hold for any number of hits.
+
+Documents that begin alike are one case with a number of copies, because repetition makes a model
+memorize. And shares are given by rarity: for the third of the documents whose hidden tokens stand
+in the fewest documents, for the middle, and for the most common third.
 
 How
-    The beginning of each document is cut into a prefix, which the attacker knows, and a suffix,
-    which they want. The greedy continuation equals the true suffix exactly if each true token is
-    the likeliest one after the true tokens before it, so one forward pass over the window decides.
-    The pass also gives the probability p of the suffix: n sampled continuations contain it with
-    probability 1 − (1 − p)^n, so nothing has to be sampled. Only near misses need the greedy
-    continuation itself.
+    See ``attacks.recalling``: every model is asked as it was trained, and one forward pass decides.
 
 Care
-    Causal language models read from left to right, so only prefixes are tried; corrupted spans, as
-    in encoder–decoder models, are not. Only the start of a document is tried; other parts may be
-    memorized better or worse.
+    Only the start of a document is tried; other parts may be memorized better or worse. A model
+    that was trained to fill in short spans is asked for ``suffix`` tokens at once, as an attacker
+    would: with the default of 50 that is far from what it has learned, and an answer of a few
+    tokens (``suffix=3``) is nearer to it.
 
 Reference
     Carlini et al. 2023, "Quantifying memorization across neural language models"; Ponomareva et al.
-    2022, "Training text-to-text transformers with privacy guarantees"; Ippolito et al. 2023,
-    "Preventing generation of verbatim memorization gives a false sense of privacy" (near misses);
-    Hayes et al. 2024, "Measuring memorization through probabilistic discoverable extraction" (the
-    probability among n samples).
+    2022, "Training text-to-text transformers with privacy guarantees" (spans, rarity, ratios);
+    Ippolito et al. 2023, "Preventing generation of verbatim memorization gives a false sense of
+    privacy" (near misses); Hayes et al. 2024, "Measuring memorization through probabilistic
+    discoverable extraction" (the probability among n samples).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,168 +48,68 @@ from sfumato.attacks.model_target import (
     not_a_model,
     open_model,
 )
-from sfumato.core.checks import at_least, between
+from sfumato.attacks.recalling import (
+    PREFIX,
+    WAYS,
+    Cutting,
+    Recalled,
+    Windows,
+    check_room,
+    cut,
+    recall,
+)
+from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.metrics.reconstruction import longest_common
-from sfumato.models.tokenizer import Tokenizer
 from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores, time_block
+from sfumato.statistics.ratios import ratio_of_shares
 from sfumato.statistics.shares import mean_share, paired_difference, share_of
 from sfumato.text.document import Document
 
-if TYPE_CHECKING:
-    import torch
-
-    from sfumato.models.load import LoadedModel
-
-TOKENS_AT_ONCE = 4096
 COPIES = ((1, 1), (2, 9), (10, None))
 MOST_TRIES = 10**12
+# With fewer documents a third of them says nothing.
+FEWEST_BY_RARITY = 30
 # Documents on which two tokenizers are compared.
 TOKENIZED = 200
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
-    """The first tokens of different documents, one row each, and how many documents share them."""
-
-    tokens: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    prefix: int
-    too_short: int
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    @property
-    def suffixes(self) -> NDArray[np.int64]:
-        """The tokens that the attacker wants."""
-        return self.tokens[:, self.prefix :]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cutting:
-    """The lengths of the two parts in tokens, and the largest number of documents."""
-
-    prefix: int
-    suffix: int
-    most: int
-
-
-def cut(
-    documents: Sequence[Document], tokenizer: Tokenizer, cutting: Cutting, randomness: Randomness
-) -> Windows:
-    """The beginnings of the documents that are long enough; a random sample if there are many."""
-    length = cutting.prefix + cutting.suffix
-    rows = tokenizer.encode_many([document.text for document in documents])
-    # Documents that begin alike are one case with several copies.
-    counts = Counter(row[:length].astype(np.int64).tobytes() for row in rows if len(row) >= length)
-    if not counts:
-        raise BadInput(
-            f"none of the {len(documents):,} documents has {length} tokens; take shorter parts, "
-            "such as `settings={'prefix': 10, 'suffix': 10}`"
-        )
-    kept = list(counts)
-    if len(kept) > cutting.most:
-        kept = [kept[place] for place in randomness.choose(len(kept), cutting.most).tolist()]
-    return Windows(
-        tokens=np.stack([np.frombuffer(one, dtype=np.int64) for one in kept]),
-        copies=np.array([counts[one] for one in kept], dtype=np.int64),
-        prefix=cutting.prefix,
-        too_short=sum(len(row) < length for row in rows),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Recalled:
-    """For each window: whether the suffix was reproduced, the share that was, and its ln p."""
-
-    exact: NDArray[np.bool_]
-    alike: NDArray[np.float64]
-    log_probability: NDArray[np.float64]
-
-    def within(self, tries: int) -> NDArray[np.float64]:
-        """The probability of each suffix to be among so many sampled continuations."""
-        # 1 − (1 − p)^n, without loss of digits for a small p; p = 1 gives 1.
-        with np.errstate(divide="ignore"):
-            missed = np.log1p(-np.exp(np.minimum(self.log_probability, 0.0)))
-            chances: NDArray[np.float64] = -np.expm1(tries * missed)
-        return chances
-
-
-def recall(model: LoadedModel, windows: Windows, done: Done | None = None) -> Recalled:
-    """Measure a model on the suffix of every window."""
-    import torch
-
-    start = [] if model.tokenizer.begin is None else [model.tokenizer.begin]
-    width = len(start) + windows.tokens.shape[1]
-    at_once = max(1, TOKENS_AT_ONCE // width)
-    parts: list[tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]] = []
-    model.network.eval()
-    for first in range(0, len(windows), at_once):
-        some = torch.from_numpy(windows.tokens[first : first + at_once])
-        begun = torch.cat([torch.tensor([start], dtype=torch.int64).repeat(len(some), 1), some], 1)
-        parts.append(_of_some(model, begun, windows.tokens.shape[1] - windows.prefix))
-        if done:
-            done(min(first + at_once, len(windows)), len(windows))
-    exact, alike, logs = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Recalled(exact, alike, logs)
-
-
-def _of_some(
-    model: LoadedModel, rows: torch.Tensor, suffix: int
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
-    import torch
-
-    from sfumato.models.generate import greedy_tokens
-
-    wanted = rows[:, -suffix:]
-    with torch.no_grad():
-        logits = model.network(input_ids=rows[:, :-1]).logits[:, -suffix:, : model.tokenizer.size]
-    logs = logits.double().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].sum(1)
-    if logs.isnan().any():
-        raise BadInput("the model gives no finite numbers; its training may have diverged")
-    exact = (logits.argmax(2) == wanted).all(1)
-    alike = np.ones(len(rows))
-    missed = (~exact).nonzero()[:, 0]
-    if len(missed):
-        said = greedy_tokens(model, rows[missed, :-suffix], suffix)
-        alike[missed.numpy()] = [
-            longest_common(one.tolist(), other.tolist()) / suffix
-            for one, other in zip(said, wanted[missed], strict=True)
-        ]
-    return exact.numpy(), alike, logs.numpy()
-
-
 @dataclass(frozen=True)
 class TrainedOn:
-    """The text that a model was trained on, and a model of the same kind that was not."""
+    """The text that a model was trained on, and a model of the same kind that was not.
+
+    ``others`` are documents of the same kind that neither was trained on, if there are any.
+    """
 
     members: tuple[Document, ...]
     reference: ModelTarget | None = None
+    others: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memorization:
     """Complete the beginnings of training documents.
 
-    ``prefix`` tokens are given and ``suffix`` tokens wanted; ``near`` is the share of the suffix
-    (as a common subsequence) that counts as a near match; ``tries`` is the number of sampled
-    continuations; at most ``most`` different documents are tried.
+    ``prefix`` tokens are given and ``suffix`` tokens wanted, those after them or, with
+    ``by="span"``, those in the middle; ``near`` is the share of them (as a common subsequence) that
+    counts as a near match; ``tries`` is the number of sampled answers; at most ``most`` different
+    documents are tried.
     """
 
     name: ClassVar[str] = "memorization"
     target: ClassVar[str] = "model"
-    needs: ClassVar[Needs] = Needs(inputs=("members", "references"))
+    needs: ClassVar[Needs] = Needs(inputs=("members", "others", "references"))
 
     prefix: int = 50
     suffix: int = 50
     near: float = 0.8
     tries: int = 100
     most: int = 500
+    by: str = PREFIX
 
     def __post_init__(self) -> None:
+        one_of("by", self.by, WAYS)
         for name in ("prefix", "suffix", "tries", "most"):
             at_least(name, getattr(self, name), 1)
         between("tries", self.tries, 1, MOST_TRIES)
@@ -231,13 +133,16 @@ class Memorization:
         """The model, the documents, and the first of the references."""
         if inputs.members is None:
             raise InvalidArgument("members are missing")
-        target = _causal(open_model(inputs.target))
-        twin = _causal(open_model(inputs.references[0])) if inputs.references else None
+        target = _writes(open_model(inputs.target, any_kind=True))
+        twin = None
+        if inputs.references:
+            twin = _writes(open_model(inputs.references[0], any_kind=True))
         if twin is not None and twin.digest == target.digest:
             raise InvalidArgument(
                 "the reference is the target itself, which was trained on the members"
             )
-        return target, TrainedOn(tuple(inputs.documents(inputs.members)), twin)
+        others = () if inputs.others is None else tuple(inputs.documents(inputs.others))
+        return target, TrainedOn(tuple(inputs.documents(inputs.members)), twin, others)
 
     def score(
         self, target: ModelTarget, data: TrainedOn, randomness: Randomness, done: Done | None = None
@@ -245,24 +150,41 @@ class Memorization:
         """How much of the documents is reproduced, compared with the twin."""
         with time_block() as watch:
             windows = self._windows(target, data, randomness.stream(0))
-            mine = recall(target.model, windows, _half(done, 0))
+            unseen = self._unseen(target, data, windows, randomness.stream(2))
+            parts = 2 if unseen is None else 3
+            mine = recall(target.model, windows, _part(done, 0, parts))
             twin = data.reference or make_untrained_twin(target, randomness.stream(1))
-            theirs = recall(twin.model, windows, _half(done, 1))
+            theirs = recall(twin.model, windows, _part(done, 1, parts))
             scores = self._scores(windows, mine, theirs, data.reference)
+            if unseen is not None:
+                found = recall(target.model, unseen, _part(done, 2, parts))
+                scores = _beside_unseen(scores, mine, found)
         return watch.stamp(scores)
 
+    @property
+    def _cutting(self) -> Cutting:
+        return Cutting(prefix=self.prefix, suffix=self.suffix, most=self.most, by=self.by)
+
     def _windows(self, target: ModelTarget, data: TrainedOn, randomness: Randomness) -> Windows:
-        asked = [target] if data.reference is None else [target, data.reference]
-        room = min(one.model.context - (one.model.tokenizer.begin is not None) for one in asked)
-        if self.prefix + self.suffix > room:
-            raise InvalidArgument(
-                f"prefix={self.prefix} and suffix={self.suffix} do not fit into the model's "
-                f"context of {room} tokens; set them lower"
-            )
-        cutting = Cutting(prefix=self.prefix, suffix=self.suffix, most=self.most)
+        for one in [target] if data.reference is None else [target, data.reference]:
+            check_room(one.model, self._cutting)
         if data.reference is not None:
             _same_tokens(target, data.reference, data.members)
-        return cut(data.members, target.model.tokenizer, cutting, randomness)
+        return cut(data.members, target.model.tokenizer, self._cutting, randomness)
+
+    def _unseen(
+        self, target: ModelTarget, data: TrainedOn, windows: Windows, randomness: Randomness
+    ) -> Windows | None:
+        """Of the other documents, those whose beginning is none of the training text's."""
+        if not data.others:
+            return None
+        try:
+            found = cut(data.others, target.model.tokenizer, self._cutting, randomness)
+        except BadInput:
+            return None  # all of them are too short
+        seen = {row.tobytes() for row in windows.tokens}
+        new = np.array([row.tobytes() not in seen for row in found.tokens], dtype=np.bool_)
+        return found.only(new) if new.any() else None
 
     def _scores(
         self,
@@ -273,23 +195,36 @@ class Memorization:
     ) -> Scores:
         figures, null = self._figures(mine), self._figures(theirs)
         above = paired_difference("exact above the twin", mine.exact, theirs.exact)
+        ratio = ratio_of_shares(mine.exact, theirs.exact)
+        times = ratio.measured("exact, times the twin")
+        where = "the next" if self.by == PREFIX else "in their middle the"
         return Scores(
             attack=self.name,
             knowledge=(
-                f"The attacker holds the model and the first {self.prefix} tokens of training "
-                f"documents, and wants the next {self.suffix}."
+                f"The attacker holds the model and {self.prefix} tokens of the beginning of "
+                f"training documents, and wants {where} {self.suffix}."
             ),
-            figures=(*figures, above, *_by_copies(windows.copies, mine.exact)),
-            chance={one.metric: one.value for one in null} | {above.metric: 0.0},
+            figures=(
+                *figures,
+                above,
+                *([] if times is None else [times]),
+                *_by_copies(windows.copies, mine.exact),
+                *_by_rarity(windows.rarity, mine.exact),
+            ),
+            chance={one.metric: one.value for one in null}
+            | {above.metric: 0.0}
+            | ({} if times is None else {times.metric: 1.0}),
             control=Control(
                 what="the twin, " + _kind(reference) + ", on the same documents", figures=null
             ),
-            notes=self._notes(windows),
+            notes=(*self._notes(windows), ratio.sentence("The model reproduces", "the twin")),
             details={
                 "copies": windows.copies.tolist(),
+                "rarity": windows.rarity.tolist(),
                 "exact": mine.exact.tolist(),
                 "alike": mine.alike.tolist(),
                 "log_probability": mine.log_probability.tolist(),
+                "exact of the twin": theirs.exact.tolist(),
             },
         )
 
@@ -325,6 +260,36 @@ def _by_copies(copies: NDArray[np.int64], exact: NDArray[np.bool_]) -> list[Meas
     return found
 
 
+def _by_rarity(rarity: NDArray[np.float64], exact: NDArray[np.bool_]) -> list[Measured]:
+    """The share by how rare the hidden tokens are, in thirds, if there are enough documents."""
+    if len(rarity) < FEWEST_BY_RARITY or rarity.min() == rarity.max():
+        return []
+    low, high = np.quantile(rarity, [1 / 3, 2 / 3])
+    thirds = {
+        "common": rarity <= low, "middle": (rarity > low) & (rarity <= high), "rare": rarity > high,
+    }  # fmt: skip
+    return [
+        share_of(f"exact, {name} third", exact[chosen])
+        for name, chosen in thirds.items()
+        if chosen.any()
+    ]
+
+
+def _beside_unseen(scores: Scores, mine: Recalled, unseen: Recalled) -> Scores:
+    """The same scores with what the model makes of documents that it has not seen."""
+    share = share_of("exact, unseen documents", unseen.exact)
+    ratio = ratio_of_shares(mine.exact, unseen.exact)
+    times = ratio.measured("exact, times unseen documents")
+    more = [share] if times is None else [share, times]
+    return replace(
+        scores,
+        figures=(*scores.figures, *more),
+        chance={**scores.chance} | ({} if times is None else {times.metric: 1.0}),
+        notes=(*scores.notes, ratio.sentence("It reproduces", "of unseen documents")),
+        details={**scores.details, "exact of unseen documents": unseen.exact.tolist()},
+    )
+
+
 def _same_tokens(target: ModelTarget, reference: ModelTarget, members: Sequence[Document]) -> None:
     """Refuse a reference with another tokenizer."""
     texts = [document.text for document in members[:TOKENIZED]]
@@ -340,7 +305,7 @@ def _kind(reference: ModelTarget | None) -> str:
     return "the same network untrained" if reference is None else "the given reference"
 
 
-def _causal(target: ModelTarget) -> ModelTarget:
+def _writes(target: ModelTarget) -> ModelTarget:
     if target.model.classes:
         raise InvalidArgument(
             "a classifier generates no text; memorization is measured on language models, "
@@ -349,7 +314,7 @@ def _causal(target: ModelTarget) -> ModelTarget:
     return target
 
 
-def _half(done: Done | None, which: int) -> Done | None:
+def _part(done: Done | None, which: int, parts: int) -> Done | None:
     if done is None:
         return None
-    return lambda reached, whole: done(which * whole + reached, 2 * whole)
+    return lambda reached, whole: done(which * whole + reached, parts * whole)

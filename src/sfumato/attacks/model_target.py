@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import extra
-from sfumato.core.errors import BadInput, SfumatoError
+from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 
@@ -60,24 +60,33 @@ def not_a_model(path: Path) -> str | None:
     return f"{path} is neither the folder of a run nor of a model"
 
 
-def open_model(path: Path, *, kind: str | None = None, classes: Sequence[str] = ()) -> ModelTarget:
+def open_model(
+    path: Path,
+    *,
+    kind: str | None = None,
+    classes: Sequence[str] = (),
+    any_kind: bool = False,
+) -> ModelTarget:
     """Load a finished run's model, or any Hugging Face model from a folder.
 
-    ``kind`` is ``causal`` or ``classifier``; a run knows its own. ``classes`` are for a network
-    without a trained head, which gets a new one.
+    ``kind`` is one of ``models.kinds``, by default that of a language model; a run knows its own.
+    ``classes`` are for a network without a trained head, which gets a new one. Causal models and
+    classifiers are opened, others only with ``any_kind``: most attacks read from left to right.
     """
     extra("torch", needed_for="attacking a model", extra="train")
+    from sfumato.models.kinds import kind_in
     from sfumato.models.load import load_model
     from sfumato.training.folder import open_run
 
     # In loading a finished model no weight is drawn but that of a new head, which is public.
     randomness = Randomness.secure()
     if not is_run(path):
-        model = load_model(str(path), randomness=randomness, kind=kind or "causal", classes=classes)
+        found = _attackable(kind or kind_in(path), path, any_kind=any_kind)
+        model = load_model(str(path), randomness=randomness, kind=found, classes=classes)
         return ModelTarget(model, _digest(path))
     folder = open_run(path)
     settings = folder.settings()
-    known = str(settings.get("kind", "causal"))
+    known = _attackable(str(settings.get("kind", "causal")), path, any_kind=any_kind)
     model = load_model(str(folder.model), randomness=randomness, kind=known)
     claimed = _read_claim(folder.guarantee)
     return ModelTarget(
@@ -87,6 +96,15 @@ def open_model(path: Path, *, kind: str | None = None, classes: Sequence[str] = 
         _number(claimed, "delta"),
         str(claimed["notion"]) if "notion" in claimed else None,
         settings,
+    )
+
+
+def _attackable(kind: str, path: Path, *, any_kind: bool) -> str:
+    if kind in ("causal", "classifier") or any_kind:
+        return kind
+    raise InvalidArgument(
+        f"the model in {path} is of kind {kind!r}, and this attack is on models that read from "
+        "left to right, or on classifiers; `memorization` takes it"
     )
 
 

@@ -51,7 +51,6 @@ Reference
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -59,6 +58,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.accounting.events import LARGEST_RANGE
+from sfumato.accounting.guessing import Level, most_guessed
 from sfumato.attacks.attack import Done, Inputs, Needs
 from sfumato.attacks.rewriting_laws import chances_of
 from sfumato.attacks.stretches.matching import choose_documents, match, share_of_best
@@ -343,8 +343,8 @@ def most_right(epsilon: float, documents: int) -> tuple[float, float]:
     >>> most_right(0.0, 8)
     (0.125, 0.125)
     """
-    others = documents - 1
-    alone, together = (1 / (1 + others * math.exp(-one)) for one in (epsilon, 2 * epsilon))
+    alike = [1 / documents] * documents
+    alone, together = (most_guessed(Level(one), alike) for one in (epsilon, 2 * epsilon))
     return alone, together
 
 

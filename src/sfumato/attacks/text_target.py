@@ -27,6 +27,7 @@ from sfumato.policies.combine import Minus, Union
 from sfumato.policies.parsing import PlaceFile, parse_policy, with_files
 from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
+from sfumato.representations.files import holds_vectors
 from sfumato.text.document import Document
 from sfumato.vectors.load import NAME, default_space, load_vectors
 from sfumato.vectors.space import Space
@@ -118,6 +119,11 @@ def not_privatized(path: Path) -> str | None:
         return (
             f"{side_path(path)} is missing, which says how {path} was privatized; it is written "
             f"beside every privatized file ({make})"
+        )
+    if holds_vectors(path):
+        return (
+            f"{path} holds vectors, and this attack reads text; the attacks whose names begin with "
+            "'vector-' are for such files"
         )
     return None
 

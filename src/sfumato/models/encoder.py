@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Singles
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput
 from sfumato.core.pretrained import quiet, read_network
@@ -64,6 +64,35 @@ class SentenceEncoder:
         found = self._encode(self._tokens(texts))
         if not np.isfinite(found).all():
             raise BadInput(f"the encoder {self.name} gave a value that is not finite")
+        return found
+
+    @property
+    def size(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.network.config.hidden_size)
+
+    def token_vectors(self, text: str, most: int | None = None) -> Floats:
+        """A row for each token of a text, from the table of the network's first layer.
+
+        Such a row depends on its token and on nothing else: no other token, and no place. What
+        later layers give does not: there each row has something of all tokens.
+        """
+        tokens = self.tokenizer.encode_many([text])[0][:most].tolist()
+        if not tokens:
+            return np.empty((0, self.token_size))
+        found: Floats = self.token_table[tokens].astype(np.float64)
+        return found
+
+    @property
+    def token_size(self) -> int:
+        """How many numbers the vector of a token has."""
+        return int(self.token_table.shape[1])
+
+    @cached_property
+    def token_table(self) -> Singles:
+        """The vectors of all tokens; public."""
+        table = self.network.get_input_embeddings().weight
+        found: Singles = table.detach().float().numpy()
         return found
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:

@@ -16,10 +16,17 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.models.kinds import MASKED, SEQ2SEQ
 from sfumato.models.load import LoadedModel
+from sfumato.models.sentinels import sentinels_of
+from sfumato.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+# What a model was trained for that fills in spans.
+SPANS = "spans"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +48,18 @@ class TokenSampling:
 def continue_text(
     model: LoadedModel, prompt: str, sampling: TokenSampling, randomness: Randomness
 ) -> str:
-    """The prompt and its continuation, up to the end of the document."""
+    """The prompt and its continuation, up to the end of the document.
+
+    A model that fills in spans writes what stands in the place of ``<extra_id_0>``, or what follows
+    the prompt if that is not in it.
+    """
     import torch
 
-    if model.classes:
-        raise InvalidArgument("a classifier does not write; only language models do")
+    if model.classes or model.kind == MASKED:
+        what = "a classifier" if model.classes else "a masked model"
+        raise InvalidArgument(f"{what} does not write; only causal models and decoders do")
+    if model.kind == SEQ2SEQ:
+        return _complete(model, prompt, sampling, randomness)
     tokenizer = model.tokenizer
     tokens = [] if tokenizer.begin is None else [tokenizer.begin]
     tokens += [int(one) for one in tokenizer.encode(prompt)]
@@ -65,6 +79,51 @@ def continue_text(
     # Some tokenizers drop a space at the start, so the new tokens are not decoded alone.
     before, whole = tokenizer.decode(tokens), tokenizer.decode(tokens + said)
     return prompt + whole[len(before) :]
+
+
+def _complete(
+    model: LoadedModel, prompt: str, sampling: TokenSampling, randomness: Randomness
+) -> str:
+    """What a decoder writes after the prompt, or in the place of its first sentinel."""
+    import torch
+
+    tokenizer, network = model.tokenizer, model.network
+    sentinels = sentinels_of(tokenizer) if model.objective.startswith(SPANS) else ()
+    hole = tokenizer.decode(sentinels[:1]) if sentinels else ""
+    whole = prompt + hole if hole not in prompt else prompt
+    before, after = tokenizer.frame
+    read = [*before, *tokenizer.encode_public(whole), *after] or [tokenizer.padding]
+    if len(read) > model.context:
+        raise InvalidArgument(
+            f"the prompt has {len(read)} tokens, and the model reads {model.context}; shorten it"
+        )
+    start = decoder_start(network, tokenizer)
+    written = [start, *sentinels[:1]]
+    said: list[int] = []
+    ends = {tokenizer.end, *sentinels}
+    any_network: Any = network.eval()
+    with torch.no_grad():
+        heard = any_network.get_encoder()(input_ids=torch.tensor([read]))
+        for chance in randomness.uniform(min(sampling.tokens, model.context)).tolist():
+            output = any_network(
+                encoder_outputs=heard,
+                decoder_input_ids=torch.tensor([written + said]),
+                use_cache=False,
+            )
+            following = _draw(output.logits[0, -1, : tokenizer.size].double(), sampling, chance)
+            if following in ends:
+                break
+            said.append(following)
+    text = tokenizer.decode(said)
+    return whole.replace(hole, text, 1) if hole else prompt + text
+
+
+def decoder_start(network: Any, tokenizer: Tokenizer) -> int:
+    """The token that a decoder reads before the first one that it writes."""
+    told = (network.config, getattr(network, "generation_config", None))
+    starts = (getattr(one, "decoder_start_token_id", None) for one in told)
+    start = next((one for one in starts if one is not None), tokenizer.padding)
+    return int(start)
 
 
 def _draw(scores: Tensor, sampling: TokenSampling, chance: float) -> int:
@@ -104,6 +163,31 @@ def greedy_tokens(model: LoadedModel, prompts: Tensor, count: int) -> Tensor:
             if len(said) == count:
                 return torch.stack(said, 1)
             scores, state = read_on(model.network, said[-1][:, None], state)
+
+
+def greedy_answers(model: LoadedModel, read: Tensor, begun: Tensor, count: int) -> Tensor:
+    """The ``count`` most likely next tokens of a decoder that has written ``begun``, by row.
+
+    Rows are not padded: an encoder reads ``read`` (rows × length).
+    """
+    import torch
+
+    network: Any = model.network.eval()
+    said: list[Tensor] = []
+    with torch.no_grad():
+        heard = network.get_encoder()(input_ids=read)
+        tokens, state = begun, None
+        while len(said) < at_least("count", count, 1):
+            output = network(
+                encoder_outputs=heard,
+                decoder_input_ids=tokens,
+                past_key_values=state,
+                use_cache=True,
+            )
+            state = output.past_key_values
+            said.append(output.logits[:, -1, : model.tokenizer.size].argmax(1))
+            tokens = said[-1][:, None]
+    return torch.stack(said, 1)
 
 
 def read_on(network: Any, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:

@@ -3,7 +3,11 @@
 ==================  ==============================================================
 ``lstm``            one recurrent layer, fresh weights
 ``gpt-small``       a small transformer in GPT-2's shape, fresh weights
-a folder            any Hugging Face causal language model or sequence classifier
+``bert-small``      a small masked language model in BERT's shape, fresh weights
+``t5-small-from-    a small encoder and decoder in T5's shape, fresh weights
+scratch``
+a folder            any Hugging Face causal or masked language model, model of
+                    encoder and decoder, or sequence classifier
 a name on the hub   the same, fetched first
 ==================  ==============================================================
 
@@ -41,7 +45,9 @@ from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
+from sfumato.models.kinds import KINDS, objective_of, read_text_network
 from sfumato.models.name import check_model, is_built_in, local_folder
+from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
 from sfumato.models.provenance import write_provenance
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
@@ -49,7 +55,6 @@ from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-KINDS = ("causal", "classifier")
 SECONDS = 10.0
 # Weights in other formats are never read, so they are not fetched.
 _WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
@@ -59,10 +64,13 @@ _PROBE = 8
 
 
 class Architecture(Protocol):
-    """Settings of a network; the vocabulary comes from the tokenizer."""
+    """Settings of a network; the vocabulary comes from the tokenizer.
+
+    If its language model is not a causal one, the class says so by ``kind`` (``models.kinds``).
+    """
 
     def build(self, tokenizer: Tokenizer, classes: int | None) -> PreTrainedModel:
-        """A network with fresh weights: a causal one, or a classifier if ``classes`` is given."""
+        """A network with fresh weights: a language model, or a classifier with ``classes``."""
         ...
 
 
@@ -89,7 +97,8 @@ class LoadedModel:
     ``classes`` are the names of a classifier's classes in the order of its outputs. ``new`` are the
     names of weights that its folder lacked and that were drawn; ``fixed`` those of modules that
     stay in evaluation mode, because nothing in them is trained. ``pooling`` is what the head reads
-    of a text (``models.pooling``), if that was chosen.
+    of a text (``models.pooling``), if that was chosen. ``objective`` is what a language model was
+    trained to predict, if that is not what is usual for its ``kind``.
     """
 
     network: PreTrainedModel
@@ -99,6 +108,8 @@ class LoadedModel:
     new: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     pooling: str = ""
+    kind: str = "causal"
+    objective: str = ""
 
     def begin_training(self) -> Any:
         """The network in training mode, but for what is fixed."""
@@ -118,14 +129,14 @@ def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
     settings: Mapping[str, object] | None = None,
     pooling: str | None = None,
 ) -> LoadedModel:
-    """Build or load a model; ``settings`` are those of a built-in one.
+    """Build or load a model of a ``kind``; ``settings`` are those of a built-in one.
 
     ``classes`` names the classes of a classifier with a new head, and ``pooling`` what that head
     reads of a text; by default what the folder of an encoder says, else what is usual for it. A
     tokenizer may be given for a model from scratch, or for a folder that has none.
     """
     one_of("kind", kind, KINDS)
-    if kind == "causal" and classes:
+    if kind != "classifier" and classes:
         raise InvalidArgument("classes are for kind='classifier'; a language model has none")
     check_pooling(pooling, kind)
     if len(set(classes)) != len(classes):
@@ -153,13 +164,16 @@ def _build(
 ) -> LoadedModel:
     component = entries("models")[name].load()
     architecture: Architecture = configure(component, settings)
+    own = getattr(component, "kind", "causal")
     if kind == "classifier":
         _require_classes(classes)
+    elif kind != own:
+        raise InvalidArgument(f"{name} is a model of kind {own!r}, not {kind!r}")
     tokenizer = tokenizer or default_tokenizer()
     network = architecture.build(tokenizer, len(classes) if kind == "classifier" else None)
     slice_losses(network)
     _name_classes(network, classes)
-    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes)
+    return LoadedModel(network, tokenizer, context_of(network, tokenizer), classes, kind=kind)
 
 
 def _from_folder(
@@ -179,12 +193,12 @@ def _from_folder(
             )
         tokenizer = load_tokenizer(folder)
     new: tuple[str, ...] = ()
-    if kind == "causal":
-        network = _causal(folder)
-        slice_losses(network)
-    else:
+    if kind == "classifier":
         network, classes, new = _classifier(folder, config, classes)
         network.config.pad_token_id = tokenizer.padding
+    else:
+        network = _causal(folder) if kind == "causal" else read_text_network(folder, kind)
+        slice_losses(network)
     rows = len(network.get_input_embeddings().weight)  # type: ignore[arg-type]
     if tokenizer.size > rows:
         raise InvalidArgument(
@@ -195,18 +209,22 @@ def _from_folder(
     if kind == "classifier":
         read = choose_pooling(network, folder, pooling, trained=_has_trained_head(config))
     context = context_of(network, tokenizer)
-    return LoadedModel(network, tokenizer, context, classes, new, pooling=read)
+    trained_for = "" if kind == "classifier" else objective_of(network)
+    return LoadedModel(
+        network, tokenizer, context, classes, new, pooling=read, kind=kind, objective=trained_for
+    )
 
 
 def slice_losses(network: PreTrainedModel) -> None:
-    """Let a GPT-2 compute losses in slices; it returns what its output layer does, unchanged."""
+    """Let GPT-2 and T5 compute losses in slices; they return what their output layer does."""
     from torch import nn
-    from transformers import GPT2LMHeadModel
+    from transformers import GPT2LMHeadModel, T5ForConditionalGeneration
 
     from sfumato.models.output_layer import OutputLayer
 
     # Other networks may do something with the scores afterwards, such as capping them.
-    if type(network) is GPT2LMHeadModel and type(network.lm_head) is nn.Linear:
+    known = (GPT2LMHeadModel, T5ForConditionalGeneration)
+    if isinstance(network, known) and type(network) in known and type(network.lm_head) is nn.Linear:
         sliced = OutputLayer(1, 1, bias=False)
         sliced.in_features, sliced.out_features = (
             network.lm_head.in_features,
@@ -321,8 +339,12 @@ def save_model(model: LoadedModel, folder: Path) -> None:
 
 
 def context_of(model: PreTrainedModel, tokenizer: Tokenizer) -> int:
-    """The most tokens a row may have."""
+    """The most tokens a row may have; of an encoder and a decoder, as read and as written."""
     config: Any = model.config
+    if getattr(config, "is_encoder_decoder", False):
+        read = getattr(config, "context", None) or places_to_read(model, CONTEXT)
+        written = places_to_write(model) or read
+        return int(min(read, written, tokenizer.backend.model_max_length))
     named = getattr(config, "context", None) or getattr(config, "max_position_embeddings", None)
     if named is None:
         return CONTEXT

@@ -207,7 +207,9 @@ def try_out(network: Any) -> Any:
 
     with torch.no_grad(), in_evaluation(network):
         tokens = (torch.arange(_TRIAL) + 1).remainder(network.config.vocab_size)[None]
-        return network(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+        apart = bool(getattr(network.config, "is_encoder_decoder", False))
+        more = {"decoder_input_ids": tokens} if apart else {}
+        return network(input_ids=tokens, attention_mask=torch.ones_like(tokens), **more)
 
 
 @contextmanager

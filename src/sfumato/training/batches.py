@@ -40,7 +40,8 @@ class PhysicalBatch:
     ``labels`` are aligned with the logits (the next token for a language model, −100 at the
     padding; one class per row for a classifier), so they are compared with them directly and not
     given to the model. ``owner`` is the record of each row, ``numbers`` the row among those of all
-    records, and the sum of a row's losses is multiplied by its weight in ``weights``.
+    records, and the sum of a row's losses is multiplied by its weight in ``weights``. ``written``
+    is what a decoder reads, if there is one: its labels, one place later.
     """
 
     input_ids: Tensor = field(repr=False)
@@ -49,10 +50,15 @@ class PhysicalBatch:
     owner: Tensor = field(repr=False)
     weights: Tensor = field(repr=False)
     numbers: Tensor = field(repr=False)
+    written: Tensor | None = field(default=None, repr=False)
 
     def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
         """What a network is called with, for all rows or for some."""
-        return {"input_ids": self.input_ids[some], "attention_mask": self.attention_mask[some]}
+        read = {"input_ids": self.input_ids[some], "attention_mask": self.attention_mask[some]}
+        if self.written is None:
+            return read
+        # What follows the end of a row's labels is padding, which no earlier place sees.
+        return read | {"decoder_input_ids": self.written[some], "use_cache": False}
 
 
 def physical_batches(
@@ -80,8 +86,9 @@ def _groups(
 ) -> Iterator[list[NDArray[np.int64]]]:
     """The numbers of the rows of each batch, by group."""
     waiting: list[range] = []
-    count = 0
-    for width, rows in _by_width(records, chosen):
+    count = read = written = 0
+    for widths, rows in _by_width(records, chosen):
+        width = sum(widths)
         if len(rows) * width > most_tokens:
             at_a_time = most_tokens // width
             yield [
@@ -89,9 +96,11 @@ def _groups(
                 for start in range(0, len(rows), at_a_time)
             ]
             continue
-        if (count + len(rows)) * width > most_tokens:
+        read, written = max(read, widths[0]), max(written, widths[1])
+        if (count + len(rows)) * (read + written) > most_tokens and waiting:
             yield [np.concatenate(waiting)]
             waiting, count = [], 0
+            read, written = widths
         waiting.append(rows)
         count += len(rows)
     if waiting:
@@ -100,18 +109,24 @@ def _groups(
 
 def _by_width(
     records: TokenRecords, chosen: Sequence[int] | NDArray[np.intp]
-) -> list[tuple[int, range]]:
-    """The longest row of each record, and its rows; the shortest first."""
+) -> list[tuple[tuple[int, int], range]]:
+    """The longest row of each record, as read and as written, and its rows; the shortest first."""
     found = []
+    targets = records.targets
     for record in np.asarray(chosen, dtype=np.int64).tolist():
         rows = records.rows_of(record)
         if rows:
-            found.append((int(records.lengths[rows.start : rows.stop].max()), record, rows))
-    return [(width, rows) for width, _, rows in sorted(found, key=lambda one: one[:2])]
+            some = slice(rows.start, rows.stop)
+            apart = targets is not None and targets.first is not None
+            written = int(targets.lengths[some].max()) if targets is not None and apart else 0
+            found.append(((int(records.lengths[some].max()), written), record, rows))
+    return [(width, rows) for width, _, rows in sorted(found, key=lambda one: (sum(one[0]), one))]
 
 
 def _wanted(records: TokenRecords, row: int) -> NDArray[np.int64]:
     """The tokens to predict in a row, and IGNORED at all other positions."""
+    if records.targets is not None:
+        return records.targets.of(row)
     labels, marked = records.labels(row).astype(np.int64), records.marked(row)
     return labels if marked is None else np.where(marked, labels, IGNORED)
 
@@ -122,11 +137,16 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
     lengths = records.lengths[rows]
     shape = (len(rows), int(lengths.max()))
     tokens = np.full(shape, records.padding, dtype=np.int64)
-    labels = np.full(shape, IGNORED, dtype=np.int64)
+    apart = records.targets is not None and records.targets.first is not None
+    predicted = records.targets.lengths[rows] if records.targets is not None else lengths
+    labels = np.full((len(rows), int(predicted.max())), IGNORED, dtype=np.int64)
+    written = np.full_like(labels, records.padding)
     for place, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
         tokens[place, :length] = records.inputs(row)
         if records.classes is None:
-            labels[place, :length] = _wanted(records, row)
+            labels[place, : predicted[place]] = _wanted(records, row)
+        if records.targets is not None and apart:
+            written[place, : predicted[place]] = records.targets.written(row)
     mask = np.arange(shape[1]) < lengths[:, None]
     owner = np.searchsorted(records.first, rows, side="right") - 1
     # A record without tokens to predict contributes nothing, whatever it is divided by.
@@ -142,4 +162,5 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
         owner=torch.from_numpy(owner),
         weights=torch.from_numpy(weights),
         numbers=torch.from_numpy(rows),
+        written=torch.from_numpy(written) if apart else None,
     )

@@ -86,10 +86,14 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
     length = max(2, min(LENGTH, model.context))
     words = torch.Generator().manual_seed(0)
     tokens = torch.randint(0, model.tokenizer.size, (ROWS, length), generator=words)
+    more: dict[str, Any] = {}
+    if model.kind == "seq2seq":  # what is written is a part of what was counted
+        more = {"decoder_input_ids": tokens[:, : max(1, length // 4)], "use_cache": False}
     try:
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training itself will say them
-            return _time(model.begin_training(), plan, tokens) / tokens.numel()
+            inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **more}
+            return _time(model.begin_training(), plan, inputs) / tokens.numel()
     except Exception:  # an estimate stops nobody; training will say what is wrong
         return None
     finally:
@@ -98,7 +102,8 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
             parameter.grad = gradient
 
 
-def _time(network: Any, plan: Plan, tokens: torch.Tensor) -> float:
+def _time(network: Any, plan: Plan, inputs: dict[str, Any]) -> float:
+    predicted = inputs.get("decoder_input_ids", inputs["input_ids"])
     optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
     step = None
     if plan.private:
@@ -107,7 +112,7 @@ def _time(network: Any, plan: Plan, tokens: torch.Tensor) -> float:
             optimizer,
             release=plan.release(),
             noise_multiplier=plan.noise_multiplier,
-            expected_batch_size=len(tokens),
+            expected_batch_size=len(predicted),
             randomness=Randomness.secure(),
         )
     try:
@@ -116,13 +121,11 @@ def _time(network: Any, plan: Plan, tokens: torch.Tensor) -> float:
                 # Training compares rows in its first batches only, and that takes many passes.
                 step.recording.compared = True
             began = time.perf_counter()
-            mask = torch.ones_like(tokens)
-            logits = network(input_ids=tokens, attention_mask=mask).logits
-            losses = record_losses(logits, tokens.clone(), divisor=1.0)
+            losses = record_losses(network(**inputs).logits, predicted.clone(), divisor=1.0)
             if step is None:
                 losses.sum().backward()  # type: ignore[no-untyped-call]
             else:
-                step.backward(losses, torch.arange(len(tokens)) + number * len(tokens))
+                step.backward(losses, torch.arange(len(losses)) + number * len(losses))
             taken = time.perf_counter() - began
     finally:
         if step is not None:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.core.display import as_html
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
@@ -23,10 +24,19 @@ from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.features import HeadFeatures
 from sfumato.training.methods.streams import inside
-from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
+from sfumato.training.objectives import make_objective
+from sfumato.training.records import (
+    Cut,
+    TokenRecords,
+    make_labeled_records,
+    make_language_records,
+    make_objective_records,
+)
 from sfumato.training.row_losses import row_scores
 
 TOKENS_AT_ONCE = 4096
+# Names the public draws of what an objective hides; they protect nothing.
+HIDDEN = 2022
 
 
 def predict_tokens(
@@ -34,10 +44,15 @@ def predict_tokens(
 ) -> list[Predicted]:
     """−ln p of every token of every document, including the token for its end.
 
-    A document longer than the context is read in pieces, as in training. ``done`` is called with
-    the number of finished documents.
+    A model that was trained to fill in spans, masks or the rest of a text is asked for that: the
+    same hidden tokens for every model with the same tokenizer. A document longer than the context
+    is read in pieces, as in training. ``done`` is called with the number of finished documents.
     """
-    records = make_language_records(documents, model.tokenizer, Cut(context=model.context))
+    cut, objective = Cut(context=model.context), make_objective(model)
+    if objective is not None:
+        records = make_objective_records(documents, model.tokenizer, cut, objective)
+    else:
+        records = make_language_records(documents, model.tokenizer, cut)
     return _predict(model, records, done)
 
 
@@ -145,6 +160,8 @@ def evaluate_model(
     For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
     is the second of their labels.
     """
+    if policy is not None:
+        refuse_selecting(model)
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
         advance(0)
         if model.classes:
@@ -201,6 +218,15 @@ def measure_predictions(
     return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 
 
+def refuse_selecting(model: LoadedModel) -> None:
+    """Refuse a policy for a model that does not predict every token."""
+    if make_objective(model) is not None:
+        raise InvalidArgument(
+            "a policy selects among all tokens, and this model predicts only some of them "
+            f"({model.objective or model.kind}); leave it out"
+        )
+
+
 def select_tokens(
     model: LoadedModel, documents: Sequence[Document], policy: Policy
 ) -> list[NDArray[np.bool_]]:
@@ -232,16 +258,18 @@ def each_row(
     """The record, the logits and the labels of every row; rows of one record come in order."""
     model.network.eval()
     kept = HeadFeatures.of_trained(model, records)
+    # What is hidden is the same for all models, so that they can be compared.
+    records, everyone = records.drawn(range(len(records)), Randomness.reproducible(HIDDEN))
     with torch.no_grad():
         for group in physical_batches(
-            records, range(len(records)), most_tokens=max(TOKENS_AT_ONCE, records.context)
+            records, everyone, most_tokens=max(TOKENS_AT_ONCE, records.context)
         ):
             for rows in group:
                 if kept is None:
                     scores = row_scores(model.network, rows.inputs())
                 else:
-                    everyone = torch.arange(len(rows.owner))
-                    scores = row_scores(kept.head, kept.inputs(rows, everyone))
+                    together = torch.arange(len(rows.owner))
+                    scores = row_scores(kept.head, kept.inputs(rows, together))
                 yield from zip(rows.owner.tolist(), scores, rows.labels, strict=True)
 
 

@@ -5,6 +5,7 @@
     RUN/
       tokenizer/       a private tokenizer, if one was learned for the run, with its guarantee
       tokenizer.spent.json  that it is drawn, and with which settings; written before the draw
+      budget.json      under which code an account pays for the run, if one does
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
       checkpoint.pt    weights and optimizer of an unfinished run, sealed; removed at the end
@@ -59,6 +60,11 @@ class RunFolder:
     def tokenizer(self) -> Path:
         """The private tokenizer of the run, if one was learned for it."""
         return self.path / "tokenizer"
+
+    @property
+    def budget(self) -> Path:
+        """The code under which the run is paid for, if it is."""
+        return self.path / "budget.json"
 
     @property
     def ledger(self) -> Path:
@@ -117,6 +123,12 @@ class RunFolder:
         """The settings of the run."""
         return _settings_in(self.config)
 
+    def add_settings(self, more: Mapping[str, Any]) -> None:
+        """Write further settings of a finished run, in the place of those of the same name."""
+        content = read_object(self.config, "a run's configuration")
+        with _storing(self.config):
+            write_whole(self.config, _spell(content | {"settings": self.settings() | dict(more)}))
+
     def add_results(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write measurements, one JSON object a line; they replace older ones of the same kind."""
         replaced = {_subject(row) for row in rows}
@@ -155,11 +167,12 @@ class RunFolder:
 
     def _strangers(self) -> bool:
         """Whether there are other files than those of a run that was killed at its very start."""
-        note = note_beside(self.tokenizer).name
-        own = {self.tokenizer.name, note, f"{self.config.name}.unfinished"}
+        first = (note_beside(self.tokenizer).name, self.budget.name)
+        own = {self.tokenizer.name, *first, f"{self.config.name}.unfinished"}
+        drafts = tuple(f"{one}." for one in first)
         return any(
             one.name not in own
-            and not (one.name.startswith(f"{note}.") and one.suffix == ".unfinished")
+            and not (one.name.startswith(drafts) and one.suffix == ".unfinished")
             for one in self.path.iterdir()
         )
 

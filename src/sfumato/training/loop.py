@@ -51,7 +51,7 @@ from sfumato.training.settings import Course
 from sfumato.training.steps import PlainStep, PrivateStep, hide_members, refuse_diverged
 
 # Independent streams of one source.
-SAMPLING, NOISE, DROPOUT, ORDER = range(4)
+SAMPLING, NOISE, DROPOUT, ORDER, EXAMPLES = range(5)
 
 
 @dataclass(frozen=True)
@@ -204,9 +204,13 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
         with run.step.pause():
             run.between.reach(batch.step, run.plan.steps)
     _prepare(run, batch)
+    # What is hidden in a record is drawn anew in every step, from a stream of the record's own.
+    records, members = records.drawn(
+        batch.members, run.randomness.stream(EXAMPLES).stream(batch.step)
+    )
     groups = physical_batches(
         records,
-        batch.members,
+        members,
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )

@@ -38,6 +38,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.accounting.accountants import ACCOUNTANTS, Spent, compute_spending, replacing_one
+from sfumato.accounting.budget.costs import Costs
 from sfumato.accounting.delta import caution, privacy_units, resolve_delta
 from sfumato.accounting.events import SampledGaussian
 from sfumato.accounting.reconstruction import most_rebuilt
@@ -215,6 +216,15 @@ class Plan:
             for stage in first_steps(self.stages, steps)
         )
         return self.sampling.events(self.units, released)
+
+    def costs(self, after_steps: int | None = None) -> Costs:
+        """What the first steps cost in divergences; places that are left empty are all alike."""
+        return Costs(
+            unit=self.unit,
+            neighbors=NEIGHBORS[self.neighbors].format(unit=self.unit),
+            events=self.events(after_steps),
+            replaced=self.neighbors == "replacement",
+        )
 
     def epsilon(self, after_steps: int | None = None) -> float:
         """The proven level after so many steps, at the plan's delta; infinite without noise."""

@@ -16,7 +16,8 @@ Care
     A long document becomes several rows of one record, which are clipped together; or only its
     beginning is used (``long="truncate"``), and the dropped tokens are counted. The counts are
     private, and so are the tokens, which are text. Nothing here is written to disk, not even a
-    cache. Each piece of a document is read without the pieces before it.
+    cache. Each piece of a document is read without the pieces before it. Records with an objective
+    (``objectives``) become examples when they are used, each by draws from a stream of its own.
 """
 
 from __future__ import annotations
@@ -26,16 +27,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.models.output_layer import IGNORED
 from sfumato.models.tokenizer import Tokenizer, Tokens
 from sfumato.text.document import Document
 from sfumato.training.plan import UNITS
+
+if TYPE_CHECKING:
+    from sfumato.training.objectives import Objective
 
 LONG = ("split", "truncate")
 _DOCUMENTS_AT_A_TIME = 512
@@ -87,6 +93,60 @@ class Counts:
         return ", ".join(parts)
 
 
+class Example(NamedTuple):
+    """What is read of a row and what is predicted; ``first`` is where a decoder begins.
+
+    Without it the labels stand at the places that are read, −100 where nothing is predicted.
+    """
+
+    read: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    first: int | None = None
+
+
+class Framing(NamedTuple):
+    """Tokens around a whole document, and how many of its rows' tokens are only predicted."""
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    ahead: int = 0
+
+    @classmethod
+    def around(cls, before: int | None, after: int | None, *, ahead: int = 0) -> Framing:
+        """With a token on either side, if there is one."""
+        first, last = (() if one is None else (one,) for one in (before, after))
+        return cls(first, last, ahead)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What is predicted for each row, where that is not the next token of what it reads.
+
+    If a decoder writes it, ``first`` is the token that it reads first; otherwise the labels stand
+    at the places that the row reads.
+    """
+
+    labels: NDArray[np.int64] = field(repr=False)
+    starts: NDArray[np.int64] = field(repr=False)
+    lengths: NDArray[np.int64] = field(repr=False)
+    first: int | None = None
+
+    def of(self, row: int) -> NDArray[np.int64]:
+        """The labels of a row."""
+        return self.labels[self.starts[row] : self.starts[row] + self.lengths[row]]
+
+    def written(self, row: int) -> NDArray[np.int64]:
+        """What a decoder reads: the labels, one place later."""
+        begun = np.concatenate([[self.first or 0], self.of(row)[:-1]])
+        return begun.astype(np.int64)[: self.lengths[row]]
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many tokens each row has to predict."""
+        so_far = np.concatenate([[0], np.cumsum(self.labels != IGNORED)])
+        found: NDArray[np.int64] = so_far[self.starts + self.lengths] - so_far[self.starts]
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class TokenRecords:
     """Records as rows of tokens, in a few flat arrays.
@@ -95,7 +155,8 @@ class TokenRecords:
     ``first[r]`` up to ``first[r + 1]``. For a language model the label at each position is the next
     token of the same document; for a classifier ``classes[i]`` is the label of row i, and
     ``class_weights`` may have a factor for the losses of each class. If ``wanted`` is given, only
-    the tokens that it marks are predicted; the others are only read.
+    the tokens that it marks are predicted; the others are only read. With ``targets`` it is these
+    that are predicted. With an ``objective`` rows are not yet examples; ``drawn`` makes them so.
     """
 
     tokens: Tokens = field(repr=False)
@@ -109,6 +170,8 @@ class TokenRecords:
     counts: Counts = field(repr=False)
     wanted: NDArray[np.bool_] | None = field(default=None, repr=False)
     class_weights: NDArray[np.float32] | None = field(default=None, repr=False)
+    targets: Targets | None = field(default=None, repr=False)
+    objective: Objective | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -120,6 +183,8 @@ class TokenRecords:
         if self.wanted is not None:
             so_far = np.concatenate([[0], np.cumsum(self.wanted)])
             of_rows = so_far[self.starts + self.lengths + 1] - so_far[self.starts + 1]
+        if self.targets is not None:
+            of_rows = self.targets.counts()
         before = np.concatenate([[0], np.cumsum(of_rows)])
         return np.diff(before[self.first]).astype(np.float32)
 
@@ -138,6 +203,47 @@ class TokenRecords:
     def marked(self, row: int) -> NDArray[np.bool_] | None:
         """Which of those tokens are to be predicted; None means all."""
         return None if self.wanted is None else self.wanted[self._ahead(row)]
+
+    def drawn(
+        self, chosen: Sequence[int] | NDArray[np.intp], randomness: Randomness
+    ) -> tuple[TokenRecords, Sequence[int] | NDArray[np.intp]]:
+        """The chosen records as examples of the objective, and their numbers among these.
+
+        The examples of a record depend on this record and on the stream of its number alone.
+        """
+        objective = self.objective
+        if objective is None:
+            return self, chosen
+        examples: list[Example] = []
+        sizes = [0]
+        for record in np.asarray(chosen, dtype=np.int64).tolist():
+            own = randomness.stream(record)
+            ahead = objective.framing.ahead
+            for row in self.rows_of(record):
+                start = self.starts[row]
+                tokens = self.tokens[start : start + self.lengths[row] + ahead]
+                examples.append(objective.example(tokens, own))
+            sizes.append(len(examples))
+        return self._of_examples(examples, np.array(sizes, dtype=np.int64)), range(len(sizes) - 1)
+
+    def _of_examples(self, examples: list[Example], first: NDArray[np.int64]) -> TokenRecords:
+        none = np.empty(0, dtype=np.int64)
+        read, labels = (
+            [getattr(one, side) for one in examples] or [none] for side in ("read", "labels")
+        )
+        starts, lengths = _layout(read, len(examples))
+        apart = next((one.first for one in examples), None)
+        return replace(
+            self,
+            tokens=np.concatenate(read).astype(np.uint32),
+            starts=starts,
+            lengths=lengths,
+            first=first,
+            targets=Targets(np.concatenate(labels), *_layout(labels, len(examples)), apart),
+            # What is read and what is written have at most a context each.
+            context=self.context * (1 if apart is None else 2),
+            objective=None,
+        )
 
     def _ahead(self, row: int) -> slice:
         return slice(self.starts[row] + 1, self.starts[row] + self.lengths[row] + 1)
@@ -180,6 +286,18 @@ def make_labeled_records(
         gathered.truncated += len(tokens) > room
         gathered.add_document(_owner(document, number, cut.unit), row, ahead=0, label=label)
     return gathered.records(tokenizer)
+
+
+def make_objective_records(
+    documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut, objective: Objective
+) -> TokenRecords:
+    """Records whose rows become examples of an objective anew whenever they are used."""
+    gathered = _Gathered(replace(cut, context=objective.room(cut.context)))
+    before, after, ahead = objective.framing
+    for number, document, tokens in _encode(documents, tokenizer):
+        stream = _frame(before, tokens, after) if len(tokens) else tokens
+        gathered.add_document(_owner(document, number, cut.unit), stream, ahead=ahead)
+    return replace(gathered.records(tokenizer), context=cut.context, objective=objective)
 
 
 def weigh_classes(
@@ -266,6 +384,14 @@ class _Gathered:
                 dropped=self.dropped,
             ),
         )
+
+
+def _layout(
+    rows: list[NDArray[np.int64]], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each row begins among all of them, and how long it is."""
+    lengths = np.array([len(row) for row in rows[:count]], dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)])[:count].astype(np.int64), lengths
 
 
 def _encode(

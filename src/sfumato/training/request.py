@@ -20,13 +20,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sfumato.accounting.budget.payment import Payment
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import CannotResume, InvalidArgument
 from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
-from sfumato.models.load import KINDS, LoadedModel, load_model, save_model
+from sfumato.models.kinds import KINDS
+from sfumato.models.load import LoadedModel, load_model, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.pooling import SAID, check_pooling
 from sfumato.models.private_tokenizer import PrivateTokenizer
@@ -51,6 +53,13 @@ from sfumato.training.methods.base import (
 )
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
+from sfumato.training.objectives import (
+    ObjectiveName,
+    choose_objective,
+    mark_objective,
+    new_tokenizer,
+)
+from sfumato.training.payment import Bill
 from sfumato.training.plan import Plan, TrainingPlan
 from sfumato.training.records import LONG
 from sfumato.training.run import Run
@@ -69,6 +78,9 @@ class Request:
 
     ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
+    ``kind`` is that of the model (``models.kinds``), and ``objective`` what it has to predict, by
+    default what is usual for the kind.
+
     ``control_codes`` are the labels whose codes the documents begin with, if they do
     (``control_codes.py``).
 
@@ -83,6 +95,7 @@ class Request:
     kind: str = "causal"
     classes: tuple[str, ...] = ()
     control_codes: tuple[str, ...] = ()
+    objective: str | None = None
     long: str = "split"
     lora_rank: int | None = None
     trainable: str | None = None
@@ -95,6 +108,7 @@ class Request:
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
+        self.chosen_objective  # noqa: B018  # an error if it does not fit the kind
         one_of("long", self.long, LONG)
         if self.lora_rank is not None:
             at_least("lora_rank", self.lora_rank, 1)
@@ -105,6 +119,11 @@ class Request:
         self.method.check(self)
         if self.vocabulary is not None:
             self.vocabulary.check(self)
+
+    @property
+    def chosen_objective(self) -> ObjectiveName | None:
+        """What a language model has to predict."""
+        return choose_objective(self.objective, self.kind)
 
     @property
     def trained(self) -> Trainable:
@@ -145,6 +164,7 @@ class Request:
             settings=self.settings,
             pooling=self.pooling,
         )
+        model = mark_objective(model, self.chosen_objective)
         rank = self.trained.rank(self.lora_rank)
         if rank is None:
             return replace(model, fixed=self.trained.freeze(model.network))
@@ -155,11 +175,11 @@ class Request:
     def _tokenizer(self) -> Tokenizer | None:
         given = self.tokenizer
         if isinstance(given, str):
-            return load_tokenizer(Path(given))
+            given = load_tokenizer(Path(given))
         if isinstance(given, PrivateTokenizer):
             # Whoever made it may have put them together by hand.
-            return replace(given.tokenizer, guarantee=given.guarantee)
-        return given
+            given = replace(given.tokenizer, guarantee=given.guarantee)
+        return new_tokenizer(self.model, given, self.chosen_objective)
 
     @property
     def cut_long(self) -> str:
@@ -176,6 +196,7 @@ class Request:
             kind=self.kind,
             long=self.cut_long,
             protection=self.protection,
+            objective=self.chosen_objective,
         )
 
     def promised(self, guarantee: Guarantee, tokenizer: Tokenizer) -> Guarantee:
@@ -198,6 +219,8 @@ class Request:
             "model": self.model,
             "kind": self.kind,
             "classes": list(self.classes),
+            # Older runs predict every token, and say nothing about it.
+            **({"objective": model.objective} if model.objective else {}),
             **({"control_codes": list(self.control_codes)} if self.control_codes else {}),
             "long": self.cut_long,
             "lora_rank": self.trained.rank(self.lora_rank),
@@ -227,16 +250,20 @@ def train_model(
     *,
     resume: bool = False,
     announce: Announce | None = None,
+    payment: Payment | None = None,
 ) -> Run:
     """Train as requested and write a run folder.
 
     ``announce`` is called with plan and material before the first step, and may return a function
-    that is called after every step.
+    that is called after every step. With a ``payment`` all of it is paid before any noise is drawn.
     """
     announce = announce or ANNOUNCED_TO.get()
     folder.refuse(resume=resume)
     code = _same_code(request.method, folder)
     randomness = request.randomness()
+    bill = None if payment is None else Bill.opened(payment, request, documents, folder)
+    if bill is not None:
+        bill.pay_first()
     request, learned, asked = _with_vocabulary(request, documents, folder, randomness)
     model = request.load(randomness)
     prepared = request.method.prepare(request.task(model, documents))
@@ -245,9 +272,13 @@ def train_model(
     counted = model.tokenizer if learned is None else replace(model.tokenizer, guarantee=None)
     promised = _together(request.promised(plan.guarantee(), counted), plan, learned)
     settings = request.public(model, plan) | asked | code | private_places(prepared.material)
+    if bill is not None:
+        settings |= bill.pay(plan, promised)
     # A tokenizer that was drawn just now stands there already.
     folder.begin(settings, resume=resume or learned is not None)
     if folder.finished:
+        if bill is not None:
+            bill.settle()  # in case it was killed just before
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
@@ -266,6 +297,8 @@ def train_model(
         | _parts(guarantee, plan, learned),
     )
     folder.clear()
+    if bill is not None:
+        bill.settle()
     return Run(folder, guarantee, plan, loaded=model)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from sfumato.accounting.accountants import ACCOUNTANTS
 from sfumato.accounting.delta import resolve_delta
@@ -20,9 +20,13 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.record import check_record
 from sfumato.training.clipping.clippers import Clipping, choose_clipping
 from sfumato.training.methods.base import TrainingMethod, build_method
+from sfumato.training.objectives import ObjectiveName
 from sfumato.training.plan import UNITS, Plan, quietly
 from sfumato.training.sampling import Sampling, sampling
 from sfumato.training.stages import Schedule
+
+if TYPE_CHECKING:
+    from sfumato.training.vocabulary import PrivateVocabulary
 
 OPTIMIZERS = ("adam", "adam-bc", "sgd")
 LARGEST_RATE = 1e6  # above it weights overflow, whatever the gradient
@@ -148,7 +152,10 @@ class Privacy:
 class Training:
     """The settings of ``sfumato train`` under the same names.
 
-    ``method_settings`` are the method's own, such as ``lead``: its fields, for a method by name.
+    ``objective`` is what a language model has to predict (``objectives``), by default what is usual
+    for its kind. With ``tokenizer_epsilon`` a private tokenizer is learned first (``vocabulary``).
+    ``method_settings`` are the method's own, such as ``lead``: its fields, for a
+    method by name.
     """
 
     method: str | TrainingMethod = "private"
@@ -167,11 +174,18 @@ class Training:
     optimizer: str = "adam"
     schedule: str = "constant"
     class_weights: tuple[float, ...] | str = ()
+    objective: str | None = None
+    tokenizer_epsilon: float | None = None
+    tokenizer_words: int | None = None
+    tokenizer_size: int | None = None
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
     method_settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.objective is not None:
+            ObjectiveName.read(self.objective)  # an error if it is wrong
+        self.vocabulary()
         chosen = self.built_method()
         if self.epsilon is None and chosen.needs_level:
             raise InvalidArgument(
@@ -211,6 +225,25 @@ class Training:
             clipping=choose_clipping(self.clipping, self.clip_norm, self.batch_sizes),
             accountant=self.accountant,
         )
+
+    def vocabulary(self) -> PrivateVocabulary | None:
+        """The private tokenizer that is learned first, if one is asked for."""
+        from sfumato.training.vocabulary import PrivateVocabulary
+
+        words, size = self.tokenizer_words, self.tokenizer_size
+        if self.tokenizer_epsilon is not None:
+            usual = PrivateVocabulary(epsilon=self.tokenizer_epsilon)
+            return replace(
+                usual,
+                words=usual.words if words is None else words,
+                size=usual.size if size is None else size,
+            )
+        if words is not None or size is not None:
+            raise InvalidArgument(
+                "`tokenizer_words=...` and `tokenizer_size=...` are for a private tokenizer; give "
+                "`tokenizer_epsilon=...`, too"
+            )
+        return None
 
     def course(self) -> Course:
         """The settings that do not affect privacy."""

@@ -141,7 +141,7 @@ def learn_vocabulary(
 
     ``corpus`` says how the documents were read and when they were last changed.
     """
-    units = _units(documents, privacy.unit)
+    units = count_units(documents, privacy.unit)
     half = resolve_delta(privacy.delta, units) / 2
     budget = vocabulary.budget(privacy, half)
     left = replace(privacy, delta=half)
@@ -184,20 +184,20 @@ def _same(found: PrivateTokenizer, note: DrawNote, noise: Noise) -> PrivateToken
     return found
 
 
-def _units(documents: Sequence[Document], unit: str) -> int:
+def count_units(documents: Sequence[Document], unit: str) -> int:
     """How many there are, at least two for a delta; a missing author is refused later."""
     counted = len(documents) if unit == "example" else len({one.author for one in documents})
     return max(2, counted)
 
 
-def compose_with(plan: Plan, made: PrivateTokenizer) -> float:
+def compose_with(plan: Plan, noise: Noise) -> float:
     """The level of tokenizer and model together, at the sum of their deltas."""
     if plan.neighbors != "add-or-remove":
         raise InvalidArgument(
             "a tokenizer's level is for units that are there or not; this plan is for units that "
             "are exchanged, and the two do not add up"
         )
-    noise, own = made.noise, float(plan.delta)
+    own = float(plan.delta)
     added = plan.epsilon() + noise.epsilon
     events = (*plan.events(), SampledGaussian(noise_multiplier=noise.multiplier))
     left = own + noise.delta - noise.shown_alone
@@ -210,13 +210,20 @@ def compose_with(plan: Plan, made: PrivateTokenizer) -> float:
 
 def promise_together(stated: Guarantee, plan: Plan, made: PrivateTokenizer) -> Guarantee:
     """The guarantee of the model, restated for tokenizer and model together."""
-    together = replace(
-        stated,
-        epsilon=compose_with(plan, made),
-        delta=stated.delta + made.noise.delta,
-        scope=SCOPE,
-    )
+    together = stated_together(stated, plan, made.noise)
     return together if made.guarantee.for_release else together.reproducible()
+
+
+def stated_together(stated: Guarantee, plan: Plan, noise: Noise) -> Guarantee:
+    """The same before the tokenizer is drawn, whose noise is known by then."""
+    level = compose_with(plan, noise)
+    return replace(stated, epsilon=level, delta=stated.delta + noise.delta, scope=SCOPE)
+
+
+def planned(vocabulary: PrivateVocabulary, privacy: Privacy, units: int) -> tuple[Noise, Privacy]:
+    """The noise of the tokenizer, and the settings that are left for the model."""
+    half = resolve_delta(privacy.delta, units) / 2
+    return vocabulary.budget(privacy, half).solve(units), replace(privacy, delta=half)
 
 
 def parts_of(stated: Guarantee, plan: Plan, made: PrivateTokenizer) -> dict[str, Any]:

@@ -11,13 +11,8 @@ import pytest
 
 import sfumato
 from sfumato.attacks.attack import Inputs, run_attack
-from sfumato.attacks.attribute_inference import (
-    ADAPTIVE,
-    ORIGINALS,
-    STATIC,
-    AttributeInference,
-    Known,
-)
+from sfumato.attacks.attribute_guessing import ADAPTIVE, ORIGINALS, STATIC, Known
+from sfumato.attacks.attribute_inference import AttributeInference
 from sfumato.attacks.guessed_labels import deal_folds, shuffle
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness

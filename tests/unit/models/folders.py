@@ -19,6 +19,8 @@ from transformers import (
     PreTrainedModel,
     RobertaConfig,
     RobertaForSequenceClassification,
+    T5Config,
+    T5ForConditionalGeneration,
 )
 
 from sfumato.models.autoencoder import Shape, save_autoencoder
@@ -64,6 +66,14 @@ def llama(*, tied: bool = False) -> PreTrainedModel:
         tie_word_embeddings=tied, bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
     return LlamaForCausalLM(config)
+
+
+def t5(*, size: int = 8192, tied: bool = True, **more: Any) -> PreTrainedModel:
+    sizes: dict[str, Any] = dict(
+        vocab_size=size, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, dropout_rate=0.0,
+        tie_word_embeddings=tied, pad_token_id=0, eos_token_id=0, decoder_start_token_id=0, **more,
+    )  # fmt: skip
+    return T5ForConditionalGeneration(T5Config(**sizes))
 
 
 def bert(kind: type[Any] = BertModel, **more: Any) -> PreTrainedModel:

@@ -27,7 +27,7 @@ from sfumato.models.row_independence import has_experts, refuse_coupled_rows
 from sfumato.models.writing import Writer, load_writer
 from sfumato.synthesis.prediction.plan import PredictionPlan
 from sfumato.synthesis.prediction.settings import Prediction
-from unit.models.folders import gpt2, llama, with_our_tokenizer
+from unit.models.folders import gpt2, llama, t5, with_our_tokenizer
 
 SIZES: dict[str, Any] = {
     "vocab_size": 8192, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1,
@@ -58,6 +58,7 @@ def mixtral() -> PreTrainedModel:
 
 MAKERS: dict[str, Callable[[], PreTrainedModel]] = {
     "llama": llama, "gpt2": gpt2, "longrope": longrope, "dynamic": dynamic, "mixtral": mixtral,
+    "t5": t5,
 }  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
-@pytest.mark.parametrize("name", ["llama", "gpt2"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "t5"])
 def test_usual_networks_pass(folders: dict[str, Path], name: str, rows: int) -> None:
     writer = load_writer(folders[name])
     for width in (1, 20, 500):

@@ -314,7 +314,7 @@ def test_composition_is_that_of_gaussians_where_that_is_known(weights: str) -> N
     shift = math.hypot(3 / 5.0, 1 / noise.multiplier)
     lost = noise.shown_alone
     exact = gaussian_epsilon(shift, 2e-5 - lost) - math.log1p(-lost)
-    found = compose_with(plan, tokenizer)
+    found = compose_with(plan, tokenizer.noise)
     assert exact <= found <= exact * 1.001
     assert found < plan.epsilon() + 2.0
     # The level holds: the pair with the most of everything has no larger delta there.
@@ -334,13 +334,13 @@ def test_twin_the_level_of_the_model_alone_is_too_small() -> None:
 def test_a_level_is_never_above_the_sum() -> None:
     plan = full_batch(5.0, 1, 1e-5)
     for level in (0.1, 1.0, 10.0):
-        assert compose_with(plan, made((level, 1e-5))) <= plan.epsilon() + level
+        assert compose_with(plan, made((level, 1e-5)).noise) <= plan.epsilon() + level
 
 
 def test_a_plan_for_units_that_are_exchanged_is_refused() -> None:
     exchanged = replace(full_batch(5.0, 1, 1e-5), neighbors="replacement")
     with pytest.raises(InvalidArgument, match="exchanged"):
-        compose_with(exchanged, made((2.0, 1e-5)))
+        compose_with(exchanged, made((2.0, 1e-5)).noise)
 
 
 @pytest.mark.parametrize(("changes", "message"), [

@@ -44,7 +44,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
 from sfumato.core.randomness import Randomness
-from sfumato.training.clipping.layers.layer import CurrentBatch
+from sfumato.training.clipping.layers.layer import CurrentBatch, Layer
 from sfumato.training.clipping.layers.rules import assign_slots, find_layers
 from sfumato.training.clipping.replays import ModelInputs, tensors_in
 from sfumato.training.clipping.rounding import (
@@ -114,7 +114,7 @@ class Recording:
         self._entered: list[Tensor] = []
         self.paused = False
         self._installed = False
-        if any(layer.module is model for layer in self.layers):
+        if self._root is not None:
             model.__dict__["forward"] = self._call_root
         self._parameters_checked = False
         self.coin = coin or Randomness.secure()
@@ -393,20 +393,26 @@ class Recording:
     def _install(self) -> None:
         self._installed = True
         for layer in self.layers:
-            if layer.module is not self.model:
-                layer.module.__dict__["forward"] = layer.forward
+            if layer is not self._root:
+                layer.module.__dict__[layer.replaces] = layer.forward
 
     def _uninstall(self) -> None:
         self._installed = False
         for layer in self.layers:
-            if layer.module is not self.model:
-                layer.module.__dict__.pop("forward", None)
+            if layer is not self._root:
+                layer.module.__dict__.pop(layer.replaces, None)
+
+    @property
+    def _root(self) -> Layer | None:
+        """The model itself, if it is a layer."""
+        own = (one for one in self.layers if one.module is self.model)
+        return next((one for one in own if one.replaces == "forward"), None)
 
     def _call_root(self, *args: Any, **kwargs: Any) -> Any:
         # Torch looks up the model's forward before it calls our hook. So if the model itself is a
         # layer, its forward has to be chosen at the time of the call.
-        root = next(layer for layer in self.layers if layer.module is self.model)
-        if self._installed:
+        root = self._root
+        if self._installed and root is not None:
             return root.forward(*args, **kwargs)
         return type(self.model).forward(self.model, *args, **kwargs)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
     from sfumato.training.folder import RunFolder
     from sfumato.training.loop import Between, WatchSteps
+    from sfumato.training.objectives import ObjectiveName
     from sfumato.training.plan import Plan, TrainingPlan
     from sfumato.training.records import Cut, TokenRecords
     from sfumato.training.request import Request
@@ -96,6 +97,7 @@ class Task:
     kind: str = "causal"
     long: str = "split"
     protection: PolicyPromise | None = None
+    objective: ObjectiveName | None = None
 
     @property
     def policy(self) -> Policy:
@@ -113,9 +115,11 @@ class Task:
 
     def records(self) -> TokenRecords:
         """All documents as records, with their labels for a classifier."""
+        from sfumato.training.objectives import make_objective
         from sfumato.training.records import (
             make_labeled_records,
             make_language_records,
+            make_objective_records,
             weigh_classes,
         )
 
@@ -124,6 +128,9 @@ class Task:
             classes = self.model.classes
             made = make_labeled_records(self.documents, tokenizer, self.cut, classes)
             return weigh_classes(made, len(classes), self.course.class_weights)
+        objective = make_objective(self.model, self.objective)
+        if objective is not None:
+            return make_objective_records(self.documents, tokenizer, self.cut, objective)
         return make_language_records(self.documents, tokenizer, self.cut)
 
 
@@ -131,7 +138,9 @@ class Task:
 class TrainingMethod(ABC):
     """A method of training; the fields of a subclass are its settings.
 
-    ``kinds`` are the kinds of models that it can train. A method without noise has no level.
+    ``kinds`` are the kinds of models that it can train (``models.kinds``); one that makes its own
+    records, and not by ``Task.records``, takes causal ones alone, and predicts every token of
+    them. A method without noise has no level.
     ``adds_up`` says that its plan is a ``Plan`` whose guarantee is for units that are there or not,
     as the steps of DP-SGD have it, so that other releases about the same units can be charged
     together with it.
@@ -141,7 +150,7 @@ class TrainingMethod(ABC):
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     adds_up: ClassVar[bool] = False
-    kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier")
+    kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier", "masked", "seq2seq")
 
     @property
     def needs_level(self) -> bool:
@@ -158,8 +167,16 @@ class TrainingMethod(ABC):
             needed = "needs a policy" if self.needs_policy else "has no use for a policy"
             raise InvalidArgument(f"the method {self.name} {needed}")
         if request.kind not in self.kinds:
+            other = "predicts no token" if request.kind == "classifier" else "reads otherwise"
             raise InvalidArgument(
-                f"the method {self.name} is for language models; a classifier predicts no token"
+                f"the method {self.name} is for language models that read from left to right; a "
+                f"model of kind {request.kind} {other}"
+            )
+        asked = request.chosen_objective
+        if self.kinds == ("causal",) and asked is not None and asked.name != "causal":
+            raise InvalidArgument(
+                f"the method {self.name} predicts every token after those before it; leave out "
+                f"`objective={str(asked)!r}`, or take the method private or plain"
             )
         if not self.adds_noise and request.privacy.epsilon != np.inf:
             raise InvalidArgument(

@@ -88,6 +88,9 @@ class DirectionalPlan(Plan):
             return super().level(events, delta, neighbors)
         return _directional(events, self.dimension, delta, neighbors, self.accountant)
 
+    # What it costs in divergences is that of Gaussian noise of the same multiplier, for draws
+    # around directions, too (``accounting.directional``): see ``Plan.costs``.
+
     def so_far(self, steps: int) -> float:
         """The level is in closed form, so it is computed for every step."""
         return self.epsilon(steps)

@@ -47,6 +47,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.accounting.accountants import compute_spending
+from sfumato.accounting.budget.costs import Costs
 from sfumato.accounting.delta import caution, resolve_delta
 from sfumato.accounting.events import SampledGaussian, computable_noise
 from sfumato.accounting.gaussian import gaussian_epsilon
@@ -329,6 +330,16 @@ class InterleavedPlan:
     def epsilon(self, after_steps: int | None = None) -> float:
         """The proven level after so many steps; infinite without noise."""
         return self.visits(after_steps).epsilon(self.noise_multiplier, delta=self.delta)
+
+    def costs(self, after_steps: int | None = None) -> Costs:
+        """What the first steps cost in divergences: those of one Gaussian release."""
+        shift = self.visits(after_steps).shift(self.noise_multiplier)
+        stated = self.guarantee()
+        return Costs(
+            unit=stated.unit,
+            neighbors=stated.neighbors,
+            events=(SampledGaussian(noise_multiplier=1 / shift),) if shift else (),
+        )
 
     def guarantee(self) -> Guarantee:
         """The guarantee of the trained model, before a policy is named."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,12 @@ def through(function: type[torch.autograd.Function], *inputs: object) -> Any:
 
 
 class Layer(ABC):
-    """One module of the model, and the forward pass that replaces its own."""
+    """One module of the model, and the forward pass that replaces its own.
+
+    ``replaces`` is the method of the module that is replaced.
+    """
+
+    replaces: ClassVar[str] = "forward"
 
     def __init__(self, name: str, module: nn.Module, batch: CurrentBatch) -> None:
         self.name, self.module, self.batch = name, module, batch

@@ -25,6 +25,7 @@ from sfumato.training.clipping.layers.norms import (
     is_elementwise,
 )
 from sfumato.training.clipping.layers.output import RecordedOutput
+from sfumato.training.clipping.layers.relative_bias import RecordedRelativeBias, relative_table
 from sfumato.training.clipping.layers.tied import TiedSlot
 from sfumato.training.clipping.slots import Slot, VectorSlot
 
@@ -38,8 +39,8 @@ Example = Callable[[], tuple[nn.Module, Tensor]]
 TOLERANCE = 1e-8
 
 SUPPORTED = (
-    "Linear, Conv1D of GPT-2, Embedding, LayerNorm, RMSNorm of any kind, "
-    "sfumato.models.lstm_layer.LSTM"
+    "Linear, Conv1D of GPT-2, Embedding, LayerNorm, RMSNorm of any kind, tables of relative "
+    "positions as T5 has them, sfumato.models.lstm_layer.LSTM"
 )
 
 
@@ -121,7 +122,14 @@ def find_layers(model: nn.Module, batch: CurrentBatch) -> list[Layer]:
     """A recorded layer for every module with trainable parameters; an error if one has none."""
     found: list[Layer] = []
     strangers: dict[nn.Parameter, str] = {}
+    tables: set[nn.Module] = set()
     for name, module in model.named_modules():
+        table = relative_table(module)
+        if table is not None and table.weight.requires_grad:
+            found.append(RecordedRelativeBias(name, module, batch))
+            tables.add(table)
+        if module in tables:  # recorded where it is looked up
+            continue
         own = {
             key: one
             for key, one in module._parameters.items()
